@@ -7,7 +7,6 @@ WHEEL_VENV ?= .venv-wheel
 LOWEST_VENV ?= .venv-lowest
 PYTEST_WORKERS ?= auto
 
-COMMA := ,
 BIN := $(VENV)/bin
 WHEEL_BIN := $(WHEEL_VENV)/bin
 LOWEST_BIN := $(LOWEST_VENV)/bin
@@ -36,8 +35,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo format check smoke test test-slow test-busy test-lowest lint types browser docs lock \
-	wheel test-wheel native native-wheel test-native lint-native sanitize-native sbom release bench load \
-	attack clean closures
+	wheel test-wheel sbom bench load attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -103,7 +101,7 @@ wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dis
 	$(BIN)/python -m hatchling build --target sdist
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
 		--wheel-dir dist dist/tallystick-*.tar.gz
-	$(BIN)/check-wheel-contents dist/tallystick-*.whl
+	$(BIN)/check-wheel-contents dist
 
 # The tests start inside the environment of the wheel: from there neither engine/ nor plugins/ can
 # be imported, so what they find is what the wheel holds. `make test` compares the wheel's files with the
@@ -119,41 +117,8 @@ test-wheel: wheel ## Run the smoke tests and the properties against the built wh
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" \
 		-m '(hypothesis or smoke) and not slow' "$(CURDIR)/tests"
 
-# The wheel serves every Python 3 of this platform; cargo needs no network, as there is no crate.
-native-wheel: $(TEST) ## Build the wheel of the native front, which takes cargo, into build/native/wheel.
-	rm -rf build/native/wheel
-	CARGO_TARGET_DIR=$(CURDIR)/build/native $(BIN)/python -m pip --disable-pip-version-check wheel --quiet \
-		--no-index --no-deps --no-build-isolation --wheel-dir build/native/wheel engine/native
-	$(BIN)/check-wheel-contents --no-config --toplevel tallystick_native build/native/wheel
-
-native: native-wheel ## Build the native front, which takes cargo, and install it.
-	$(BIN)/python $(PROJECT) --force-reinstall build/native/wheel/tallystick_native-*.whl
-
-# NATIVE_LINES is the number of lines that are changed, read by both fronts and compared.
-NATIVE_LINES ?= 200000
-test-native: native ## Run the tests of the native front, and those of scoring and vectors under it.
-	cd engine/native && cargo test --offline --locked --quiet
-	TALLYSTICK_FRONT=native TALLYSTICK_REQUIRE=$(if $(TALLYSTICK_REQUIRE),$(TALLYSTICK_REQUIRE)$(COMMA))native \
-		TALLYSTICK_NATIVE_LINES=$(NATIVE_LINES) $(BIN)/python $(PYTEST) -m 'slow or not slow' tests/native
-	TALLYSTICK_FRONT=native $(BIN)/python $(PYTEST) tests/scoring tests/vectors
-
-sanitize-native: $(TEST) ## Read hostile lines by a build of the native front with the address sanitizer.
-	$(BIN)/python tests/native/sanitized.py
-
-lint-native: ## Check the style and the format of the native front, which takes clippy and rustfmt.
-	cd engine/native && cargo fmt --check
-	cd engine/native && cargo clippy --offline --locked --quiet --all-targets -- -D warnings
-
 sbom: $(TEST) ## Write what an installation consists of, as CycloneDX, into dist/tallystick.cdx.json.
 	$(BIN)/python .ci/sbom.py dist/tallystick.cdx.json
-
-release: ## Rehearse a release in dist/: distributions, bill of materials, notes and hashes. Uploads nothing.
-	rm -rf dist
-	$(MAKE) --no-print-directory wheel
-	if command -v cargo >/dev/null; then \
-		$(MAKE) --no-print-directory native-wheel && cp build/native/wheel/tallystick_native-*.whl dist; fi
-	$(MAKE) --no-print-directory sbom
-	$(BIN)/python .ci/release.py dist
 
 # Chromium itself comes from the distribution: `apt-get install chromium`.
 browser: ## Install axe-core into build/browser, for the tests of pages in Chromium.
@@ -170,7 +135,6 @@ docs: $(TEST) ## Build the pages as a site, into build/docs.
 bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/geometric_mean.py
 	$(BIN)/python tests/benchmarks/score.py
-	$(BIN)/python tests/benchmarks/fronts.py
 	$(BIN)/python tests/benchmarks/startup.py
 	$(BIN)/python tests/benchmarks/rounds.py
 	$(BIN)/python tests/benchmarks/history.py --markdown

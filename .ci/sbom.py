@@ -1,19 +1,14 @@
 """Write the bill of materials of an installation: CycloneDX JSON, to the file that is named.
 
 It has what `tallystick` needs in this environment, and what its extras need (as optional): versions
-and hashes of the lock, licences as the installed packages state them. A wheel of the native front
-that is beside the file is optional too, with a hash of its own. No clock and no chance have a part
-in it.
+and hashes of the lock, licences as the installed packages state them. No clock and no chance have a
+part in it.
 """
 
-import hashlib
 import json
 import sys
 import uuid
-import zipfile
 from collections.abc import Iterable, Iterator
-from email.message import Message
-from email.parser import Parser
 from importlib.metadata import metadata, version
 from pathlib import Path
 from typing import Any
@@ -22,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 LOCK = Path(__file__).parent / "lock" / "test.txt"
-PROJECT, NATIVE = "tallystick", "tallystick-native"
+PROJECT = "tallystick"
 EXTRAS = ("chain", "cluster", "postgres", "prove", "report", "serve", "trust")
 """The extras of users; the others are for who changes the project."""
 
@@ -63,8 +58,9 @@ def graph(extras: Iterable[str]) -> dict[str, list[str]]:
     return {name: sorted(names) for name, names in sorted(found.items())}
 
 
-def licences(name: str, stated: Message) -> list[dict[str, Any]]:
-    """The licence as a package states it: an expression of SPDX, or else its name."""
+def licences(name: str) -> list[dict[str, Any]]:
+    """The licence as the package states it: an expression of SPDX, or else its name."""
+    stated = metadata(name)
     if expression := stated.get("License-Expression"):
         return [{"expression": expression}]
     classifiers = stated.get_all("Classifier") or []
@@ -81,44 +77,31 @@ def reference(name: str, release: str) -> str:
     return f"pkg:pypi/{name}@{release}"
 
 
-def component(name: str, stated: Message) -> dict[str, Any]:
-    """Return the component of a package, by its metadata."""
-    purl = reference(name, str(stated["Version"]))
+def component(name: str, release: str) -> dict[str, Any]:
+    """What is said of every package."""
+    purl = reference(name, release)
     return {
         "type": "library",
         "bom-ref": purl,
         "name": name,
-        "version": str(stated["Version"]),
+        "version": release,
         "purl": purl,
-        "licenses": licences(name, stated),
+        "licenses": licences(name),
     }
 
 
-def dependency(name: str, stated: Message, hashes: list[str], scope: str) -> dict[str, Any]:
-    """A package with the hashes of all its files, of which one is installed."""
+def dependency(name: str, hashes: list[str], scope: str) -> dict[str, Any]:
+    """A package of the lock, with the hashes of all its files, of which one is installed."""
     files = {
         "type": "distribution",
-        "url": f"https://pypi.org/project/{name}/{stated['Version']}/#files",
+        "url": f"https://pypi.org/project/{name}/{version(name)}/#files",
         "hashes": [{"alg": "SHA-256", "content": each} for each in hashes],
     }
-    return {**component(name, stated), "scope": scope, "externalReferences": [files]}
+    return {**component(name, version(name)), "scope": scope, "externalReferences": [files]}
 
 
-def native_front(wheels: list[Path]) -> dict[str, Any]:
-    """The native front, of the wheels that a release has for it."""
-    with zipfile.ZipFile(wheels[0]) as packed:
-        (path,) = (name for name in packed.namelist() if name.endswith(".dist-info/METADATA"))
-        stated = Parser().parsestr(packed.read(path).decode("utf-8"))
-    hashes = [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
-    return dependency(NATIVE, stated, hashes, "optional")
-
-
-def document(native: list[Path]) -> dict[str, Any]:
-    """The whole bill of materials.
-
-    Args:
-        native: the wheels of the native front that the release has.
-    """
+def document() -> dict[str, Any]:
+    """The whole bill of materials."""
     pins, required, whole = locked(), graph(()), graph(EXTRAS)
     components = []
     for name in whole:
@@ -128,25 +111,18 @@ def document(native: list[Path]) -> dict[str, Any]:
             expected = f"{name} {pins[name][0]}" if name in pins else f"{name} to be in the lock"
             raise SystemExit(f"found {name} {version(name)}, expected {expected}: run `make test`")
         scope = "required" if name in required else "optional"
-        components.append(dependency(name, metadata(name), pins[name][1], scope))
+        components.append(dependency(name, pins[name][1], scope))
     references = {name: reference(name, version(name)) for name in whole}
-    dependencies = [
-        {"ref": references[name], "dependsOn": [references[each] for each in names]}
-        for name, names in whole.items()
-    ]
-    if native:
-        front = native_front(native)
-        components.append(front)
-        dependencies.append({"ref": front["bom-ref"], "dependsOn": []})
-        (own,) = (each for each in dependencies if each["ref"] == references[PROJECT])
-        own["dependsOn"] = [*own["dependsOn"], front["bom-ref"]]
     found: dict[str, Any] = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": component(PROJECT, metadata(PROJECT))},
+        "metadata": {"component": component(PROJECT, version(PROJECT))},
         "components": components,
-        "dependencies": dependencies,
+        "dependencies": [
+            {"ref": references[name], "dependsOn": [references[each] for each in names]}
+            for name, names in whole.items()
+        ],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(found))
     return {**found, "serialNumber": f"urn:uuid:{serial}"}
@@ -156,8 +132,7 @@ def main() -> None:
     """Write the file."""
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    native = sorted(path.parent.glob("tallystick_native-*.whl"))
-    path.write_text(json.dumps(document(native), indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(document(), indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

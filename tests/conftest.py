@@ -29,8 +29,6 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
-# a native front that happens to be installed is used by its own tests, and where a run asks for it
-os.environ.setdefault("TALLYSTICK_FRONT", "python")
 
 import examples
 from needs import LEFT_OUT

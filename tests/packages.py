@@ -21,8 +21,6 @@ FLOORS = (
     "tallystick_validator",
 )
 """From the lowest: a floor imports modules of the core, itself and floors below it."""
-NATIVE = "native"
-"""The folder of a distribution of its own, which is no package of the wheel."""
 PACKAGES = (CORE, *sorted((*FLOORS, *SKILL_TYPES)))
 """Every package that the wheel carries."""
 

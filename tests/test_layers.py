@@ -109,7 +109,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     "tallystick.plugins": (
         "commands",
         "entries",
-        "front",
         "generator",
         "logger",
         "property",
@@ -123,7 +122,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "extraction",
         "identity",
         "messages",
-        "native",
         "rejects",
         "schema",
         "strict_json",

@@ -2,13 +2,19 @@
 reads the checkout.
 
 All are built by the build backend itself, without a network, and unpacked into an environment of
-their own (`wheels`).
+their own. That environment sees the dependencies of the one that runs the tests, but none of its
+Tallystick: what comes first on the search path wins, and a path file that another path file leads
+to is not read.
 """
 
 import json
 import os
 import re
 import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,16 +22,20 @@ from pathlib import Path
 import attrs
 import pytest
 from packages import PACKAGES, ROOT
-from wheels import SOURCES, Environment, build, copy_of_the_checkout
 
 import tallystick
 from tallystick.lock.listing import installed_files
 from tallystick.lock.write import lock_of, write
 from tallystick.plugins.code import engine_digest, plugin_digest
 
+VECTORS = "tests/vectors/rows.json"
+FOLDERS = ("engine", "plugins", "rules", "schemas")
+FILES = ("LICENSE", "README.md", "pyproject.toml")
+SOURCES = (*FOLDERS, *FILES, VECTORS)
 PLUGINS = ("consensus", "skills", "workflow")
 OF_THE_SDIST = (
-    *(name for name in SOURCES if "/" not in name),
+    *FOLDERS,
+    *FILES,
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -58,6 +68,54 @@ print(json.dumps({{
     "listed": [attrs.astuple(each) for each in installed_files()],
 }}))
 """
+
+
+def copy_of_the_checkout(folder: Path, names: tuple[str, ...] = SOURCES) -> Path:
+    for name in names:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def build(checkout: Path, *targets: str, umask: int = -1, **environment: str) -> Path:
+    """The wheel that the build backend makes of a checkout, with its other targets beside it."""
+    command = [sys.executable, "-m", "hatchling", "build"]
+    for target in targets:
+        command += ["--target", target]
+    given = {key: value for key, value in os.environ.items() if key != "SOURCE_DATE_EPOCH"}
+    subprocess.run(
+        command, cwd=checkout, check=True, capture_output=True, umask=umask, env=given | environment
+    )
+    (built,) = (checkout / "dist").glob("*.whl")
+    return built
+
+
+class Environment:
+    """A virtual environment in a folder, with a wheel in it."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        venv.create(folder, symlinks=True)
+        self.folder = folder
+        self.python = folder / "bin" / "python"
+        self.packages = Path(
+            self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+        )
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.packages)
+        dependencies = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+        (self.packages / "zz_dependencies.pth").write_text("\n".join(dependencies))
+
+    def run(self, *arguments: str) -> str:
+        """What Python prints, started in the folder of the environment."""
+        done = subprocess.run(
+            [self.python, *arguments], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +160,9 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
         pytest.param(carried("plugins", "py.typed", ""), id="typed plugins"),
         pytest.param(carried("plugins", "*.py", ""), id="plugins"),
         pytest.param(carried("plugins", "*.closure.txt", ""), id="closures of plugins"),
-        pytest.param(carried("engine/tallystick", "closures/*", "tallystick/"), id="closures"),
-        pytest.param(carried("engine/tallystick", "py.typed", "tallystick/"), id="typed engine"),
-        pytest.param(carried("engine/tallystick", "*.py", "tallystick/"), id="engine"),
+        pytest.param(carried("engine", "closures/*", ""), id="closures"),
+        pytest.param(carried("engine", "py.typed", ""), id="typed engine"),
+        pytest.param(carried("engine", "*.py", ""), id="engine"),
         pytest.param(carried("plugins", "templates/*", ""), id="templates of pages"),
         pytest.param(carried("plugins", "template/*", ""), id="template of a project"),
     ],

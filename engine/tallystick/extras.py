@@ -7,7 +7,6 @@ EXTRAS = {
     "sr25519": ("chain", "the keys of a chain's wallets"),
     "distributed": ("cluster", "a cluster"),
     "psycopg": ("postgres", "PostgreSQL"),
-    "tallystick_native": ("native", "the native front"),
     "z3": ("prove", "proofs"),
     "anyio": ("serve", "a service"),
     "prometheus_client": ("serve", "metrics"),

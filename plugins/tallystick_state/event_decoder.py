@@ -7,9 +7,8 @@ with the key ``event``, which no record has.
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX, canonical_doubles, digest_of_bytes
+from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -35,16 +34,12 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_state.event import StateEvent
 from tallystick_state.reputation import consensus_event, events_of_record
-from tallystick_state.roles import Role
 from tallystick_state.rules import state_rules_of
 from tallystick_state.sections.claims import claims_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tallystick.plugins.front import NativeFront
-    from tallystick.records.native import Proposal
-    from tallystick.scoring.facts.results import Scoring
     from tallystick_state.round_groups import RoundGroups
 
 Line = tuple[int, StateEvent]
@@ -67,10 +62,7 @@ class EventBatch:
 
 
 def events_of(
-    source: Source,
-    scorer: Scorer,
-    groups: RoundGroups | None = None,
-    front: NativeFront | None = None,
+    source: Source, scorer: Scorer, groups: RoundGroups | None = None
 ) -> Iterator[EventBatch]:
     """Return the events of a source, batch after batch, with bounded memory.
 
@@ -78,12 +70,11 @@ def events_of(
         source: records and late events.
         scorer: the rule set, with the snapshots that epochs pin.
         groups: those of the records.
-        front: reads blocks of lines first; None leaves all to Python.
 
     Raises:
         InputError: the file cannot be read, or has no records.
     """
-    return map(EventDecoder(scorer, groups, front).events, source)
+    return map(EventDecoder(scorer, groups).events, source)
 
 
 @attrs.frozen
@@ -112,21 +103,9 @@ class _Pinned:
 class EventDecoder:
     """Makes state events of records and of late events."""
 
-    def __init__(
-        self,
-        scorer: Scorer,
-        groups: RoundGroups | None = None,
-        front: NativeFront | None = None,
-    ) -> None:
-        """Read nothing yet.
-
-        Args:
-            scorer: the rules, with the snapshots that epochs pin.
-            groups: those of the records. What they give a record is no part of its line, so Python
-                reads all lines then.
-            front: reads blocks of lines first; None leaves all to Python.
-        """
-        self._groups, self._front = groups, None if groups is not None else front
+    def __init__(self, scorer: Scorer, groups: RoundGroups | None = None) -> None:
+        """Take the rules, with the snapshots that epochs pin, and the groups of the records."""
+        self._groups = groups
         self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
         self._late = _late_decoder(frozenset(scorer.schemas))
         self._keeps_facts = any(claims_of(r.rule_set).facts == "digest" for r in scorer.each())
@@ -138,9 +117,6 @@ class EventDecoder:
             InputError: it cannot be read, or holds facts alone.
         """
         items, decoder = chunk.items(), self.scorer.decoder
-        proposal = None if self._front is None else self._scoring.proposal(items, chunk.first)
-        if proposal is not None:
-            return self._proposed(proposal, items, chunk.first)
         # records that get a consensus are other items then
         joined: list[Item] | None = None if self._groups is None else [*items]
         # a table has the columns of records alone
@@ -157,49 +133,18 @@ class EventDecoder:
                 decoded[number], joined[row] = self._joined(outcome, item, number, take)
             elif not is_late:
                 decoded[number] = outcome
+            elif isinstance(outcome, Reject):
+                rejects.append(outcome)
             else:
-                _take_late(outcome, number, late, rejects)
+                try:
+                    late.append((number, _late_event(outcome)))
+                except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                    rejects.append(Reject.of(internal_error(error), number))
         scored = items if joined is None else joined
         results = self.scorer.score_decoded(decoded.items(), scored, chunk.first)
-        return self._batch(results, decoded, late, rejects)
-
-    def _proposed(self, proposal: Proposal, lines: Sequence[Item], first: int) -> EventBatch:
-        """Return the events of lines as the native front has them, and of those it declined."""
-        late, rejects, decoder = list[Line](), list[Reject](), self.scorer.decoder
-        decoded = dict[int, Any]()
-        for number, line in proposal.declined:
-            if _is_event(line):
-                _take_late(self._late.decode(line, number), number, late, rejects)
-            else:
-                decoded[number] = decoder.decode(line, number)
-        results = self._scoring.proposed(proposal, decoded.items(), lines, first)
-        for rows in proposal.types.values():
-            digests = rows.sure_digests()
-            # of few the form is not sure
-            for number in rows.record.tolist() if len(digests) < len(rows.record) else ():
-                if number not in digests:
-                    decoded[number] = decoder.decode(lines[number - first], number)
-            decoded |= digests
-        records = _accepted(results, decoded)
-        return self._batch(results, records, late, rejects)
-
-    def _batch(
-        self,
-        results: ResultBatch,
-        records: Mapping[int, Any],
-        late: list[Line],
-        rejects: list[Reject],
-    ) -> EventBatch:
-        """Return the events of scored records, with late ones; the records are by line."""
         rejects += results.rejects
-        events = sorted([*self._scored(results, records, rejects), *late], key=itemgetter(0))
+        events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
         return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
-
-    @functools.cached_property
-    def _scoring(self) -> Scoring:
-        from tallystick.scoring.facts.results import Scoring  # loads NumPy
-
-        return Scoring(self.scorer, front=self._front, whole=True)
 
     def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
         """Return the event of a line as far as it is known without a snapshot: nothing is scored.
@@ -277,72 +222,6 @@ class EventDecoder:
         return self._pinned[key]
 
 
-class _Miner(msgspec.Struct, gc=False):
-    """The miner of an accepted record."""
-
-    uid: int
-    hotkey: str
-
-
-class _Accepted(msgspec.Struct, gc=False):
-    """The fields of a record that the native front accepted, named as those of a decoded one."""
-
-    validator: str
-    miner: _Miner
-    skill_type: str
-    task_id: str
-    round: int
-    epoch: int
-    events: list[str]
-    role: Role
-    digest: str
-
-
-def _accepted(results: ResultBatch, decoded: Mapping[int, Any]) -> dict[int, Any]:
-    """Return the scored records by line: those that Python decoded, and those of digests.
-
-    Args:
-        results: what they score.
-        decoded: by line a record, or the digest of one that the native front accepted.
-    """
-    lines = results.record.tolist()
-    sources = [decoded[line] for line in lines]
-    miners = zip(results.miner_uid.tolist(), results.miner_hotkey.to_pylist(), strict=True)
-    rows = zip(
-        results.validator.to_pylist(),
-        itertools.starmap(_Miner, miners),
-        results.skill_type.to_pylist(),
-        results.task_id.to_pylist(),
-        results.round.tolist(),
-        results.epoch.tolist(),
-        results.events.to_pylist(),
-        results.role.to_pylist(),
-        (PREFIX + source if isinstance(source, str) else "" for source in sources),
-        strict=True,
-    )
-    accepted = itertools.starmap(_Accepted, rows)
-    return {
-        line: record if isinstance(source, str) else source
-        for line, source, record in zip(lines, sources, accepted, strict=True)
-    }
-
-
-def _take_late(
-    outcome: Any,  # noqa: ANN401  # made from its schema
-    number: int,
-    late: list[Line],
-    rejects: list[Reject],
-) -> None:
-    """Add the event of a decoded line, or its reject."""
-    if isinstance(outcome, Reject):
-        rejects.append(outcome)
-        return
-    try:
-        late.append((number, _late_event(outcome)))
-    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-        rejects.append(Reject.of(internal_error(error), number))
-
-
 def _events_of(record: Record, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
     if consensus is None or pinned.no_consensus:
         return events_of_record(record.events, None)
@@ -355,7 +234,7 @@ def _identity(record: Record) -> Identity:
 
 
 def _event_of_record(
-    record: Record | _Accepted,
+    record: Record,
     events: tuple[str, ...],
     quality: int | None,
     emission: int | None,
@@ -373,7 +252,7 @@ def _event_of_record(
         missed=MISSED in events,
         quality=quality,
         emission=emission,
-        record=record.digest if isinstance(record, _Accepted) else record_digest(record),
+        record=record_digest(record),
         facts=facts,
     )
 

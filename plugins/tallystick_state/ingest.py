@@ -25,7 +25,6 @@ import attrs
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
 from tallystick.io.sources import ItemSource, Source
 from tallystick.numbers.text import repr_as
-from tallystick.plugins.front import front_of
 from tallystick.records.decoding import MISSED
 from tallystick.records.defects import DefectLog
 from tallystick.records.messages import shown
@@ -61,7 +60,6 @@ from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
-    from tallystick.plugins.front import NativeFront
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.round_groups import RoundGroups
@@ -350,15 +348,13 @@ def ingest_from(  # noqa: PLR0913  # what an ingest needs
     progress: Progress | None = None,
     groups: PathLike | Iterable[GroupLike] | None = None,
     bad: Bad = "refuse",
-    front: str | None = None,
 ) -> Ingested:
     """Record the events that a program gives: the path of a file, or an iterable.
 
     Arguments and errors are those of `ingest`; ``bad`` says whether a bad line refuses all of them,
-    or is rejected alone, and ``front`` who reads lines, of ``FRONTS``.
+    or is rejected alone.
 
     Raises:
-        EngineError: the front cannot be used.
         StateError: ``bad`` is something else.
     """
     one_of(bad, "bad", get_args(Bad))
@@ -370,8 +366,7 @@ def ingest_from(  # noqa: PLR0913  # what an ingest needs
         joined = groups_of(groups, scorer, log.transaction)
     take = ingest if bad == "refuse" else ingest_each
     if isinstance(items, Path):
-        reader = front_of(front)
-        return take(log, source_of(items), scorer, str(items), rounds, progress, joined, reader)
+        return take(log, source_of(items), scorer, str(items), rounds, progress, joined)
     return take(log, ItemSource(items), scorer, "records", rounds, groups=joined)
 
 
@@ -383,7 +378,6 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
     rounds: Rounds | None = None,
     progress: Progress | None = None,
     groups: RoundGroups | None = None,
-    front: NativeFront | None = None,
 ) -> Ingested:
     """Record the events of a source that are not known yet.
 
@@ -396,14 +390,13 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
             has the highest rank.
         progress: told how much of the source was read.
         groups: those of the records, which get their consensus from them.
-        front: reads blocks of lines first; None leaves all to Python.
 
     Raises:
         InputError: the file cannot be read, or the groups are of other records.
         RefusedError: a line is bad; the transaction has to be given up.
     """
     refused, lines = list[Reject](), _Lines(log)
-    for batch in events_of(source, scorer, groups, front):
+    for batch in events_of(source, scorer, groups):
         if progress is not None:
             progress(source.bytes_read, source.size)
         lines_of_batch = [*lines.signed(lines.heard(batch.events), rounds is not None)]
@@ -428,7 +421,6 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
     rounds: Rounds | None = None,
     progress: Progress | None = None,
     groups: RoundGroups | None = None,
-    front: NativeFront | None = None,
 ) -> Ingested:
     """Record the good events of a source and reject the bad ones, as if it had the good ones alone.
 
@@ -440,7 +432,7 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
     """
     lines, batches = _Lines(log, keep_all=True), list[list[Line]]()
     results, defects = dict[int, Result](), DefectLog(name)
-    for batch in events_of(source, scorer, groups, front):
+    for batch in events_of(source, scorer, groups):
         if progress is not None:
             progress(source.bytes_read, source.size)
         defects.tell(batch.rejects)

@@ -271,7 +271,7 @@ class Ledger(StoredState):
             log.rotate(root, authority)
         return root
 
-    def import_events(  # noqa: PLR0913  # what an operator may give
+    def import_events(
         self,
         source: PathLike | Iterable[RecordLike],
         *,
@@ -279,7 +279,6 @@ class Ledger(StoredState):
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
         bad: Bad = "refuse",
-        front: str | None = None,
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
@@ -291,7 +290,6 @@ class Ledger(StoredState):
                 file there must be one.
             progress: told how many bytes of how many are read.
             bad: as for `close_round`.
-            front: as for `close_round`.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
@@ -302,7 +300,7 @@ class Ledger(StoredState):
         with self._writing() as log:
             if authority != OPERATOR or log.in_force.root is not None:
                 log.begin_batch(authority)
-            return self._ingest(log, source, progress=progress, groups=groups, bad=bad, front=front)
+            return self._ingest(log, source, progress=progress, groups=groups, bad=bad)
 
     def close_round(  # noqa: PLR0913  # what an operator may give
         self,
@@ -314,7 +312,6 @@ class Ledger(StoredState):
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
         bad: Bad = "refuse",
-        front: str | None = None,
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
 
@@ -329,11 +326,8 @@ class Ledger(StoredState):
             bad: ``refuse``: one bad record refuses them all; or ``reject``: the good ones are
                 recorded, `Ingested.results` has each outcome in order, and a round is pinned to the
                 epoch that most of its records name.
-            front: who reads the lines of a file: ``python``, ``native``, or ``auto``, the native
-                library where it is installed; by default as ``TALLYSTICK_FRONT`` says.
 
         Raises:
-            EngineError: the front cannot be used.
             InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad, or of another round; nothing is recorded.
             TrustError: the batch does not hold.
@@ -344,9 +338,7 @@ class Ledger(StoredState):
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
-            recorded = self._ingest(
-                log, source, pinned, progress=progress, groups=groups, bad=bad, front=front
-            )
+            recorded = self._ingest(log, source, pinned, progress=progress, groups=groups, bad=bad)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)

@@ -31,7 +31,6 @@ from score import SKILLS
 
 import tallystick
 from tallystick.io.chunks import CHUNK_BYTES
-from tallystick.plugins.front import front_of
 
 RULES = "skills@1.2.0"
 MACHINES = (1, 4, 16, 64)
@@ -300,7 +299,6 @@ def main() -> None:
         told = {name: found[name] if value is None else value for name, value in told.items()}
     costs = Costs(**told)
     records = 10**6 if given.tiny else given.records
-    print(f"front: {front_of() or 'python'}")
     print(", ".join(f"{name} {value:.2f}" for name, value in asdict(costs).items()))
     print(table(costs, Site(records, given.cores, given.gbit, given.storage)))
 

@@ -23,7 +23,6 @@ from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.io.sources import JsonLinesSource
-from tallystick.plugins.front import front_of
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.facts.catalog import bound_selection
@@ -94,16 +93,10 @@ def main() -> None:
         batch = scorer.score_lines(chunk)
         extractor = Extractor(map(bound_selection, scorer.types.values()), FIELDS)
         decoder = Decoder({name: bound.schema for name, bound in scorer.types.items()})
-        native = {}
-        if front_of("auto") is not None:
-            native["JSONL file → Parquet file, native front"] = lambda: timed(
-                lambda: scorer.score_file(source, output, front="native"), count
-            )
         paths: dict[str, Callable[[], float]] = {
             "JSONL file → Parquet file": lambda: timed(
-                lambda: scorer.score_file(source, output, front="python"), count
+                lambda: scorer.score_file(source, output), count
             ),
-            **native,
             "  reading, hashing, splitting": lambda: timed(
                 lambda: [[*chunk.items()] for chunk in JsonLinesSource(source)], count
             ),

@@ -23,7 +23,6 @@ SMALL = {
     "yuma.py": ("--tiny",),
 }
 SLOW = {
-    "fronts.py": ("200", "1"),
     "history.py": ("--tiny", "--repeats", "1", "--part", "results", "--part", "backtest"),
     "rounds.py": ("200", "1"),
     "rules_in_force.py": ("--tiny",),

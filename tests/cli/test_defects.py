@@ -260,8 +260,7 @@ def test_a_state_refuses_the_line_and_says_that_it_is_a_defect(
         record(planted.MARK) if place == "record_digest" else event("e", "probe_fail", planted.MARK)
     )
     before, path = subnet.look(), subnet.lines(record("t3"), marked)
-    # the native front has digests of its own
-    found = subnet.do(*command, path, "--front", "python")
+    found = subnet.do(*command, path)
     assert found.status == 3
     assert f"{path}:2: internal-error: the record: found" in found.err
     assert subnet.look() == before

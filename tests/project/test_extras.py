@@ -4,17 +4,18 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from packages import PACKAGES, ROOT, sources
 from packaging.requirements import Requirement
 
 from tallystick.extras import EXTRAS, missing
 
+ROOT = Path(__file__).resolve().parents[2]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OF_DEVELOPERS = {"all", "docs", "test"}
-APART = {"bittensor", "native"}
-"""Extras of users that are too large for `all`, or of some platforms alone."""
+APART = {"bittensor"}
+"""Extras of users that are too large for `all`."""
 MODULES = {
     "attrs": {"attr", "attrs"},
     "cattrs": {"cattr", "cattrs"},
@@ -27,8 +28,8 @@ MODULES = {
 
 def imported() -> Iterator[tuple[str, str]]:
     """The modules that the engine and the plugins import, and where."""
-    for package in PACKAGES:
-        for path in sources(package):
+    for folder in ("engine", "plugins"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 match node:
                     case ast.Import(names=names):

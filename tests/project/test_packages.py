@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from packages import CORE, ENGINE, FLOORS, NATIVE, PACKAGES, PLUGINS, ROOT, SKILL_TYPES, folder_of
+from packages import CORE, ENGINE, FLOORS, PACKAGES, PLUGINS, ROOT, SKILL_TYPES, folder_of
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 TOOLS = PROJECT["tool"]
@@ -35,7 +35,7 @@ def test_a_list_of_packages_is_that_of_the_folders(listed: Callable[[], list[str
 def test_the_table_has_every_folder_once() -> None:
     folders = [path for root in (ENGINE, PLUGINS) for path in root.iterdir() if path.is_dir()]
     found = [path.name for path in folders if not path.name.startswith((".", "__"))]
-    assert sorted(found) == sorted([CORE, NATIVE, *FLOORS, *SKILL_TYPES])
+    assert sorted(found) == sorted([CORE, *FLOORS, *SKILL_TYPES])
 
 
 def test_every_package_is_typed() -> None:

@@ -33,7 +33,6 @@ METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "f
 DYNAMIC: dict[tuple[str, str], tuple[str, ...]] = {
     # of facts, in the dialect of docs/formulas.md: those of our plugins are tried by themselves
     ("tallystick.formula.facts.text", "condition"): (),
-    ("tallystick.formula.facts.text", "program"): (),
     ("tallystick.formula.facts.text", "_fits"): (),
     # is compiled only, to see whether it can be
     ("tallystick.formula.facts.pattern", "check_pattern"): (),

@@ -1,10 +1,8 @@
 """The bill of materials is valid CycloneDX and has what the lock has."""
 
-import hashlib
 import importlib.util
 import json
 import tomllib
-import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,7 +29,7 @@ def program() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def document(program: ModuleType) -> dict[str, Any]:
-    return program.document([])
+    return program.document()
 
 
 def test_it_is_valid(document: dict[str, Any]) -> None:
@@ -63,7 +61,7 @@ def test_it_has_what_the_extras_of_users_need(
 ) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    assert extras.keys() - {"all", "bittensor", "docs", "native", "test"} == set(program.EXTRAS)
+    assert extras.keys() - {"all", "bittensor", "docs", "test"} == set(program.EXTRAS)
     names = {each["name"] for each in document["components"]}
     assert {Requirement(each).name for name in program.EXTRAS for each in extras[name]} < names
 
@@ -75,27 +73,6 @@ def test_every_dependency_of_a_component_is_one(document: dict[str, Any]) -> Non
     assert graph.keys() == known | {whole}
     assert {ref for refs in graph.values() for ref in refs} == known
     assert len(graph[whole]) > 10
-
-
-def test_it_has_the_native_front_of_the_release(
-    program: ModuleType, document: dict[str, Any], tmp_path: Path
-) -> None:
-    wheels = [tmp_path / f"tallystick_native-7.0-py3-none-{name}.whl" for name in ("one", "two")]
-    for wheel in wheels:
-        with zipfile.ZipFile(wheel, "w") as packed:
-            stated = "Name: tallystick-native\nVersion: 7.0\nLicense-Expression: MIT\n"
-            packed.writestr("tallystick_native-7.0.dist-info/METADATA", stated)
-            packed.writestr("name", wheel.name)
-    found = program.document(wheels)
-    assert VALIDATOR.validate_str(json.dumps(found)) is None
-    (front,) = (each for each in found["components"] if each not in document["components"])
-    assert (front["purl"], front["scope"]) == ("pkg:pypi/tallystick-native@7.0", "optional")
-    hashes = [each["content"] for each in front["externalReferences"][0]["hashes"]]
-    assert hashes == [hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels]
-    graph = {each["ref"]: each["dependsOn"] for each in found["dependencies"]}
-    assert graph.pop(front["bom-ref"]) == []
-    whole = document["metadata"]["component"]["bom-ref"]
-    assert front["bom-ref"] in graph[whole]
 
 
 def test_it_is_the_same_each_time(
@@ -112,4 +89,4 @@ def test_a_package_that_the_lock_does_not_have_is_told(
 ) -> None:
     monkeypatch.setattr(program, "locked", dict)
     with pytest.raises(SystemExit, match=r"expected alembic to be in the lock: run `make test`"):
-        program.document([])
+        program.document()

@@ -14,7 +14,6 @@ from tallystick.cli.options import (
     as_json,
     executor_options,
     follow_links_option,
-    front_option,
     output_option,
     rejects_option,
 )
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 @rejects_option("records")
 @follow_links_option
 @executor_options
-@front_option
 @scoring_locked_options
 @as_json
 def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -48,7 +46,6 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     rejects: Path | None,
     follow_links: bool,
     executor: Executor,
-    front: str,
     as_json: bool,
     held: Held,  # noqa: ARG001  # no rule set takes part
 ) -> None:
@@ -70,7 +67,6 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
             progress=progress,
             executor=executor,
             settings=in_force(),
-            front=front,
         )
     if as_json:
         print_json(receipt.to_dict())

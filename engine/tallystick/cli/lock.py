@@ -11,7 +11,6 @@ from tallystick.cli.command import examples
 from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.shown import echo, print_json
 from tallystick.lock.lock_file import FILE, LARGEST
-from tallystick.plugins.front import front_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +89,7 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
     if tests:
         references = pinned.references()
         tested = _tested(_loaded(references))
-    pinned.check(front_of())
+    pinned.check()
     if as_json:
         rule_sets = {name: rules.digest for name, rules in pinned.lock.rule_sets.items()}
         view = {"valid": True, "file": str(pinned.path)}

@@ -14,11 +14,9 @@ from tallystick.cli import settings
 from tallystick.cli.settings import Setting
 from tallystick.errors import InputError
 from tallystick.lock.lock_file import FILE, LARGEST
-from tallystick.plugins.front import front_of
 
 if TYPE_CHECKING:
     from tallystick.lock.lock_file import Lock
-    from tallystick.plugins.front import NativeFront
     from tallystick.rules.model import RuleSet
 
 _Result = TypeVar("_Result")
@@ -109,8 +107,8 @@ class HeldLock:
         folder = self.path.parent
         return [reference_of(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
 
-    def check(self, front: NativeFront | None = None) -> None:
-        """Compare what is installed, and the native front where one is used.
+    def check(self) -> None:
+        """Compare what is installed.
 
         Raises:
             TrustError: something differs.
@@ -118,8 +116,7 @@ class HeldLock:
         from tallystick.lock.check import CLOSURES, check  # when asked for
         from tallystick.plugins.code import SCORING
 
-        closures = CLOSURES if self.of_states else [SCORING]
-        check(self.lock, self.path, closures, front)
+        check(self.lock, self.path, CLOSURES if self.of_states else [SCORING])
 
     def require_code_of_states(self) -> None:
         """Compare what steps a state, unless that is done.
@@ -213,8 +210,7 @@ def _with_lock(command: Callable[..., _Result], *, of_states: bool) -> Callable[
         if wanted or path is not None:
             lock = HeldLock.nearest() if path is None else HeldLock.read(Path(path))
             held = attrs.evolve(lock, of_states=of_states)
-            # of the commands that read lines by a front, which have the option
-            held.check(front_of(options["front"]) if "front" in options else None)
+            held.check()
         return command(*arguments, held=held, **options)
 
     for option in reversed(_OPTIONS):

@@ -15,7 +15,6 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli.settings import Setting
-from tallystick.plugins.front import FRONTS
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
@@ -37,16 +36,6 @@ follow_links_option = click.option(
     help="Allow an output whose name is a link; its target is written.",
 )
 """The option of every command that writes a file."""
-front_option = click.option(
-    "--front",
-    cls=Setting,
-    key="front",
-    type=click.Choice(FRONTS),
-    default=FRONTS[0],
-    show_default=True,
-    help="Read lines by Python or by the native library; the files are the same.",
-)
-"""The option of commands that read lines of records by blocks."""
 markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
 """The option of commands about rule sets whose text can stand in a proposal."""
 

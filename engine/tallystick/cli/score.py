@@ -15,7 +15,6 @@ from tallystick.cli.options import (
     as_json,
     executor_options,
     follow_links_option,
-    front_option,
     output_option,
     rejects_option,
 )
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
-@front_option
 @scoring_locked_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -74,7 +72,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     receipt_path: Path | None,
     follow_links: bool,
     executor: Executor,
-    front: str,
     as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
@@ -108,7 +105,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             progress=progress,
             executor=executor,
             settings=in_force(),
-            front=front,
         )
     view, lines = receipt.to_dict(), _summary(receipt, output, rejects)
     for _, second_pass in passes:
@@ -123,7 +119,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 executor=executor,
                 shadow_of=receipt.rule_set_digest,
                 settings=in_force(),
-                front=front,
             )
         view = {**view, second_pass.name: second.to_dict()}
         lines += [second_pass.heading, *_summary(second, beside, None)]

@@ -27,7 +27,6 @@ _STEM = "tallystick"
 FILE = f"{_STEM}.toml"
 """The name of the file."""
 KEYS: Mapping[str, type] = {
-    "front": str,
     "lock": str,
     "locked": bool,
     "log_json": bool,

@@ -18,7 +18,7 @@ import numpy as np
 
 from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.inputs import opened
-from tallystick.io.lines import LineBlock, LineReader, LongLine, Shortener
+from tallystick.io.lines import LineReader, LongLine, Splitter
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class FileChunk:
     first: int
     checksum: int
 
-    def items(self) -> LineBlock:
-        """Return the lines; one that is too long is cut.
+    def items(self) -> list[bytes]:
+        """Return the lines; one that is too long is cut as by ``LineReader``.
 
         Raises:
             InputError: the file cannot be read, or does not have these bytes.
@@ -90,25 +90,25 @@ class FileChunk:
             )
         return lines
 
-    def _read(self, file: BinaryIO) -> tuple[LineBlock, int]:
+    def _read(self, file: BinaryIO) -> tuple[list[bytes], int]:
         file.seek(self.offset)
-        kept, checksum, left = Shortener(), 0, self.size
+        splitter, lines, checksum, left = Splitter(), list[bytes](), 0, self.size
         while left and (data := file.read(min(_READ_BYTES, left))):
-            kept.add(data)
+            lines += splitter.lines(data)
             checksum = zlib.crc32(data, checksum)
             left -= len(data)
         # what is shorter than it was has another checksum
-        return LineBlock(kept.text()), checksum
+        return lines + splitter.rest(), checksum
 
 
 @attrs.frozen
 class LineChunk:
     """Consecutive lines themselves."""
 
-    lines: Sequence[bytes]
+    lines: list[bytes]
     first: int
 
-    def items(self) -> Sequence[bytes]:
+    def items(self) -> list[bytes]:
         """Return the lines."""
         return self.lines
 
@@ -203,17 +203,16 @@ class ChunkReader:
         Raises:
             InputError: as ``LineReader``.
         """
-        kept, lines, end = Shortener(self.reader.limit), 0, b""
+        splitter, lines = Splitter(self.reader.limit), list[bytes]()
         for part in self._parts():
-            lines += part.line_ends
             if part.data:
-                kept.add(part.data)
-                end = part.data[-1:]
-            if part.last and (text := kept.text()):
-                # the last line of a file may have no line end
-                total, lines = lines + (end != b"\n"), 0
-                yield LineChunk(LineBlock(text, self.reader.limit, total), self.next)
-                self.next += total
+                lines += splitter.lines(part.data)
+            if part.last:
+                lines += splitter.rest()
+                if lines:
+                    yield LineChunk(lines, self.next)
+                    self.next += len(lines)
+                lines = []
         self._check()
 
     def _check(self) -> None:

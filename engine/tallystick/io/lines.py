@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
-from itertools import repeat
-from operator import itemgetter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, cast, overload
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 import attrs
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 2**20
 """The longest line that a record may have, without its line end. See docs/records.md."""
 
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 2**17
 _START_BYTES = 8
 
 
@@ -73,79 +71,6 @@ class Splitter:
     def rest(self) -> list[bytes]:
         """Return the last line, if it has no line end."""
         return [self._start] if self._start else []
-
-
-@attrs.define(eq=False)
-class LineBlock(Sequence[bytes]):
-    """Consecutive lines as one text, cut into lines when one is asked for.
-
-    A line that is too long is cut to more than the limit, by which it is known.
-
-    Attributes:
-        text: the lines with their line ends, but perhaps for that of the last.
-        limit: the longest line that is kept whole, in bytes.
-        total: how many there are, once somebody has counted them.
-    """
-
-    text: bytes = attrs.field(repr=False)
-    limit: int = MAX_LINE_BYTES
-    total: int | None = None
-    _lines: list[bytes] | None = attrs.field(default=None, init=False, repr=False)
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Return the lines, without their line ends; each is cut when it is asked for."""
-        # several times as fast as bytes.split, which looks at one byte after the other
-        lines = map(bytes.removesuffix, io.BytesIO(self.text), repeat(b"\n"))
-        return map(itemgetter(slice(self.limit + 1)), lines)
-
-    def __len__(self) -> int:
-        if self.total is None:
-            self.total = self.text.count(b"\n") + (self.text[-1:] not in (b"", b"\n"))
-        return self.total
-
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
-        if self._lines is None:
-            self._lines = [*self]
-        return self._lines[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LineBlock | list) and [*self] == list(other)
-
-    __hash__ = None  # type: ignore[assignment]  # as a list
-
-
-@attrs.define
-class Shortener:
-    """Joins blocks of bytes to one text, without most of a line that is too long.
-
-    Attributes:
-        limit: the longest line that is kept whole, in bytes.
-    """
-
-    limit: int = MAX_LINE_BYTES
-    _parts: list[bytes] = attrs.field(factory=list, init=False)
-    _open: int = attrs.field(default=0, init=False)
-
-    def add(self, block: bytes) -> None:
-        """Take the next bytes; nothing more of a line that is too long already."""
-        start = 0
-        if self._open > self.limit:
-            start = block.find(b"\n")
-            if start < 0:
-                return
-        end = block.rfind(b"\n") + 1
-        self._open = len(block) - end if end else self._open + len(block)
-        self._parts.append(block[start:] if start else block)
-
-    def text(self) -> bytes:
-        """Return what was taken, and begin anew."""
-        text = b"".join(self._parts)
-        self._parts, self._open = [], 0
-        return text
 
 
 @attrs.define

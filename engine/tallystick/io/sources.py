@@ -77,11 +77,6 @@ class JsonLinesSource:
         self.size = _size(path)
 
     @property
-    def is_prefetchable(self) -> bool:
-        """True where a thread can read it ahead: lines of a file, which wait for no writer."""
-        return is_seekable(self._path)
-
-    @property
     def next(self) -> int:
         """The number of the line after the last chunk."""
         return self._chunks.next
@@ -208,11 +203,6 @@ class FolderSource:
         self._done: list[Source] = []
         self._first = first
         self.size = sum(path.stat().st_size for path in self._paths)
-
-    @property
-    def is_prefetchable(self) -> bool:
-        """True where all of its files are of lines; they are files, as others are refused."""
-        return all(path.suffix.lower() != ".parquet" for path in self._paths)
 
     @property
     def next(self) -> int:

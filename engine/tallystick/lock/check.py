@@ -42,7 +42,6 @@ from tallystick.plugins.code import (
     state_files,
 )
 from tallystick.plugins.entries import GROUP, SECTIONS
-from tallystick.plugins.front import NativeFront
 
 NO_RULE_SET = "no rule set"
 """The digest, in messages, of a file that is no rule set."""
@@ -72,40 +71,29 @@ CLOSURES = (SCORING, STATE)
 """Closures that a lock has by name: what scores records, and what steps a state beside it."""
 
 
-def check(
-    lock: Lock,
-    path: Path,
-    closures: Collection[str] = CLOSURES,
-    front: NativeFront | None = None,
-) -> None:
+def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
     """Compare what is installed with a lock.
 
     Args:
         lock: what is expected.
         path: where it was read; paths of rule sets are relative to its folder.
         closures: what is compared; `SCORING` alone leaves out what only a state needs.
-        front: the native front, where it is used; Python's is among the files of the engine.
 
     Raises:
         LockError: something differs.
         PluginError: a file of the engine or of a plugin cannot be read.
     """
-    different = tuple(differences(lock, path.parent, closures, front))
+    different = tuple(differences(lock, path.parent, closures))
     if different:
         raise LockError(str(path), different, _meaning(lock, path.parent))
 
 
 def differences(
-    lock: Lock,
-    folder: Path,
-    closures: Collection[str] = CLOSURES,
-    front: NativeFront | None = None,
+    lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
 ) -> Iterator[LockDifference]:
     """Yield the differences, the cheapest to find first; nothing of a plugin is imported."""
     yield from _pairs("the version of {}", _versions(), lock.dependencies)
     yield from _one("the version of tallystick", version(_ENGINE), lock.version)
-    if front is not None:
-        yield from _one("the native front", str(front), lock.native or NOTHING)
     yield from _files("the engine", lambda: _engine(lock), lock.files, lock.engine)
     if STATE in closures:
         yield from _files("the code of states", _of_states, lock.state_files, lock.state)

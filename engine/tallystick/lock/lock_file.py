@@ -103,8 +103,6 @@ class Lock:
         sections: as ``plugins``, of the sections of the rule sets that plugins bring.
         state: the digest of the files that step a state beside those that score.
         state_files: the digest of each of these, by its path in the installation.
-        native: the native front with its version and the digest of its library, where one was
-            installed; a run that uses another, or any where the lock has none, is refused.
     """
 
     version: str
@@ -117,7 +115,6 @@ class Lock:
     sections: Mapping[str, LockedPlugin] = attrs.field(factory=dict)
     state: str = NOTHING
     state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    native: str | None = None
 
     def to_text(self) -> str:
         """Return the canonical text of the file."""
@@ -129,8 +126,6 @@ def _lines(lock: Lock) -> Iterator[str]:
     yield from _table(["engine"], {"version": lock.version, "digest": lock.engine})
     yield from _table(["dependencies"], _sorted(lock.dependencies))
     yield from _table(["vectors"], {"digest": lock.vectors})
-    if lock.native is not None:
-        yield from _table(["native"], {"front": lock.native})
     if lock.state != NOTHING:
         yield from _table(["state"], {"digest": lock.state})
     for name, plugin in sorted(lock.plugins.items()):
@@ -226,7 +221,7 @@ class _Reader:
 
     def lock(self, document: Mapping[str, Any]) -> Lock:
         names = ("engine", "dependencies", "vectors", "plugins", "rule_sets", "files")
-        top = self.closed(document, "", ("format", *names), ("state", "sections", "native"))
+        top = self.closed(document, "", ("format", *names), ("state", "sections"))
         engine = self.closed(top["engine"], "engine", ("version", "digest"))
         vectors = self.closed(top["vectors"], "vectors", ("digest",))
         files = self.closed(top["files"], "files", ("engine",), ("state", "plugins", "sections"))
@@ -246,15 +241,9 @@ class _Reader:
             sections=sections,
             state=self.state(top.get("state")),
             state_files=self.digests(files.get("state", {}), "files.state"),
-            native=self.native(top.get("native")),
         )
         self.check_files(lock)
         return lock
-
-    def native(self, value: object) -> str | None:
-        if value is None:
-            return None
-        return self.text(self.closed(value, "native", ("front",))["front"], "native.front")
 
     def state(self, value: object) -> str:
         if value is None:

@@ -32,7 +32,6 @@ from tallystick.plugins.code import (
     state_files,
 )
 from tallystick.plugins.entries import distribution_of
-from tallystick.plugins.front import front_of
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas, used_requirements
 from tallystick.scoring.scorer import Scorer, load
@@ -52,7 +51,6 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
     Raises:
         InputError: two of them have one name and version.
         PluginError: a file of the engine or of a plugin cannot be read.
-        EngineError: the environment asks for a native front that cannot be used.
     """
     rule_sets = dict[str, LockedRuleSet]()
     plugins, sections = dict[str, LockedPlugin](), dict[str, LockedPlugin]()
@@ -77,7 +75,6 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         plugins=plugins,
         rule_sets=rule_sets,
         sections=sections,
-        native=None if (front := front_of()) is None else str(front),
     )
 
 

@@ -25,16 +25,9 @@ from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
 from tallystick.records.strict_json import empty_line, is_blank, parse, plain, whole
-from tallystick.records.struct_builder import (
-    Record,
-    fast_type,
-    form_of,
-    missed_type,
-    shape_type,
-)
+from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
 
 if TYPE_CHECKING:
-    from tallystick.records.forms import ObjectForm
     from tallystick.records.validator import RecordValidator
 
 MISSED = "missed_deadline"
@@ -73,7 +66,6 @@ class _Known:
     name: str
     schema: Schema
     fast: type[Record] | None
-    missed: type[Record] | None
 
     @cached_property
     def validator(self) -> RecordValidator:
@@ -123,24 +115,14 @@ class Decoder:
                 )
         self._limit = limit
         self._known = {
-            name: _Known(name, schema, fast_type(name, schema), missed_type(name, schema, MISSED))
-            for name, schema in schemas.items()
+            name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
         }
         self._fast = _any_of(decoders.fast for decoders in self._known.values())
         self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
-        missed = _any_of(decoders.missed for decoders in self._known.values())
-        self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(missed).decode
-
-    @property
-    def limit(self) -> int:
-        """The longest line, in bytes."""
-        return self._limit
-
-    def forms(self, skill_type: str) -> tuple[ObjectForm | None, ObjectForm | None]:
-        """Return the forms of records of a type, with an answer and without; None for none."""
-        known = self._known[skill_type]
-        with_answer = None if known.fast is None else form_of(known.fast)
-        return with_answer, None if known.missed is None else form_of(known.missed)
+        missed = (missed_type(name, schema, MISSED) for name, schema in schemas.items())
+        self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(
+            _any_of(missed)
+        ).decode
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
         """Return the records of consecutive items, each with its number.
@@ -150,7 +132,7 @@ class Decoder:
             first: the number of the first.
         """
         # kept in a list, decoded records would halve the speed: the garbage collector visits them
-        of_lines = isinstance(next(iter(items), None), bytes)
+        of_lines = bool(items) and isinstance(items[0], bytes)
         decode: Callable[[Any, int], Decoded] = self.decode if of_lines else self.convert
         return enumerate(map(decode, items, count(first)), first)
 

@@ -6,15 +6,11 @@ without a fast type. The shape of a schema has the same fields without any condi
 the schema has accepted already.
 
 A field that is left out is an empty list, an empty map, or None.
-
-Each fast type has the form of its records (`tallystick.records.forms`), for decoders in other
-languages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, cast
 
@@ -23,18 +19,6 @@ import msgspec
 
 from tallystick.formula.facts import attribute_name
 from tallystick.formula.schema_path import ANSWER
-from tallystick.records.forms import (
-    ChoiceForm,
-    Form,
-    ListForm,
-    MapForm,
-    NullForm,
-    NumberForm,
-    ObjectForm,
-    TextForm,
-    TruthForm,
-    UnionForm,
-)
 from tallystick.records.schema import Schema, resolve
 
 ANNOTATIONS = frozenset(
@@ -76,16 +60,10 @@ class Record(msgspec.Struct, gc=False):
     """
 
     skill_type: ClassVar[str] = ""
-    _form: ClassVar[ObjectForm | None] = None
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  # a field, by its schema
-
-
-def form_of(fast: type[Record]) -> ObjectForm | None:
-    """Return the form of the records of a fast type, without their tag."""
-    return fast._form  # noqa: SLF001  # no field of a record has such a name
 
 
 class _UntranslatableError(Exception):
@@ -144,18 +122,14 @@ def shape_type(skill_type: str, schema: Schema) -> type[Record]:
 
 @attrs.frozen
 class _Translated:
-    """A type, the JSON types whose values it takes, and what makes a value that is left out.
-
-    Beside it stands the form of its values; None of a shape, which asks for none.
-    """
+    """A type, the JSON types whose values it takes, and what makes a value that is left out."""
 
     hint: Any
     kinds: frozenset[str]
-    form: Form | None
     empty: type[list[Any] | dict[str, Any]] | None = None
 
 
-_ANYTHING = _Translated(Any, frozenset(("any",)), None)
+_ANYTHING = _Translated(Any, frozenset(("any",)))
 
 
 @attrs.define
@@ -180,17 +154,11 @@ class _Translator:
         tag = fields.pop("skill_type", None)
         if self.exact and not (isinstance(tag, Mapping) and tag.get("const") == skill_type):
             raise _UntranslatableError
-        required = self._required_of_record(fields)
-        translated = self._values(fields, required, skill_type)
         made = msgspec.defstruct(
             _class_name(skill_type),
-            self._fields(translated, required),
+            self._fields(fields, self._required_of_record(fields), skill_type),
             bases=(Record,),
-            namespace={
-                "skill_type": skill_type,
-                "_form": self._object_form(translated, required),
-                **dict.fromkeys(self.absent),
-            },
+            namespace={"skill_type": skill_type, **dict.fromkeys(self.absent)},
             tag_field="skill_type",
             tag=skill_type,
             kw_only=True,
@@ -244,19 +212,18 @@ class _Translator:
         self._allow(schema, ("type", *_KEYWORDS[kind]))
         match kind:
             case "string":
-                return self._limited(str, schema, "Length", kind, form=TextForm)
+                return self._limited(str, schema, "Length", kind)
             case "integer":
                 return self._bounded(int, schema)
             case "number":
                 return self._bounded(float, schema)
             case "array":
-                item = self._translate(schema.get("items", True), name)
-                hint, form = GenericAlias(list, (item.hint,)), partial(_list_form, item)
-                return self._limited(hint, schema, "Items", kind, form=form, empty=list)
+                item = self._translate(schema.get("items", True), name).hint
+                return self._limited(GenericAlias(list, (item,)), schema, "Items", kind, list)
             case "boolean":
-                return _Translated(bool, frozenset((kind,)), TruthForm())
+                return _Translated(bool, frozenset((kind,)))
             case _:
-                return _Translated(None, frozenset((kind,)), NullForm())
+                return _Translated(None, frozenset((kind,)))
 
     def _object(self, schema: Schema, name: str) -> _Translated:
         inner = schema.get("additionalProperties")
@@ -265,54 +232,41 @@ class _Translator:
         if not isinstance(inner, Mapping):
             return self._anything()
         self._allow(schema, ("type", *_MAP_KEYWORDS))
-        key, value = self._key(schema), self._translate(inner, name)
-        hint, form = GenericAlias(dict, (key.hint, value.hint)), partial(_map_form, key, value)
-        return self._limited(hint, schema, "Properties", "object", form=form, empty=dict)
+        hint = GenericAlias(dict, (self._key(schema), self._translate(inner, name).hint))
+        return self._limited(hint, schema, "Properties", "object", dict)
 
-    def _key(self, schema: Schema) -> _Translated:
+    def _key(self, schema: Schema) -> Any:  # noqa: ANN401  # a type
         if not self.exact:
-            return _Translated(str, frozenset(("string",)), None)
+            return str
         names = schema.get("propertyNames", {})
         if not isinstance(names, Mapping):
             raise _UntranslatableError
         key = self._translate(names if "$ref" in names else {"type": "string", **names}, "key")
         if key.kinds != {"string"}:
             raise _UntranslatableError
-        return key
+        return key.hint
 
     def _struct(self, schema: Schema, name: str) -> _Translated:
         self._allow(schema, ("type", *_STRUCT_KEYWORDS))
-        required = set(schema.get("required", ()))
-        translated = self._values(schema.get("properties", {}), required, name)
+        fields = schema.get("properties", {})
         made = msgspec.defstruct(
             _class_name(name),
-            self._fields(translated, required),
+            self._fields(fields, set(schema.get("required", ())), name),
             kw_only=True,
             gc=False,
             omit_defaults=True,
             forbid_unknown_fields=self.exact,
         )
-        return _Translated(made, frozenset(("object",)), self._object_form(translated, required))
-
-    def _values(
-        self, fields: Mapping[str, Any], required: set[str], owner: str
-    ) -> dict[str, _Translated]:
-        if self.exact and not required <= fields.keys():
-            raise _UntranslatableError
-        return {name: self._translate(each, f"{owner}_{name}") for name, each in fields.items()}
-
-    def _object_form(
-        self, fields: Mapping[str, _Translated], required: Iterable[str]
-    ) -> ObjectForm | None:
-        forms = {name: value.form for name, value in fields.items() if value.form is not None}
-        is_whole = self.exact and len(forms) == len(fields)
-        return ObjectForm(forms, frozenset(required)) if is_whole else None
+        return _Translated(made, frozenset(("object",)))
 
     def _fields(
-        self, fields: Mapping[str, _Translated], required: set[str]
+        self, fields: Mapping[str, Any], required: set[str], owner: str
     ) -> list[tuple[str, Any, Any]]:
+        if self.exact and not required <= fields.keys():
+            raise _UntranslatableError
         made = []
-        for name, value in fields.items():
+        for name, schema in fields.items():
+            value = self._translate(schema, f"{owner}_{name}")
             default: dict[str, Any] = {"default": None}
             if self.exact and name in required:
                 default = {}
@@ -340,18 +294,14 @@ class _Translator:
             or {"const", "enum"} <= set(schema)
         ):
             return self._anything()
-        return _Translated(
-            Literal[tuple(options)], frozenset(("string",)), ChoiceForm(tuple(options))
-        )
+        return _Translated(Literal[tuple(options)], frozenset(("string",)))
 
     def _union(self, branches: Iterable[_Translated]) -> _Translated:
         members = list(branches)
         kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in members))
         if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in members):
             return self._anything()
-        hint: Any = Union[tuple(branch.hint for branch in members)]  # noqa: UP007  # made at run time
-        forms = tuple(branch.form for branch in members if branch.form is not None)
-        return _Translated(hint, kinds, UnionForm(forms) if len(forms) == len(members) else None)
+        return _Translated(Union[tuple(branch.hint for branch in members)], kinds)  # noqa: UP007  # made at run time
 
     def _bounded(self, kind: type, schema: Schema) -> _Translated:
         bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
@@ -360,23 +310,19 @@ class _Translator:
             self._anything()
         if kind is int and not all(isinstance(bound, int) for bound in bounds.values()):
             self._anything()
-        form = NumberForm(kind is int, {word: schema[word] for word in _BOUNDS if word in schema})
-        return _Translated(self._with(kind, bounds), frozenset(("number",)), form)
+        return _Translated(self._with(kind, bounds), frozenset(("number",)))
 
-    def _limited(  # noqa: PLR0913  # a type, and its form
+    def _limited(
         self,
         hint: Any,  # noqa: ANN401  # a type
         schema: Schema,
         what: str,
         kind: str,
-        *,
-        form: Callable[[int, int | None], Form | None],
         empty: type[list[Any] | dict[str, Any]] | None = None,
     ) -> _Translated:
         words = {"min_length": f"min{what}", "max_length": f"max{what}"}
         limits = {ours: schema[theirs] for ours, theirs in words.items() if theirs in schema}
-        made = form(limits.get("min_length", 0), limits.get("max_length"))
-        return _Translated(self._with(hint, limits), frozenset((kind,)), made, empty)
+        return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
 
     def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
         is_exact = self.exact and conditions
@@ -390,16 +336,6 @@ class _Translator:
         if self.exact:
             raise _UntranslatableError
         return _ANYTHING
-
-
-def _list_form(item: _Translated, least: int, most: int | None) -> Form | None:
-    return None if item.form is None else ListForm(item.form, least, most)
-
-
-def _map_form(key: _Translated, item: _Translated, least: int, most: int | None) -> Form | None:
-    if not isinstance(key.form, TextForm) or item.form is None:
-        return None
-    return MapForm(key.form, item.form, least, most)
 
 
 def _class_name(name: str) -> str:

@@ -134,8 +134,7 @@ class ResultBatch:
 
     Attributes:
         rows: how many results there are.
-        identity: makes each of ``IDENTITY``, which says who the records are; and what a state needs
-            beside, null or 0 where it was not taken.
+        identity: makes each of ``IDENTITY``, which says who the records are.
         parts: the scores of those that have a submission.
         layout: the fields of results of the rule set.
         tiers: the names of the tiers.
@@ -143,7 +142,6 @@ class ResultBatch:
         snapshots: those epochs of the records whose snapshots were pinned.
         facts: makes the digest of the facts of each record, None without a submission; see
             `facts_digests`.
-        native: whether the native front read the lines.
     """
 
     rows: int
@@ -154,7 +152,6 @@ class ResultBatch:
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
     facts: Callable[[], list[str | None]] = list
-    native: bool = False
 
     def __repr__(self) -> str:
         counts = numbered(self.rows, "result"), numbered(len(self.rejects), "reject")
@@ -194,28 +191,6 @@ class ResultBatch:
     def role(self) -> pa.Array:
         """The roles."""
         return self.identity["role"]()
-
-    @cached_property
-    def round(self) -> Column:
-        """The rounds, where they were taken."""
-        result: Column = self.identity["round"]()
-        return result
-
-    @cached_property
-    def epoch(self) -> Column:
-        """The epochs that the rounds are pinned to, where they were taken."""
-        result: Column = self.identity["epoch"]()
-        return result
-
-    @cached_property
-    def validator(self) -> pa.Array:
-        """The validators, where they were taken."""
-        return self.identity["validator"]()
-
-    @cached_property
-    def events(self) -> pa.Array:
-        """The lists of events that the records report, where they were taken."""
-        return self.identity["events"]()
 
     @cached_property
     def axes(self) -> Mapping[str, DecimalColumn]:

@@ -197,7 +197,7 @@ class Counts:
         return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
 
 
-@json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings", "front"))
+@json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings"))
 @attrs.frozen
 class Receipt(RunReceipt):
     """A receipt: the input that was scored, and the code and rules that scored it.
@@ -224,8 +224,6 @@ class Receipt(RunReceipt):
             from which it holds; receipts leave it out where one holds in every epoch.
         settings: the settings file that counted, from the working folder; receipts leave it out
             where none did, as in a program.
-        front: the native front that read the lines, with its version and digest; receipts leave it
-            out where Python did. Nothing else depends on it.
     """
 
     rule_set: str
@@ -243,7 +241,6 @@ class Receipt(RunReceipt):
     shadow_of: str | None = None
     rules_by_epoch: tuple[RulesFrom, ...] | None = None
     settings: str | None = None
-    front: str | None = None
 
 
 @attrs.frozen
@@ -272,7 +269,6 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     counts: Counts,
     shadow_of: str | None = None,
     settings: str | None = None,
-    front: str | None = None,
 ) -> Receipt:
     """Return the receipt of scoring under the rules of each epoch."""
     formulas = {
@@ -295,7 +291,6 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         shadow_of=shadow_of,
         rules_by_epoch=spans if len(spans) > 1 else None,
         settings=settings,
-        front=front,
     )
 
 

@@ -11,7 +11,7 @@ import logging
 import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import closing, suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -24,13 +24,11 @@ from tallystick.errors import TallystickError
 from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
-from tallystick.plugins.front import NativeFront, front_of, same_front
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
-from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.output import Encode, Encoded, encoder, format_of, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of, run_files, run_paths
@@ -60,7 +58,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
     executor: Executor | None = None,
     shadow_of: str | None = None,
     settings: str | None = None,
-    front: str | None = None,
 ) -> Receipt:
     """Score the records of a file into results, rejects and a receipt.
 
@@ -77,27 +74,25 @@ def score_file(  # noqa: PLR0913  # what a run needs
         shadow_of: the digest of the rule set that is in force, where this one is only tried beside
             it: every row and the receipt say so.
         settings: the settings file that counted, for the receipt.
-        front: who reads lines, of ``FRONTS``; by default as the environment says.
 
     Raises:
         InputError: the file cannot be read, or has no records.
         OutputError: a file cannot be written.
-        EngineError: the workers, or the front, cannot be used.
+        EngineError: the workers cannot be used.
     """
-    reader = front_of(front)
-    shadow, by = shadow_of is not None, executor or InProcess()
     paths = run_paths(source, output, rejects, receipt, follow_links=follow_links)
     chosen = format_of(output, format_name)
     # as it is when the run begins: a long one may outlive an installation
     chunks, code = source_of(source), code_of(rules)
     with run_files(paths, progress) as files:
         with (
-            writing(chosen, files.output, rules.layout, shadow=shadow) as out,
+            writing(chosen, files.output, rules.layout, shadow=shadow_of is not None) as out,
             # workers end with the block, whatever ends it
-            closing(parts(rules, chunks, chosen, by, shadow=shadow, front=reader)) as done,
+            closing(
+                parts(rules, chunks, chosen, executor or InProcess(), shadow=shadow_of is not None)
+            ) as done,
         ):
             counts, epochs, defects = Counts(0, 0, 0, 0), set[int](), DefectLog(source)
-            is_native = False
             for part in done:
                 with output_errors(files.output.path):
                     out.append(part.results)
@@ -105,7 +100,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 defects.tell(part.defects)
                 counts += part.counts
                 epochs |= part.snapshots
-                is_native |= part.native
                 files.tell(chunks)
         defects.close()
         result = receipt_of(
@@ -118,7 +112,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
             counts=counts,
             shadow_of=shadow_of,
             settings=settings,
-            front=str(reader) if is_native else None,
         )
         files.receipt.write(result.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
@@ -143,7 +136,6 @@ class Part:
         snapshots: the epochs of records whose snapshots were pinned.
         missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
         defects: the rejects that are defects of the engine.
-        native: whether the native front read the lines.
     """
 
     results: Encoded
@@ -152,7 +144,6 @@ class Part:
     snapshots: frozenset[int]
     missing: frozenset[int] = frozenset()
     defects: tuple[Reject, ...] = ()
-    native: bool = False
 
 
 def _part_of(batch: ResultBatch, encode: Encode) -> Part:
@@ -164,7 +155,6 @@ def _part_of(batch: ResultBatch, encode: Encode) -> Part:
         counts=Counts(len(batch) + rejected, scored, len(batch) - scored, rejected, len(defects)),
         snapshots=batch.snapshots,
         defects=defects,
-        native=batch.native,
     )
 
 
@@ -173,33 +163,22 @@ class ScoringTask:
     """A chunk, and the snapshots by which a worker may score it.
 
     Attributes:
-        chunk: the records, or their facts, which do not leave this process.
+        chunk: the records.
         snapshots: pickled, those that are known by now; None where the rule set has its own.
     """
 
-    chunk: Chunk | FactBatch
+    chunk: Chunk
     snapshots: bytes | None = attrs.field(default=None, repr=False)
 
 
 class PartScoring:
     """Scores chunks into parts of a run; a function that executors map over tasks."""
 
-    def __init__(
-        self,
-        rules: BoundRules,
-        format_name: str,
-        *,
-        shadow: bool = False,
-        front: NativeFront | None = None,
-    ) -> None:
-        """Take the rule set, whose snapshots may be a ``SnapshotCache``, a format, and a front."""
-        self._scoring, self._pinned = Scoring(rules, front=front), rules.pinned
+    def __init__(self, rules: BoundRules, format_name: str, *, shadow: bool = False) -> None:
+        """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
+        self._scoring, self._pinned = Scoring(rules), rules.pinned
         self._encode = encoder(format_name, rules.layout, shadow=shadow)
         self._lock = Lock()
-
-    def prefetched(self, source: Source) -> AbstractContextManager[Iterable[Chunk | FactBatch]]:
-        """Give the chunks of a source, or their facts, as `Scoring.prefetched`."""
-        return self._scoring.prefetched(source)
 
     def __call__(self, task: ScoringTask) -> Part:
         """Return the part of one chunk.
@@ -227,14 +206,12 @@ class ScoringSpec:
         format_name: of the results.
         epochs: those that have a snapshot, known or not.
         shadow: whether every row is marked.
-        front: the native front, as text; None is Python's.
     """
 
     scorer: ScorerSpec
     format_name: str
     epochs: frozenset[int] = frozenset()
     shadow: bool = False
-    front: str | None = None
 
     def make(self) -> PartScoring:
         """Return the function.
@@ -244,8 +221,7 @@ class ScoringSpec:
         """
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
-        front = same_front(self.front)
-        return PartScoring(rules, self.format_name, shadow=self.shadow, front=front)
+        return PartScoring(rules, self.format_name, shadow=self.shadow)
 
 
 @lru_cache(maxsize=2)
@@ -288,16 +264,15 @@ class SnapshotCache(Mapping[int, ThresholdSnapshot]):
         return len(self.every)
 
 
-def parts(  # noqa: PLR0913  # as `score_file`
+def parts(
     rules: BoundRules,
     source: Source,
     format_name: str,
     executor: Executor,
     *,
     shadow: bool = False,
-    front: NativeFront | None = None,
 ) -> Generator[Part, None, None]:
-    """Yield the parts of the results of a source, in order; the same whoever makes them.
+    """Return the parts of the results of a source, in order; the same whoever makes them.
 
     Args:
         rules: the bound rule set.
@@ -305,23 +280,20 @@ def parts(  # noqa: PLR0913  # as `score_file`
         format_name: of the results.
         executor: who scores the chunks.
         shadow: whether every row is marked.
-        front: reads lines first; None leaves all to Python.
 
     Raises:
         InputError: the records cannot be read.
         EngineError: the workers cannot be used.
     """
-    here = PartScoring(rules, format_name, shadow=shadow, front=front)
-    epochs, name = frozenset(rules.pinned), None if front is None else str(front)
+    here = PartScoring(rules, format_name, shadow=shadow)
     function = PortableFunction(
-        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, epochs, shadow, name), here
+        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, frozenset(rules.pinned), shadow),
+        here,
     )
     if executor.is_elsewhere and rules.pinned:
-        yield from _Learning(rules, here).parts(executor, function, source.places())
-        return
-    is_apart = executor.is_elsewhere
-    with nullcontext(source.places()) if is_apart else here.prefetched(source) as chunks:
-        yield from executor.map(function, map(ScoringTask, chunks))
+        return _Learning(rules, here).parts(executor, function, source.places())
+    chunks = source.places() if executor.is_elsewhere else iter(source)
+    return executor.map(function, map(ScoringTask, chunks))
 
 
 @attrs.define(eq=False)

@@ -217,7 +217,6 @@ class Scorer(BoundRules):
         executor: Executor | None = None,
         shadow_of: str | None = None,
         settings: str | None = None,
-        front: str | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -238,13 +237,11 @@ class Scorer(BoundRules):
                 beside it: every row and the receipt say so.
             settings: the settings file that counted, for the receipt. A program has none, as only
                 commands read one.
-            front: who reads lines: ``python``, ``native``, or ``auto``, the native library where it
-                is installed; by default as ``TALLYSTICK_FRONT`` says. The files are the same.
 
         Raises:
             InputError: the file cannot be read.
             OutputError: a file cannot be written; nothing is left under its final name.
-            EngineError: the workers, or the front, cannot be used.
+            EngineError: the workers cannot be used; as above.
         """
         from tallystick.scoring.run import score_file  # loads NumPy
 
@@ -260,7 +257,6 @@ class Scorer(BoundRules):
             executor=executor,
             shadow_of=shadow_of,
             settings=settings,
-            front=front,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:

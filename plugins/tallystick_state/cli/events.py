@@ -8,7 +8,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, front_option
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import echo, print_json
 from tallystick_state import views
@@ -39,7 +39,6 @@ def events() -> None:
 @groups_option
 @authority_options
 @state_option
-@front_option
 @locked_options
 @as_json
 def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -48,7 +47,6 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     signed: Path | None,
     block: int | None,
     where: str,
-    front: str,
     as_json: bool,
     held: Held,
 ) -> None:
@@ -66,9 +64,7 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        ingested = ledger.import_events(
-            file, authority=authority, groups=groups, progress=progress, front=front
-        )
+        ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
     if as_json:
         print_json(views.ingested(ingested))
     else:

@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, front_option, last_option
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import echo, print_json, table_lines
@@ -164,7 +164,6 @@ def _line(found: RoundInfo) -> str:
 @at_option
 @groups_option
 @authority_options
-@front_option
 @locked_options
 @as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -175,7 +174,6 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     groups: Path | None,
     signed: Path | None,
     block: int | None,
-    front: str,
     as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
@@ -197,13 +195,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         for second in passes if groups is not None else ():
             second.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
-            records,
-            number,
-            at,
-            authority=authority,
-            groups=groups,
-            progress=progress,
-            front=front,
+            records, number, at, authority=authority, groups=groups, progress=progress
         )
         tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}

@@ -16,7 +16,6 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts.collection import items_before
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scaled
-from tallystick.formula.facts.fact_program import FactProgram, NoProgramError, Reading
 from tallystick.formula.facts.reader import (
     Condition,
     FactIndex,
@@ -213,12 +212,6 @@ class Total(Aggregate):
             return f"sum({value})"
         return f"({value} if {value}.__class__ is int else sum({self.values(fact, code)}))"
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the number, or those of the list or the map, are added up."""
-        path = path_of(fact)
-        slot = -1 if code.target(path).many else code.value(path)
-        return Reading.SUM, slot, code.numbers(path)
-
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the fact as a sum."""
         return f"Σ {named(path_of(fact))}"
@@ -236,7 +229,6 @@ class _Extreme(Aggregate):
     expected = "whole numbers to compare"
     word: ClassVar[str]
     """Function of Python and word for people: ``min`` or ``max``."""
-    reading: ClassVar[Reading]
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return the range of any of the numbers, and of what stands for none."""
@@ -254,11 +246,6 @@ class _Extreme(Aggregate):
         """Return code for the number at the end."""
         (empty,) = arguments_of(fact)
         return f"{self.word}(({self.values(fact, code)}), default={empty})"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the number at the end is taken."""
-        (empty,) = arguments_of(fact)
-        return self.reading, code.numbers(path_of(fact)), empty
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the path behind the word."""
@@ -307,7 +294,7 @@ def _counts_of(path: str) -> Iterator[str]:
 class Largest(_Extreme):
     """The largest whole number of a list or a map."""
 
-    name, word, reading = "largest", "max", Reading.LARGEST
+    name, word = "largest", "max"
 
     def of(self, fact: Node, values: Sequence[int]) -> int:
         """Return the largest, or ``empty``."""
@@ -329,7 +316,7 @@ class Largest(_Extreme):
 class Smallest(_Extreme):
     """The smallest whole number of a list or a map."""
 
-    name, word, reading = "smallest", "min", Reading.SMALLEST
+    name, word = "smallest", "min"
 
     def of(self, fact: Node, values: Sequence[int]) -> int:
         """Return the smallest, or ``empty``."""
@@ -408,14 +395,6 @@ class Excess(_WholeNumbers):
         allowed = code.constant(_field_reader(attribute_name(name)) if name else _itself)
         excess_of = code.constant(_excess)
         return f"{excess_of}({code.read(path)}, {code.read(base)}, {allowed})"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the entries of the maps are compared by their keys."""
-        path, allowance = self.paths(fact)
-        base, _, field = allowance.partition(".*")
-        if code.target(base).many:
-            raise NoProgramError(path)
-        return Reading.EXCESS, code.entries(path), code.entries(base, field.removeprefix("."))
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the fact as a sum."""

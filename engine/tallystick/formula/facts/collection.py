@@ -14,7 +14,6 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts.draft import Demands, Draft, RecordObject, put
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
-from tallystick.formula.facts.fact_program import FactProgram, Reading
 from tallystick.formula.facts.reader import (
     Condition,
     FactIndex,
@@ -134,10 +133,6 @@ class Count(_Items):
         """Return code for the length of the list."""
         return f"len({code.listed(path_of(fact))})"
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the items are counted."""
-        return Reading.COUNT, code.counted(path_of(fact))
-
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the fact as the size of a set."""
         return f"|{named(path_of(fact))}|"
@@ -167,10 +162,6 @@ class Distinct(_Items):
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the size of the set."""
         return f"len({code.items(path_of(fact))})"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the different items are counted."""
-        return Reading.DISTINCT, *code.compared(path_of(fact))
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the fact as the size of a set."""
@@ -208,10 +199,6 @@ class Overlap(_Items):
         """Return code for the size of the intersection."""
         first, second = map(code.items, self.paths(fact))
         return f"len({first} & {second})"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the items of the intersection are counted."""
-        return Reading.OVERLAP, *code.compared(*self.paths(fact))
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the fact as the size of a set."""

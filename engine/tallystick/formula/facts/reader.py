@@ -25,7 +25,6 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts.draft import Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.formula.facts.fact_program import FactProgram, NoProgramError
 from tallystick.formula.schema_path import PathTarget, Schema, target_of
 from tallystick.formula.tree import Node
 
@@ -142,15 +141,6 @@ class FactReader(ABC):
     def packed(self, fact: Node, code: ExtractionCode) -> str:
         """Return an expression for the packed fact: a double, an integer, or a truth."""
         return self.extraction(fact, code)
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return how the integer of a fact comes of slots and lists, as `extraction` says it.
-
-        Raises:
-            NoProgramError: there is no program of the fact, so that Python takes it.
-        """
-        del fact, code
-        raise NoProgramError(self.name)
 
     def is_double(self, fact: Node) -> bool:
         """Return whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""

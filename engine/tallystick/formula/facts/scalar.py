@@ -11,7 +11,6 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts.draft import Demands, Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of, scale_of, scaled
-from tallystick.formula.facts.fact_program import FactProgram, NoProgramError, Reading
 from tallystick.formula.facts.reader import (
     Condition,
     FactIndex,
@@ -146,10 +145,6 @@ class Number(_Numeric):
         value = code.read(path_of(fact))
         return _or_missing(fact, f"round({value} * 1e9)", code.is_number(path_of(fact), value))
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that a number becomes nano."""
-        return (Reading.NUMBER, code.value(path_of(fact)), *_perhaps(fact))
-
     def is_double(self, fact: Node) -> bool:
         """Return whether the value for what is missing comes back from a double."""
         return all(round(missing / 1e9 * 1e9) == missing for missing in arguments_of(fact))
@@ -179,19 +174,10 @@ class Integer(_Numeric):
         value = code.read(path_of(fact))
         return _or_missing(fact, value, f"{value}.__class__ is int")
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return the number itself."""
-        return (Reading.INTEGER, code.value(path_of(fact)), *_perhaps(fact))
-
 
 def _or_missing(fact: Node, read: str, present: str) -> str:
     missing = arguments_of(fact)
     return f"({read} if {present} else {missing[0]})" if missing else read
-
-
-def _perhaps(fact: Node) -> tuple[int, int]:
-    """Return whether a fact has a value for what is missing, and that."""
-    return next(((1, missing) for missing in arguments_of(fact)), (0, 0))
 
 
 class Flag(TruthReader):
@@ -207,10 +193,6 @@ class Flag(TruthReader):
     def condition(self, fact: Node, code: ExtractionCode) -> str:
         """Return code that tests the value for true."""
         return f"{code.read(path_of(fact))} is True"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the value is tested for true."""
-        return Reading.FLAG, code.value(path_of(fact))
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield ``given`` of the same path: a true flag is there."""
@@ -245,10 +227,6 @@ class Given(_Presence):
         """Return code that tests the value for null; an absent value is null."""
         return f"{code.read(path_of(fact))} is not None"
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the value is tested for null."""
-        return Reading.GIVEN, code.value(path_of(fact))
-
 
 class Itemised(_Presence):
     """The truth that the value is an object."""
@@ -258,10 +236,6 @@ class Itemised(_Presence):
     def condition(self, fact: Node, code: ExtractionCode) -> str:
         """Return code that tests the value for an object."""
         return code.is_object(code.read(path_of(fact)))
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the value is tested for an object."""
-        return Reading.ITEMISED, code.value(path_of(fact))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
         """Yield an object is given."""
@@ -294,14 +268,6 @@ class Choice(FactReader):
         """Return the position of the text."""
         options = code.constant({o: i for i, o in enumerate(arguments_of(fact))})
         return f"{options}[{code.read(path_of(fact))}]"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return the position of each option of the schema, in the order of the schema."""
-        alternatives = code.target(path_of(fact)).alternatives
-        if len(alternatives) != 1:
-            raise NoProgramError(path_of(fact))
-        positions = [arguments_of(fact).index(option) for option in _listed(alternatives[0])]
-        return Reading.CHOICE, code.value(path_of(fact)), len(positions), *positions
 
     def described(self, fact: Node) -> dict[str, Any]:
         """Return also the options, in order."""

@@ -12,7 +12,6 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts.draft import Demands, Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
-from tallystick.formula.facts.fact_program import FactProgram, Reading
 from tallystick.formula.facts.pattern import check_pattern
 from tallystick.formula.facts.reader import FactIndex, TruthReader
 from tallystick.formula.schema_path import SCALARS, Schema, steps, target_of, type_of
@@ -68,11 +67,6 @@ class Equal(TruthReader):
             same = f"{fold}({first}) == {fold}({second})"
         return f"{first} is not None and {second} is not None and {same}"
 
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that the values are compared."""
-        first, second = map(code.value, self.paths(fact))
-        return Reading.EQUAL, first, second, int(bool(arguments_of(fact)[1:]))
-
     def described(self, fact: Node) -> dict[str, Any]:
         """Return also how letters are compared."""
         folded = bool(arguments_of(fact)[1:])
@@ -108,11 +102,6 @@ class Matches(TruthReader):
         value = code.read(path_of(fact))
         pattern = code.constant(re.compile(arguments_of(fact)[0], re.ASCII).fullmatch)
         return f"{value}.__class__ is str and {pattern}({value}) is not None"
-
-    def program(self, fact: Node, code: FactProgram) -> tuple[int, ...]:
-        """Return that there is a text, which Python holds against the pattern."""
-        fits = re.compile(arguments_of(fact)[0], re.ASCII).fullmatch
-        return Reading.IS_TEXT, code.predicate(fact, path_of(fact), lambda text: bool(fits(text)))
 
     def described(self, fact: Node) -> dict[str, Any]:
         """Return also the pattern."""

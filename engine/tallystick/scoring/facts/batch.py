@@ -88,24 +88,6 @@ class FactRows:
         return attrs.evolve(self, **changed, facts=facts)
 
 
-def interleaved(first: FactRows, second: FactRows) -> FactRows:
-    """Return the rows of two of one skill type, in the order of their lines."""
-    order = np.argsort(np.concatenate([first.record, second.record]), kind="stable")
-
-    def joined(one: Any, two: Any) -> Any:  # noqa: ANN401  # arrays of NumPy or of Arrow
-        if isinstance(one, pa.Array):
-            return take(pa.concat_arrays([one, two]), order)
-        return np.concatenate([one, two])[order]
-
-    changed: dict[str, Any] = {
-        field.name: joined(value, getattr(second, field.name))
-        for field in attrs.fields(FactRows)
-        if isinstance(value := getattr(first, field.name), pa.Array | np.ndarray)
-    }
-    facts = {digest: joined(column, second.facts[digest]) for digest, column in first.facts.items()}
-    return attrs.evolve(first, **changed, facts=facts)
-
-
 @attrs.frozen(eq=False)
 class FactBatch:
     """The facts of consecutive records.
@@ -115,14 +97,12 @@ class FactBatch:
         lines: how many lines there are, good and bad.
         types: the good records, by skill type; types without any are left out.
         rejects: the bad ones, by line.
-        native: whether the native front read the lines first.
     """
 
     first: int
     lines: int
     types: Mapping[str, FactRows]
     rejects: tuple[Reject, ...] = ()
-    native: bool = False
 
 
 def shifted(batch: FactBatch, before: int) -> FactBatch:
@@ -133,7 +113,7 @@ def shifted(batch: FactBatch, before: int) -> FactBatch:
         name: attrs.evolve(rows, record=rows.record + before) for name, rows in batch.types.items()
     }
     rejects = tuple(attrs.evolve(reject, line=reject.line + before) for reject in batch.rejects)
-    return FactBatch(batch.first + before, batch.lines, types, rejects, batch.native)
+    return FactBatch(batch.first + before, batch.lines, types, rejects)
 
 
 def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow

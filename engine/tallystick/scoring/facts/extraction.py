@@ -8,10 +8,9 @@ set reads. What a selection requires of records is checked here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -22,10 +21,6 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
-from tallystick.io.chunks import Chunk
-from tallystick.io.lines import LineBlock
-from tallystick.io.prefetch import prefetched
-from tallystick.io.sources import FolderSource, JsonLinesSource, Source
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
@@ -33,16 +28,11 @@ from tallystick.records.extraction import PackedFactsOf, compile_packed, is_doub
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import Schema
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent, interleaved
+from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, Selection
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.requirements import joined, unmet
 from tallystick.scoring.result import GROUP
-
-if TYPE_CHECKING:
-    from tallystick.plugins.front import NativeFront
-    from tallystick.records.line_program import KindRequest
-    from tallystick.records.native import LineReader, Proposal, TakenRows
 
 _NUMBERS = {
     "round": integer("round"),
@@ -68,9 +58,6 @@ class Extractor:
         selections: Iterable[Selection],
         fields: Collection[str] = IDENTITY,
         decoder: Decoder | None = None,
-        front: NativeFront | None = None,
-        *,
-        digests: bool = False,
     ) -> None:
         """Generate nothing yet: a function is made when the first record needs it.
 
@@ -78,94 +65,16 @@ class Extractor:
             selections: what is taken, by type.
             fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
             decoder: of the records, if there is one already.
-            front: reads blocks of lines first; None leaves all to Python.
-            digests: whether the front digests the records.
         """
         plans = [_Plan(selection, fields) for selection in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
         self._decoder = decoder or decoder_of(
             {plan.selection.name: plan.selection.schema for plan in plans}
         )
-        self._front, self._digests = front, digests
-
-    @cached_property
-    def _line_reader(self) -> LineReader | None:
-        """The native reader of lines; None where there is none."""
-        if self._front is None:
-            return None
-        from tallystick.records.native import LineReader  # where it is used
-
-        requests = [plan.request(self._decoder) for plan in self._plans.values()]
-        known = [request for request in requests if request is not None]
-        return LineReader(self._front, known, self._decoder.limit, digests=self._digests)
 
     def facts(self, items: Sequence[Item], first: int = 1) -> FactBatch:
         """The facts of consecutive lines or mappings; ``first`` is the number of the first."""
-        batch = self._proposed(items, first)
-        if batch is not None:
-            return batch
         return self.decoded_facts(self._decoder.records(items, first), items, first)
-
-    @contextmanager
-    def prefetched(self, source: Source) -> Iterator[Iterable[Chunk | FactBatch]]:
-        """Give the chunks of a source, or their facts where threads take them ahead.
-
-        One thread reads and hashes, another has the native front read lines; Python alone would
-        only take turns with them. They end with the context, whatever ends it.
-
-        Raises:
-            InputError: the source cannot be read.
-        """
-        lines = isinstance(source, JsonLinesSource | FolderSource) and source.is_prefetchable
-        if self._front is None or not lines:
-            yield source
-            return
-        with closing(prefetched(self._ahead(source))) as batches:
-            yield batches
-
-    def _ahead(self, source: Source) -> Generator[FactBatch, None, None]:
-        with closing(prefetched(source)) as chunks:
-            for chunk in chunks:
-                yield self.facts(chunk.items(), chunk.first)
-
-    def _proposed(self, items: Sequence[Item], first: int) -> FactBatch | None:
-        """Return the facts of items by the native front; None where it is not used."""
-        proposal, decode = self.proposal(items, first), self._decoder.decode
-        if proposal is None:
-            return None
-        declined = ((number, decode(line, number)) for number, line in proposal.declined)
-        return self.proposed_facts(proposal, declined, items, first)
-
-    def proposal(self, items: Sequence[Item], first: int) -> Proposal | None:
-        """Return what the native front makes of items; None where Python reads all of them."""
-        reader = self._line_reader
-        if reader is None or not isinstance(items, LineBlock):
-            return None
-        proposal = reader.read(items, first)
-        if proposal is not None:
-            items.total = proposal.lines
-        return proposal
-
-    def proposed_facts(
-        self,
-        proposal: Proposal,
-        declined: Iterable[tuple[int, Decoded]],
-        items: Sequence[Item],
-        first: int,
-    ) -> FactBatch:
-        """Return the facts of a proposal.
-
-        Args:
-            proposal: what the native front made of the items.
-            declined: what Python made of those that it declined, or of some of them, with their
-                numbers in order.
-            items: the items.
-            first: the number of the first.
-        """
-        extraction = self.extraction(items, first)
-        extraction.propose(proposal.types)
-        extraction.take(declined)
-        return attrs.evolve(extraction.batch(), native=True)
 
     def decoded_facts(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
@@ -198,16 +107,11 @@ class Extraction:
         """Take the facts of the next records that are decoded, with their numbers in order."""
         self._rejects += _take(records, self._taken)
 
-    def propose(self, types: Mapping[str, TakenRows]) -> None:
-        """Take the facts of other records, by skill type, as the native front has them."""
-        for name, rows in types.items():
-            self._taken[name].proposed = rows
-
     def batch(self) -> FactBatch:
         """Return the facts of all records that meet the requirements of the selection."""
         selected, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
         for name in self._plans:
-            if name in selected and selected[name].has_rows:
+            if name in selected and selected[name].record:
                 rows, refused = selected[name].checked(self._items, self._first)
                 rejects += refused
                 if len(rows):
@@ -216,15 +120,9 @@ class Extraction:
         return FactBatch(self._first, len(self._items), types, ordered)
 
 
-def every_fact(catalogs: Mapping[str, FactCatalog], front: NativeFront | None = None) -> Extractor:
-    """Return the extractor of all facts that any rule set can read of some types.
-
-    Args:
-        catalogs: of the types.
-        front: reads blocks of lines first; None leaves all to Python.
-    """
-    selections = (catalog.selection() for catalog in catalogs.values())
-    return Extractor(selections, front=front)
+def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
+    """Return the extractor of all facts that any rule set can read of some types."""
+    return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
@@ -291,61 +189,6 @@ class _Plan:
         """The same of a record without a submission; what reads more than the task is 0."""
         return self._compiled(self.selection.answers)
 
-    def request(self, decoder: Decoder) -> KindRequest | None:
-        """Return what the native front is to take; None where there is no form of the records."""
-        from tallystick.records.line_program import KindRequest  # where it is used
-
-        form, missed_form = decoder.forms(self.selection.name)
-        if form is None:
-            return None
-        return KindRequest(
-            name=self.selection.name,
-            schema=self.selection.schema,
-            form=form,
-            missed_form=missed_form,
-            missed_event=MISSED,
-            facts=self.packed,
-            zero=self.selection.answers,
-            texts=tuple(self.texts.values()),
-            listed="events" if "events" in self.numbers else None,
-        )
-
-    def rows(
-        self,
-        record: Column,
-        unanswered: Sequence[int] | Column,
-        columns: Sequence[Column],
-        texts: Sequence[pa.Array],
-        events: pa.Array,
-    ) -> FactRows:
-        """Return rows of facts.
-
-        Args:
-            record: the line of each.
-            unanswered: the positions of those without a submission.
-            columns: a column for each packed value, as integers.
-            texts: an array for each text.
-            events: of all records, one after the other.
-        """
-        rows = len(record)
-        numbers = dict(zip(self.numbers, columns, strict=False))
-        fields: dict[str, Any] = {
-            "skill_type": self.selection.name,
-            "record": record,
-            "answered": np.ones(rows, np.bool_),
-            **dict(zip(self.texts, texts, strict=True)),
-        }
-        fields["answered"][unanswered] = False
-        counts = numbers.pop("events", None)
-        if counts is not None:
-            fields["events"] = _lists(events, counts)
-            fields["missed"] = _missed(events.to_pylist(), counts)
-        fields |= numbers
-        others = {name: absent(name, rows) for name in IDENTITY if name not in fields}
-        facts = [fact.digest for fact in self.selection.facts]
-        packed = dict(zip(facts, columns[len(self.numbers) :], strict=True))
-        return FactRows(**fields, **others, facts=packed)
-
     def _compiled(self, zero: frozenset[str]) -> PackedFactsOf:
         schema, may_fail = self.selection.schema, self.selection.may_fail
         facts = tuple((fact.digest, id(fact.function)) for fact in self.packed)
@@ -388,7 +231,6 @@ class _Taken:
         self.values: list[Any] = []
         self.events: list[str] = []
         self.unanswered: list[int] = []
-        self.proposed: TakenRows | None = None
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
         """Return the records that meet what the selection requires, and the others."""
@@ -415,27 +257,27 @@ class _Taken:
             result.append(broken if requirement.of_task else broken & rows.answered)
         return result
 
-    @property
-    def has_rows(self) -> bool:
-        """True where there is any record."""
-        return bool(self.record) or self.proposed is not None
-
     def _rows(self) -> FactRows:
-        """Return all rows in the order of their lines."""
-        if self.proposed is None:
-            return self._own_rows()
-        taken = self.proposed
-        rows = self.plan.rows(
-            taken.record, taken.unanswered, taken.facts, taken.texts, taken.listed
-        )
-        return interleaved(rows, self._own_rows()) if self.record else rows
-
-    def _own_rows(self) -> FactRows:
-        """Return the rows of the records that were taken here."""
-        width = len(self.plan.texts) + 1
-        texts = [pa.array(self.values[index::width], pa.string()) for index in range(1, width)]
-        record, events = np.array(self.record, np.int64), pa.array(self.events, pa.string())
-        return self.plan.rows(record, self.unanswered, self._columns(), texts, events)
+        plan, rows = self.plan, len(self.record)
+        columns = self._columns()
+        numbers = dict(zip(plan.numbers, columns, strict=False))
+        facts = [fact.digest for fact in plan.selection.facts]
+        fields: dict[str, Any] = {
+            "skill_type": plan.selection.name,
+            "record": np.array(self.record, np.int64),
+            "answered": np.ones(rows, np.bool_),
+        }
+        fields["answered"][self.unanswered] = False
+        for index, name in enumerate(plan.texts, 1):
+            fields[name] = pa.array(self.values[index :: len(plan.texts) + 1], pa.string())
+        counts = numbers.pop("events", None)
+        if counts is not None:
+            fields["events"] = _lists(self.events, counts)
+            fields["missed"] = _missed(self.events, counts)
+        fields |= numbers
+        others = {name: absent(name, rows) for name in IDENTITY if name not in fields}
+        packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
+        return FactRows(**fields, **others, facts=packed)
 
     def _columns(self) -> list[Column]:
         """Return a column for each packed value, as integers."""
@@ -469,11 +311,11 @@ class _TakenByType(dict[str, _Taken]):
         return result
 
 
-def _lists(values: pa.Array, counts: Column) -> pa.Array:
+def _lists(values: list[str], counts: Column) -> pa.Array:
     """Lists of text from their values one after the other."""
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), values)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, pa.string()))
 
 
 def _missed(events: Iterable[str], counts: Column) -> Truths:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -26,9 +25,7 @@ from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
 from tallystick.io.arrow import take
 from tallystick.io.chunks import Chunk
-from tallystick.io.sources import Source
 from tallystick.numbers.nano import NANO
-from tallystick.plugins.front import NativeFront
 from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoded, Decoder, Item
 from tallystick.records.extraction import FAILURES, failed
@@ -39,7 +36,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.epoch_batches import merged, split, split_facts
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows
+from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
@@ -49,9 +46,6 @@ from tallystick.scoring.planner import Facts, ScoreColumns, columns_of
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.result import GROUP
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
-
-if TYPE_CHECKING:
-    from tallystick.records.native import Proposal
 
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
@@ -80,47 +74,26 @@ def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
 class Scoring:
     """Scores chunks of records or of facts, each record by the rules of its epoch."""
 
-    def __init__(
-        self,
-        rules: BoundRules,
-        decoder: Decoder | None = None,
-        front: NativeFront | None = None,
-        *,
-        whole: bool = False,
-    ) -> None:
+    def __init__(self, rules: BoundRules, decoder: Decoder | None = None) -> None:
         """Make nothing yet that is not needed.
 
         Args:
             rules: what holds from which epoch on.
             decoder: of the records; by default that of the rules.
-            front: reads blocks of lines first; None leaves all to Python. Where rules change by
-                epoch, Python reads them.
-            whole: whether of lines that the front reads all of ``IDENTITY`` is taken, and their
-                digests, as a state needs them.
         """
-        self.rules, self._decoder, self._front = rules, decoder, front
-        self._whole = whole
+        self.rules, self._decoder = rules, decoder
         self._spans: dict[int, Scoring] = {}
-        fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
-        self._fields = tuple(IDENTITY) if whole else fields
+        self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
 
-    def prefetched(self, source: Source) -> AbstractContextManager[Iterable[Chunk | FactBatch]]:
-        """Give the chunks of a source, or their facts, as `Extractor.prefetched`."""
-        return nullcontext(source) if self.rules.later else self._extractor.prefetched(source)
-
-    def chunk(self, chunk: Chunk | FactBatch) -> ResultBatch:
-        """Return the results of one chunk, or of its facts as `prefetched` has taken them.
+    def chunk(self, chunk: Chunk) -> ResultBatch:
+        """Return the results of one chunk.
 
         Raises:
             InputError: it cannot be read.
         """
-        if isinstance(chunk, FactBatch):
-            return _scored(chunk, self.rules)
         if isinstance(chunk, FactsChunk):
             return self._facts(chunk.facts(self._request))
         items = chunk.items()
-        if self._front is not None and not self.rules.later:
-            return _scored(self._extractor.facts(items, chunk.first), self.rules)
         return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
 
     def records(
@@ -136,23 +109,6 @@ class Scoring:
             extractions[begin].take(group)
         spans = ((self._of(begin).rules, result.batch()) for begin, result in extractions.items())
         return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
-
-    def proposal(self, items: Sequence[Item], first: int) -> Proposal | None:
-        """Return what the native front makes of items; None where Python reads all of them."""
-        if self._front is None or self.rules.later:
-            return None
-        return self._extractor.proposal(items, first)
-
-    def proposed(
-        self,
-        proposal: Proposal,
-        declined: Iterable[tuple[int, Decoded]],
-        items: Sequence[Item],
-        first: int,
-    ) -> ResultBatch:
-        """Return the results of a proposal; arguments are those of `Extractor.proposed_facts`."""
-        facts = self._extractor.proposed_facts(proposal, declined, items, first)
-        return _scored(facts, self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
         """Return the extraction of the facts of items that the rules read."""
@@ -180,8 +136,7 @@ class Scoring:
     @cached_property
     def _extractor(self) -> Extractor:
         selections = map(bound_selection, self.rules.types.values())
-        decoder = self._decoder or self.rules.decoder
-        return Extractor(selections, self._fields, decoder, self._front, digests=self._whole)
+        return Extractor(selections, self._fields, self._decoder or self.rules.decoder)
 
     @cached_property
     def _request(self) -> FactsRequest:
@@ -219,10 +174,7 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
             good_rows.append(rows)
             scores.append(part_scores)
     order = _Order.of(good_rows, batch.first, batch.lines)
-    snapshots = frozenset[int]()
-    if rules.pinned:
-        epochs = np.unique(order.numbers([rows.epoch for rows in good_rows]))
-        snapshots = frozenset(rules.pinned.keys() & set(epochs.tolist()))
+    epochs = order.numbers([rows.epoch for rows in good_rows]) if rules.pinned else _NONE
     both = zip(scores, order.places, strict=True)
     return ResultBatch(
         rows=order.rows,
@@ -234,17 +186,12 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
             "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in good_rows]),
             "role": lambda: order.texts([rows.role for rows in good_rows]),
             GROUP: lambda: order.texts([_groups(rows) for rows in good_rows]),
-            "round": lambda: order.numbers([rows.round for rows in good_rows]),
-            "epoch": lambda: order.numbers([rows.epoch for rows in good_rows]),
-            "validator": lambda: order.texts([rows.validator for rows in good_rows]),
-            "events": lambda: order.texts([rows.events for rows in good_rows]),
         },
         parts=tuple(part for part_scores, index in both for part in _parts(part_scores, index)),
         layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
-        native=batch.native,
-        snapshots=snapshots,
+        snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
         facts=lambda: order.listed(
             [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in good_rows]
         ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 
 import attrs
 
@@ -11,11 +11,9 @@ from tallystick.errors import EngineError, OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
-from tallystick.io.sources import Source
 from tallystick.io.streams import is_stream
 from tallystick.json_values import json_fields
 from tallystick.plugins.code import Code
-from tallystick.plugins.front import NativeFront, front_of, same_front
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.scoring.executors.executor import Executor, InProcess
@@ -68,7 +66,7 @@ class FactCounts:
         )
 
 
-@json_fields(FORMAT, empty=("settings", "front"))
+@json_fields(FORMAT, empty=("settings",))
 @attrs.frozen
 class FactsReceipt(RunReceipt):
     """The receipt of an extraction: input, facts, engine and plugins.
@@ -85,8 +83,6 @@ class FactsReceipt(RunReceipt):
         counts: how many records there were.
         settings: the settings file that counted, from the working folder; receipts leave it out
             where none did, as in a program.
-        front: the native front that read the lines, with its version and digest; receipts leave it
-            out where Python did. Nothing else depends on it.
     """
 
     schemas: Mapping[str, str]
@@ -99,30 +95,21 @@ class FactsReceipt(RunReceipt):
     rejects_digest: str
     counts: FactCounts
     settings: str | None = None
-    front: str | None = None
 
 
 class Extraction:
     """Takes the facts of chunks of records; a function that executors map."""
 
-    def __init__(
-        self, catalogs: Mapping[str, FactCatalog], front: NativeFront | None = None
-    ) -> None:
-        """Take every fact of some catalogs, of lines by a front if there is one."""
-        self._extractor = every_fact(catalogs, front)
+    def __init__(self, catalogs: Mapping[str, FactCatalog]) -> None:
+        """Take every fact of some catalogs."""
+        self._extractor = every_fact(catalogs)
 
-    def prefetched(self, source: Source) -> AbstractContextManager[Iterable[Chunk | FactBatch]]:
-        """Give the chunks of a source, or their facts, as `Extractor.prefetched`."""
-        return self._extractor.prefetched(source)
-
-    def __call__(self, chunk: Chunk | FactBatch) -> FactBatch:
-        """Return the facts of one chunk, unless they are taken already.
+    def __call__(self, chunk: Chunk) -> FactBatch:
+        """Return the facts of one chunk.
 
         Raises:
             InputError: it cannot be read.
         """
-        if isinstance(chunk, FactBatch):
-            return chunk
         return self._extractor.facts(chunk.items(), chunk.first)
 
 
@@ -133,22 +120,19 @@ class ExtractionSpec:
     Attributes:
         installation: the engine and the plugins.
         definitions: of each skill type, the digests of its schema and of its facts, by name.
-        front: the native front, as text; None is Python's.
     """
 
     installation: Installation
     definitions: tuple[tuple[str, str, str], ...]
-    front: str | None = None
 
     @classmethod
-    def of(cls, registry: Registry, front: NativeFront | None = None) -> ExtractionSpec:
+    def of(cls, registry: Registry) -> ExtractionSpec:
         """Return the specification of every fact of the installed plugins."""
         catalogs = catalog_of(registry).values()
         definitions = tuple(
             (catalog.name, catalog.schema_digest, catalog.definitions) for catalog in catalogs
         )
-        name = None if front is None else str(front)
-        return cls(Installation.of(registry), definitions, name)
+        return cls(Installation.of(registry), definitions)
 
     def make(self) -> Extraction:
         """Return the function.
@@ -158,7 +142,7 @@ class ExtractionSpec:
         """
         registry = installed()
         self.installation.check(registry)
-        result = type(self).of(registry).definitions
+        result = ExtractionSpec.of(registry).definitions
         # a further plugin, too, may add facts
         other = sorted(set(result) ^ set(self.definitions))
         if other:
@@ -166,7 +150,7 @@ class ExtractionSpec:
                 f"found other facts of {other[0][0]}, expected the same: install the same engine "
                 "and plugins on every worker"
             )
-        return Extraction(catalog_of(registry), same_front(self.front))
+        return Extraction(catalog_of(registry))
 
 
 def extract_file(  # noqa: PLR0913  # what a run needs
@@ -180,7 +164,6 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     executor: Executor | None = None,
     chunk: int = CHUNK,
     settings: str | None = None,
-    front: str | None = None,
 ) -> FactsReceipt:
     """Take the facts of the records of a file into a facts file, rejects and a receipt.
 
@@ -194,30 +177,26 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         executor: who takes the facts; by default this process.
         chunk: how many lines a chunk of the file covers.
         settings: the settings file that counted, for the receipt.
-        front: who reads lines, of ``FRONTS``; by default as the environment says.
 
     Raises:
         InputError: the file cannot be read, or has no records.
         OutputError: a file cannot be written.
-        EngineError: the workers, or the front, cannot be used.
+        EngineError: the workers cannot be used.
     """
-    by = front_of(front)
     source, output = path_of(source, "a file or a folder of records"), path_of(output)
     if is_stream(output):
         raise OutputError(f"{output}: found a stream, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     beside = None if rejects is None else path_of(rejects)
     paths = run_paths(source, output, beside, follow_links=follow_links)
-    counts, defects, is_native = FactCounts(), DefectLog(source), False
+    counts, defects = FactCounts(), DefectLog(source)
     reader, code = source_of(source), Code.of(registry)
-    here = Extraction(catalogs, by)
-    function = PortableFunction(lambda: ExtractionSpec.of(registry, by), here)
+    function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
     with run_files(paths, progress) as files:
-        is_apart = executor.is_elsewhere
+        chunks = reader.places() if executor.is_elsewhere else iter(reader)
         with (
             _writing(files.output, catalogs, chunk) as writer,
-            # threads and workers end with the block, whatever ends it
-            nullcontext(reader.places()) if is_apart else here.prefetched(reader) as chunks,
+            # workers end with the block, whatever ends it
             closing(executor.map(function, chunks)) as result,
         ):
             for batch in result:
@@ -226,7 +205,6 @@ def extract_file(  # noqa: PLR0913  # what a run needs
                 files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
                 defects.tell(batch.rejects)
                 counts = counts.plus(batch)
-                is_native |= batch.native
                 files.tell(reader)
             with output_errors(files.output.path):
                 writer.close(reader.digest)
@@ -242,7 +220,6 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             rejects_digest=files.rejects.digest(),
             counts=counts,
             settings=settings,
-            front=str(by) if is_native else None,
         )
         files.receipt.write(receipt.to_json().encode())
     return receipt
