@@ -63,7 +63,7 @@ def test_a_group_alone_shows_its_help_as_wrong_use() -> None:
 def test_the_version_is_told() -> None:
     found = run("--version")
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("tallystick 1.")
+    assert found.out.startswith("tallystick 0.")
 
 
 def test_an_unknown_command_is_named() -> None:

@@ -15,6 +15,8 @@ _OPTION = re.compile(r"--?[a-z][a-z0-9-]*")
 # a command of a block, up to what a shell does with it
 _COMMAND = re.compile(r"(?:^|\s|/)(tallystick [^|&;>#)\n]*)")
 _PAGES = ("README.md", *pages())
+_NO_COMMANDS = {"tallystick 0.1.0"}
+"""Spans that begin like a command and are none: the name and version of a distribution."""
 _OF_ITS_PLUGIN = {"docs/extending.md": {"reviews", "--agreed"}}
 """Words of the commands and options that a page builds by itself."""
 
@@ -37,7 +39,7 @@ def _named(name: str) -> Iterator[tuple[str, ...]]:
     lines = _COMMAND.findall("\n".join(blocks).replace("\\\n", " "))
     for span in (*page.spans(), *(line.strip() for line in lines)):
         words = tuple(span.split())
-        if words[:1] != ("tallystick",) or len(words) == 1:
+        if words[:1] != ("tallystick",) or len(words) == 1 or span in _NO_COMMANDS:
             continue
         if not _is_brought(page, words[1:]):
             yield words[1:]

@@ -57,7 +57,7 @@ def receipt(*outcomes: str, **changes: Any) -> Said:  # noqa: ANN401  # any keys
         "measured_on": {"kind": "nothing"},
         "clauses": clauses,
         "passed": "broken" not in outcomes,
-        "engine": "tallystick 1.0.0",
+        "engine": "tallystick 0.1.0",
         "plugins": {},
     }
     return said | changes
