@@ -38,8 +38,6 @@ class Declaration(NamedTuple):
 
 
 DECLARED = (
-    Declaration("*", "the version is 1.0.0", pattern=r"(tallystick )\d+\.\d+\.\d+"),
-    Declaration("plugins-*.json", "the version is 1.0.0", keys=("version",)),
     Declaration(
         "rules-show-*.json", "formulas are summed up in plain sentences", keys=("summary",)
     ),
