@@ -272,7 +272,7 @@ def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake:
             stalled, stall_writer = await asyncio.open_unix_connection(place)
             stall_writer.write(ROWS[1] + b"\n" + ROWS[2][:50])
             assert json.loads(await stalled.readline())["status"] == "recorded"
-            # the rest of its line never comes; an answer to another shows that its beginning was read
+            # the rest of its line never comes; its beginning was read before another is answered
             idle_writer.write(b"\n")
             await idle.readline()
             skip()
