@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,16 @@ from tallystick_validator import daemon
 
 VALIDATOR = hotkey_of("validator")
 Wait = Callable[[str], str]
+
+
+@pytest.fixture(autouse=True)
+def _no_end_later() -> Iterator[None]:
+    """Stop the timers that would end this process, as they end that of a daemon."""
+    yield
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
+            thread.join()
 
 
 @pytest.fixture
