@@ -19,7 +19,7 @@ from chain.simulated_subnet import (
     subnet,
 )
 from cli.command import run
-from service.command import until_asked
+from service.command import Output, until_asked
 from service.ports import unanswered
 
 from tallystick_chain.chain import Chain, ChainError, Refusal
@@ -557,7 +557,8 @@ def file(tmp_path: Path) -> Path:
 def test_the_command_serves_a_file_until_it_is_told_to_end(file: Path, end: signal.Signals) -> None:
     views = []
 
-    def ask(line: str) -> None:
+    def ask(out: Output, _: Output) -> None:
+        line = out.value()
         url = line.partition(": ")[0]
         assert line == f"{url}: a simulated chain at block 1001 with 1 subnet\n"
         control, view = Control(url), connect(url, signer_of("validator"))
@@ -572,8 +573,8 @@ def test_the_command_serves_a_file_until_it_is_told_to_end(file: Path, end: sign
         assert [entry.is_signed for entry in control.log()] == [True]
         views.append(view)
 
-    _, err = until_asked(ask, "chain", "simulate", "--file", file, "--stepped", end=end)
-    assert err == ""
+    done = until_asked(ask, "chain", "simulate", "--file", file, "--stepped", end=end)
+    assert (done.status, done.err) == (0, "")
     with pytest.raises(ChainError):
         views[0].head()
 
@@ -581,8 +582,8 @@ def test_the_command_serves_a_file_until_it_is_told_to_end(file: Path, end: sign
 def test_blocks_come_by_themselves_unless_they_are_stepped(file: Path) -> None:
     hashes = []
 
-    def follow(text: str) -> None:
-        found = json.loads(text)
+    def follow(out: Output, _: Output) -> None:
+        found = json.loads(out.value())
         assert found["subnets"] == [{"netuid": 7, "n": 4}]
         assert found["block"] == 1001
         hashes.append(found["block_hash"])
@@ -590,8 +591,8 @@ def test_blocks_come_by_themselves_unless_they_are_stepped(file: Path) -> None:
         while control.head().best < 1004:
             pass
 
-    def stay(text: str) -> None:
-        hashes.append(json.loads(text)["block_hash"])
+    def stay(out: Output, _: Output) -> None:
+        hashes.append(json.loads(out.value())["block_hash"])
 
     simulate = ("chain", "simulate", "--file", file, "--json")
     until_asked(follow, *simulate, "--block-time", "0.001", "--seed", "4")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cli.command import COMMAND, run
-from service.command import until_asked
+from service.command import Output, until_asked
 from service.live import OWN, InThread, Live
 
 from tallystick_service import scoring
@@ -30,11 +30,13 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     monkeypatch.setattr(scoring, "ScoringProcesses", lambda *_: InThread(None))
 
     def served(ask: Ask, *arguments: str, end: signal.Signals = signal.SIGTERM) -> str:
-        def asking(text: str) -> None:
-            said = json.loads(text)
+        def asking(out: Output, _: Output) -> None:
+            said = json.loads(out.value())
             ask(Live(said["address"]), said)
 
-        return until_asked(asking, "serve", *arguments, "--port", "0", "--json", end=end)[1]
+        done = until_asked(asking, "serve", *arguments, "--port", "0", "--json", end=end)
+        assert done.status == 0
+        return done.err
 
     return served
 

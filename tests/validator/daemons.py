@@ -1,22 +1,21 @@
-"""Daemons of a simulated chain: real processes, each with a folder, a state and a socket.
+"""Daemons of a simulated chain, each with a folder, a state and a socket.
 
-The chain is served from the process of the test, and time is the blocks that a test makes: a test
-waits for lines of logs and answers, never for a while.
+All runs in the process of the test, and time is the blocks that a test makes: a test waits for
+lines of logs and answers, never for a while.
 """
 
 import json
-import queue
 import signal
 import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import attrs
+from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
 
 from tallystick_chain.network import Network
@@ -115,117 +114,68 @@ def served(chain: SimulatedChain) -> Iterator[ServedChain]:
 
 
 class House:
-    """A validator's folder, and the process of its daemon while one runs."""
+    """A validator's folder, and the daemon that runs in this process."""
 
     def __init__(self, folder: Path, url: str, hotkey: str, more: str = "") -> None:
         """Write the files; the state is begun under the rules."""
         folder.mkdir()
-        self.folder, self.hotkey = folder, hotkey
+        self.folder, self.config = folder, folder / "validator.toml"
         self.state = folder / "subnet.db"
         Ledger.create(self.state, RULES).close()
         (folder / "network.toml").write_text(NETWORK)
-        self.configure(url, more)
-        self.process: subprocess.Popen[bytes] | None = None
-        self.log: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self.seen: list[dict[str, Any]] = []
+        self.config.write_text(
+            f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
+            f'folder = "daemon"\n[chain]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
+            f"poll_seconds = 0.05\ndeadline_seconds = 500\n"
+            # a socket has a short name
+            f'[intake]\nsocket = "{self.socket}"\n{more}'
+        )
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the daemon that runs was seen to be ready."""
-        return any(entry["event"] == "ready" for entry in self.seen)
-
-    @property
+    @cached_property
     def socket(self) -> Path:
         """The socket of the intake."""
-        return self.folder / "in.sock"
+        return Path(tempfile.mkdtemp(prefix="t")) / "s"
 
-    def configure(self, url: str, more: str = "") -> None:
-        """Write the configuration."""
-        (self.folder / "validator.toml").write_text(
-            f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
-            f'folder = "daemon"\n[chain]\nurl = "{url}"\nhotkey = "{self.hotkey}"\n'
-            f"poll_seconds = 0.05\ndeadline_seconds = 10\n"
-            f'[intake]\nsocket = "in.sock"\n{more}'
-        )
+    def once(self) -> Ended:
+        """Run the daemon for one step."""
+        return until_asked(lambda *_: None, "run", "--config", self.config, "--once", end=None)
 
-    def start(self, *options: str) -> Self:
-        """Start the daemon, and wait until it is ready."""
-        self.begin(*options)
-        self.wait_for("ready")
-        return self
+    def run(
+        self,
+        ask: Callable[[Callable[[str], str]], object],
+        *options: str,
+        end: signal.Signals | None = signal.SIGTERM,
+    ) -> Ended:
+        """Run the daemon, and call a function once it is ready.
 
-    def begin(self, *options: str) -> None:
-        """Start the daemon."""
-        config = () if "--config" in options else ("--config", "validator.toml")
-        command = [sys.executable, "-m", "tallystick", "run", *config, *options]
-        self.process = subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        self.log, self.seen = queue.Queue(), []
-        threading.Thread(target=self._read, args=(self.process, self.log), daemon=True).start()
+        Args:
+            ask: gets a function that waits until the log has some text.
+            options: of the command.
+            end: the signal that ends it; None where it ends by itself.
+        """
 
-    @staticmethod
-    def _read(
-        process: "subprocess.Popen[bytes]", log: "queue.Queue[dict[str, Any] | None]"
-    ) -> None:
-        assert process.stderr is not None
-        with process.stderr:
-            for line in process.stderr:
-                log.put(json.loads(line))
-        log.put(None)
+        def asking(_: Output, err: Output) -> None:
+            def wait(text: str) -> str:
+                return err.until(lambda log: text in log)
 
-    def wait_for(self, event: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # of the log
-        """Wait for an event of the log, which has these fields."""
-        while True:
-            entry = self.log.get(timeout=PATIENCE)
-            assert entry is not None, f"ended before {event!r}: {self.seen[-5:]}"
-            self.seen.append(entry)
-            if entry["event"] == event and fields.items() <= entry.items():
-                return entry
+            wait('"ready"')
+            ask(wait)
 
-    def wait_for_text(self, text: str) -> dict[str, Any]:
-        """Wait for an event of the log that has a text."""
-        while True:
-            entry = self.log.get(timeout=PATIENCE)
-            assert entry is not None, f"ended before {text!r}: {self.seen[-5:]}"
-            self.seen.append(entry)
-            if text in entry["event"]:
-                return entry
-
-    def kill(self, number: int = signal.SIGKILL) -> int:
-        """Send a signal, and wait for the end; gives the exit status."""
-        assert self.process is not None
-        self.process.send_signal(number)
-        return self.ended()
-
-    def ended(self) -> int:
-        """Wait for the end; gives the exit status."""
-        assert self.process is not None
-        status = self.process.wait(PATIENCE)
-        while (entry := self.log.get(timeout=PATIENCE)) is not None:
-            self.seen.append(entry)
-        self.process = None
-        return status
-
-    def stop(self) -> None:
-        """Kill what runs."""
-        if self.process is not None:
-            self.kill()
+        return until_asked(asking, "run", "--config", self.config, *options, end=end)
 
     def send(self, rows: Sequence[bytes]) -> list[dict[str, Any]]:
         """Send lines through the socket, and return the answers."""
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(PATIENCE)
             client.connect(str(self.socket))
             client.sendall(b"".join(row + b"\n" for row in rows))
             client.shutdown(socket.SHUT_WR)
             with client.makefile("rb") as answers:
                 return [json.loads(answer) for answer in answers]
 
-    def digest(self) -> str:
-        """The digest of the state."""
-        with Ledger.open(self.state) as ledger, ledger.queries() as queries:
-            return queries.digest()
+    def health(self) -> dict[str, Any]:
+        """The newest health, as the daemon writes it after each step."""
+        found: dict[str, Any] = json.loads((self.folder / "daemon" / "health.json").read_text())
+        return found
 
     def open_epoch(self) -> int:
         """The open epoch of the state."""

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from service import clock
 from service.clock import NEVER, skip
+from service.live import InThread
 from validator.daemons import PATIENCE, RULES, lines, network, records
 
 from tallystick.errors import InputError
@@ -272,7 +273,7 @@ def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake:
             stalled, stall_writer = await asyncio.open_unix_connection(place)
             stall_writer.write(ROWS[1] + b"\n" + ROWS[2][:50])
             assert json.loads(await stalled.readline())["status"] == "recorded"
-            # the rest of its line never comes; an answer to another shows that its beginning was read
+            # the rest of its line never comes; its beginning was read before another is answered
             idle_writer.write(b"\n")
             await idle.readline()
             skip()
@@ -299,7 +300,7 @@ def test_who_takes_no_answers_loses_the_connection_and_no_record(
             while full < 2:
                 try:
                     # whole lines alone, so that none is waited for
-                    client.send(b"{\n")
+                    client.send(b"{\n" * 50)
                     full = 0
                 except BlockingIOError:
                     # full again after an answer to another: nothing more is read
@@ -309,7 +310,7 @@ def test_who_takes_no_answers_loses_the_connection_and_no_record(
             skip()
             await exchanged(place, ROWS[0] + b"\n")
             with pytest.raises(OSError):  # noqa: PT011  # a pipe that is broken, or reset
-                client.send(b"{\n")
+                client.send(b"{\n" * 50)
             client.close()
 
     clock.run(run())
@@ -393,7 +394,8 @@ def posted(
 
 def test_posts_are_answered_line_by_line(ledger: Ledger, intake: Intake) -> None:
     settings = Settings(bodies={"/intake": 4 * MAX_LINE_BYTES})
-    app = application(ledger, settings, routes=[PostSource(intake).route()])
+    routes = [PostSource(intake).route()]
+    app = application(ledger, settings, routes=routes, scoring=InThread(ledger))
     listener = bound("127.0.0.1", 0)
     port = listener.getsockname()[1]
 

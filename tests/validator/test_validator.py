@@ -540,6 +540,11 @@ def test_a_refused_start_leaves_nothing_locked(
             with pytest.raises(InputError, match="stop the other one first"):
                 async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
                     pass
+            other = tmp_path / "other.db"
+            Ledger.create(other, RULES).close()
+            with pytest.raises(InputError, match="this folder"):
+                async with Validator(other, NETWORK, chain.as_hotkey(ALICE), validator.folder):
+                    pass
         async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
             pass
 

@@ -273,7 +273,7 @@ def test_a_batch_of_another_hash_is_refused(plain: Ledger) -> None:
     assert _code(lambda: parse(made(plain, *RECORDS), "0" * 64)) == "batch-digest"
 
 
-@pytest.mark.parametrize("number_of", [400, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("number_of", [150, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_hostile_batches_are_refused_or_as_good_as_the_honest_one(
     plain: Ledger, trusted: Ledger, number_of: int
 ) -> None:

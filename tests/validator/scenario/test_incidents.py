@@ -11,6 +11,7 @@ from validator.scenario.subnets import (
     COMMIT_BY,
     EPOCH_BLOCKS,
     NETWORK,
+    PATIENCE,
     VOTE_BY,
     WEIGHTS_AT,
     House,
@@ -69,7 +70,7 @@ def check_rows(made: Subnet, epochs: Iterable[int]) -> None:
 
 def wait_for(made: Subnet, house: House, code: str) -> str:
     """Wait for a problem of a validator; gives its message with what to do."""
-    eventually(60, lambda: code in house.codes(), made.tell)
+    eventually(PATIENCE, lambda: code in house.codes(), made.tell)
     problems = house.health()["problems"]
     return next(f"{p['message']}: {p['remedy']}" for p in problems if p["code"] == code)
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 LEARN = """
 import sys, threading
 import attrs
@@ -30,5 +32,6 @@ assert values == [1] * 3000
 """
 
 
+@pytest.mark.nightly
 def test_threads_that_meet_a_type_at_once_learn_it_one_after_the_other() -> None:
     subprocess.run([sys.executable, "-c", LEARN], check=True)
