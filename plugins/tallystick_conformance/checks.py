@@ -21,8 +21,8 @@ from tallystick_conformance import (
     allocations,
     backend_equivalence,
     batches,
-    cpu_time,
     formulas,
+    judging,
     opaque,
     records,
     releases,
@@ -55,7 +55,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (EXAMPLES, records.check_examples),
     ("agreement", backend_equivalence.check),
     ("batches", batches.check),
-    ("judging", cpu_time.check),
+    ("judging", judging.check),
 )
 """Each check of a plugin that loads, under its name; code is tried before others rely on it."""
 NAMES = (LOADING, *(name for name, _ in CHECKS))

@@ -1,7 +1,4 @@
-"""CPU time: how long a function of a record takes, and what a line costs for each of its bytes.
-
-A function is tried on records as large as they may be; lines are judged that are full of what is
-cheapest to write, against the cost of good ones in the same process.
+"""CPU time: how long a function of a record takes, for records as large as they may be.
 
 Nothing here follows a clock on the wall, for a busy machine would make an honest function slow. A
 limit is in CPU time, of which a call has far less than the limit or far more; how the work grows
@@ -12,12 +9,11 @@ system; what waits without using any, and what looks at no signals, ends with th
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -27,19 +23,14 @@ from typing import Any, NoReturn
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic
-from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
-from tallystick_conformance.loading import Subject
-from tallystick_conformance.report import finding
 from tallystick_conformance.testing.boundary_values import Boundary, grown
-from tallystick_conformance.testing.fillings import Filling, fillings
 from tallystick_conformance.testing.record_checker import RecordChecker
-from tallystick_conformance.testing.samples import JSON, largest, line, of_type, plain
+from tallystick_conformance.testing.samples import JSON, largest, line, plain
 
 Function = Callable[[Mapping[str, Any]], object]
+Clock = Callable[[], float]
+"""Seconds of CPU time of the thread that asks."""
 
 LIMIT_MS = 100
 """The most CPU time for any valid record: a batch of a thousand of the worst then takes minutes at
@@ -53,20 +44,7 @@ MOST_STEPS = 100_000
 CUT_OFF_S = 2
 """After how much CPU time a call is cut off: twenty times the limit."""
 
-MOST_PER_BYTE = 60
-"""Maximum CPU time of a byte of any line, in multiples of a byte of a good line.
-
-The worst line known takes 17; a judge that looks for every error takes 1000. The limit is far from
-both, as a loaded machine makes one of two measurements longer."""
-
-LEAST_BYTES = 1 << 12
-"""Size that a shorter line counts as: to be rejected costs something of its own."""
-
 _RUNS = 3
-# what decides is the least of so many runs
-_PATIENT_RUNS = 12
-# lines are judged together up to so many bytes, as the clock does not see less
-_WORTH_BYTES = 1 << 16
 _AGAIN_S = CUT_OFF_S / 8
 _MS = 1_000
 _FULL, _QUARTER = Fraction(1), Fraction(1, 4)
@@ -123,7 +101,11 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def slowness(
-    function: Function, checker: RecordChecker, samples: Sequence[JSON]
+    function: Function,
+    checker: RecordChecker,
+    samples: Sequence[JSON],
+    *,
+    clock: Clock = time.thread_time,
 ) -> Slowness | None:
     """Return the function's slowness: CPU time or growth beyond the limit; None if there is none.
 
@@ -133,8 +115,11 @@ def slowness(
         function: takes a record as an opaque fact does.
         checker: which records are valid; requirements are asked after facts, and do not count.
         samples: valid records; one of middling length is made larger, part by part.
+        clock: what time is measured by.
     """
-    families = (_slowness(function, checker, family) for family in _families(checker, samples))
+    families = (
+        _slowness(function, checker, family, clock) for family in _families(checker, samples)
+    )
     return next((slow for slow in families if slow is not None), None)
 
 
@@ -172,7 +157,9 @@ def _families(checker: RecordChecker, samples: Sequence[JSON]) -> Iterator[_Fami
         yield _Family("", whole(_FULL), whole)
 
 
-def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Slowness | None:
+def _slowness(
+    function: Function, checker: RecordChecker, family: _Family, clock: Clock
+) -> Slowness | None:
     """Return the slowness of the largest record of a family that is a line of a file."""
     share, record = _FULL, family.full
     while record is not None and len(line(record)) > MAX_LINE_BYTES:
@@ -182,7 +169,7 @@ def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Sl
         return None
     slow = Slowness(family.place, len(line(record)), None)
     try:
-        milliseconds = _milliseconds(function, checker, record)
+        milliseconds = _milliseconds(function, checker, record, clock)
         if milliseconds > LIMIT_MS:
             return attrs.evolve(slow, milliseconds=round(milliseconds))
         growth = _growth(function, checker, family, share)
@@ -195,7 +182,7 @@ def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Sl
     )
 
 
-def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> float:
+def _milliseconds(function: Function, checker: RecordChecker, record: JSON, clock: Clock) -> float:
     """Return the least CPU time of some runs; 0 where it raises.
 
     Raises:
@@ -205,12 +192,12 @@ def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> f
     for _ in range(_RUNS):
         argument = plain(checker, record)
         with cut_off():
-            start = time.thread_time()
+            start = clock()
             try:
                 function(argument)
             except (Exception, SystemExit):  # noqa: BLE001  # that it raises is told elsewhere
                 return 0
-            least = min(least, (time.thread_time() - start) * _MS)
+            least = min(least, (clock() - start) * _MS)
         if least <= LIMIT_MS:
             break
     return least
@@ -258,97 +245,3 @@ def _steps(function: Function, record: JSON, most: int) -> int | None:
     finally:
         sys.settrace(before)
     return count
-
-
-Judge = Callable[[Sequence[bytes]], object]
-"""Judges lines, as a run does."""
-
-
-@attrs.frozen
-class Cost:
-    """The cost of the lines of a skill type.
-
-    Attributes:
-        good: nanoseconds of CPU time for each byte of good lines.
-        by_filling: how many times as much each byte of a filling takes.
-    """
-
-    good: float
-    by_filling: Mapping[Filling, float]
-
-    @property
-    def worst(self) -> tuple[Filling, float]:
-        """The filling whose bytes take longest."""
-        return max(self.by_filling.items(), key=lambda each: each[1])
-
-
-def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost:
-    """Return the cost of fillings, against good lines of the same type.
-
-    A filling within the limit is measured once; another until the least of some runs is known,
-    which no other load of the machine makes larger. The first that costs too much is the last.
-
-    Args:
-        judge: judges lines.
-        good: lines that it accepts.
-        filled: of `testing.fillings`.
-    """
-    size = sum(map(len, good))
-    lines = [*good] * -(-_WORTH_BYTES // size)
-    weight = sum(max(len(filling), LEAST_BYTES) for filling in good) / size
-    judge(lines)
-    usual = min(_per_byte(judge, lines) for _ in range(_PATIENT_RUNS)) * weight
-    by_filling = {}
-    for filling in filled:
-        repeated = [filling.line] * max(1, _WORTH_BYTES // 8 // len(filling.line))
-        times = _per_byte(judge, repeated) / usual
-        for _ in range(_PATIENT_RUNS):
-            if times <= MOST_PER_BYTE or times == math.inf:
-                break
-            # a busy machine makes both slower
-            beside = _per_byte(judge, lines) * weight
-            times = min(times, _per_byte(judge, repeated) / beside)
-        by_filling[filling] = times
-        if by_filling[filling] > MOST_PER_BYTE:
-            break
-    return Cost(usual, by_filling)
-
-
-def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
-    """Nanoseconds of CPU time for each byte; infinite where it was cut off."""
-    start = time.thread_time_ns()
-    try:
-        with cut_off():
-            judge(lines)
-    except TooLongError:
-        return math.inf
-    return (time.thread_time_ns() - start) / sum(max(len(line), LEAST_BYTES) for line in lines)
-
-
-_GOOD = 24
-"""Number of good records that a byte of others is compared with."""
-
-
-def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Yield the line of each skill type of which a byte costs most, where that is too much.
-
-    Raises:
-        SchemaError: no record of a skill type was found that meets its requirements.
-    """
-    own = subject.plugin.skill_types
-    if any(skill_type.name not in subject.schemas for skill_type in own):
-        return  # told by the check of schemas
-    judge = every_fact(catalog_of(subject.registry)).facts
-    for skill_type in own:
-        schema = subject.schemas[skill_type.name]
-        good = [record for record in of_type(skill_type) if all(name in record for name in ANSWER)]
-        costs = cost(judge, list(map(line, good[:_GOOD])), fillings(good[0], schema))
-        worst, times = costs.worst
-        if times > MOST_PER_BYTE:
-            many = "more than can be waited for" if times == math.inf else f"{times:.0f} times"
-            message = (
-                f"found {many}, for each byte of a line with {worst.content}, expected at most "
-                f"{MOST_PER_BYTE} times the CPU time of a good record"
-            )
-            where = f"{skill_type.name}: {worst.place or 'the record'}"
-            yield finding("line-costly", where, message, {"bytes": len(worst.line)})

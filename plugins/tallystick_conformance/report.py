@@ -185,8 +185,8 @@ _SCHEMAS = (
     ),
     Code(
         "line-costly",
-        "a byte of some line takes far more CPU time than a byte of a good record",
-        "simplify the part of the schema: fewer parts that apply to one value, smaller limits",
+        "so many parts of a record schema apply to one value that lines are dear to judge",
+        "let fewer parts apply to one value: a part named twice by allOf or $ref counts twice",
     ),
     Code(
         "fact-unreachable",

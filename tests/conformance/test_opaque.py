@@ -20,6 +20,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from conformance.memos import Function, skill_type, subject_of
@@ -27,10 +28,13 @@ from conformance.memos import Function, skill_type, subject_of
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, opaque
-from tallystick_conformance import cpu_time
-from tallystick_conformance.cpu_time import LIMIT_MS, TooLongError, cut_off
+from tallystick.records.schema import load_schema
+from tallystick_conformance import opaque as opaque_check
+from tallystick_conformance.cpu_time import Slowness, TooLongError, cut_off, slowness
 from tallystick_conformance.opaque import check, compare, values_of
 from tallystick_conformance.purity import watching
+from tallystick_conformance.testing.record_checker import RecordChecker
+from tallystick_conformance.testing.samples import of_type
 
 Record = Mapping[str, Any]
 
@@ -296,6 +300,17 @@ def never_ends(_record: Record) -> int:
             sum(range(999))
 
 
+def is_cut_off(_record: Record) -> int:
+    signal.raise_signal(signal.SIGPROF)  # as the alarm does of a call that takes too long
+    return 1
+
+
+def is_cut_off_at_times(record: Record) -> int:
+    if len(record["submission"].get("words", ())) > 250:
+        signal.raise_signal(signal.SIGPROF)
+    return 1
+
+
 BAD = {
     reads_time: "opaque-clock",
     reads_counter: "opaque-clock",
@@ -336,15 +351,27 @@ BAD = {
     compares_items: "opaque-slow",
     searches_back: "opaque-slow",
     never_ends: "opaque-slow",
+    is_cut_off: "opaque-slow",
+    is_cut_off_at_times: "opaque-slow",
 }
+AT_NIGHT = compares_all, never_ends, searches_back, starts_a_process
+"""Those that use much CPU time, and the one of which an audit hook sees a process."""
 
 
 @pytest.fixture(autouse=True)
-def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The calls of a fact before are forgotten."""
+def _few_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts are tried with every sixth sample, and with large ones only where that is the point.
+
+    The calls of a fact before are forgotten.
+    """
     _calls.clear()
-    monkeypatch.setattr(cpu_time, "CUT_OFF_S", 0.3)
-    monkeypatch.setattr(cpu_time, "_FILLINGS", cpu_time._FILLINGS[:1])
+    monkeypatch.setattr(opaque_check, "of_type", lambda *asked: of_type(*asked)[::6])
+    monkeypatch.setattr(opaque_check, "slowness", lambda *_: None)
+
+
+@pytest.fixture
+def _measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opaque_check, "slowness", slowness)
 
 
 @pytest.fixture(scope="module")
@@ -353,22 +380,23 @@ def kind(tmp_path_factory: pytest.TempPathFactory) -> SkillType:
     return skill_type(tmp_path_factory.mktemp("memos"))
 
 
+@pytest.mark.usefixtures("_measured")
 @pytest.mark.parametrize("function", PURE, ids=lambda each: each.__name__)
 def test_a_pure_fact_has_no_finding(kind: SkillType, function: Function) -> None:
     sys.modules.pop("colorsys", None)
     assert findings(kind, function) == []
 
 
-COSTLY = compares_all, compares_items, never_ends, searches_back
-"""What one of the tests below shows too, or the gallery."""
-
-
 @pytest.mark.parametrize(
     "function",
-    [pytest.param(each, marks=pytest.mark.slow if each in COSTLY else ()) for each in BAD],
+    [pytest.param(each, marks=pytest.mark.nightly if each in AT_NIGHT else ()) for each in BAD],
     ids=lambda each: each.__name__,
 )
-def test_a_bad_fact_has_its_finding_alone(kind: SkillType, function: Function) -> None:
+def test_a_bad_fact_has_its_finding_alone(
+    kind: SkillType, function: Function, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if BAD[function] == "opaque-slow":
+        monkeypatch.setattr(opaque_check, "slowness", slowness)
     assert codes(kind, function) == [BAD[function]]
 
 
@@ -391,18 +419,51 @@ def test_an_error_is_shown_with_the_record(kind: SkillType) -> None:
     assert found.evidence["record"]["checks"].get("note") is None
 
 
+@attrs.define
+class Clock:
+    """A clock that is moved by what is measured."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def slowness_of(kind: SkillType, function: Function, clock: Clock) -> Slowness | None:
+    checker = RecordChecker(load_schema(kind.schema), kind.requirements)
+    return slowness(function, checker, of_type(kind), clock=clock)
+
+
 def test_slowness_names_the_part_that_is_large(kind: SkillType) -> None:
-    (found,) = findings(kind, compares_all)
-    assert found.code == "opaque-slow"
-    assert found.evidence["place"] == "submission.text"
-    assert found.evidence["milliseconds"] is None or found.evidence["milliseconds"] > LIMIT_MS
+    clock = Clock()
+
+    def reads_slowly(record: Record) -> int:
+        clock.seconds += len(record["submission"].get("text", "")) / 10_000
+        return 1
+
+    slow = slowness_of(kind, reads_slowly, clock)
+    assert slow is not None
+    assert (slow.place, slow.milliseconds, slow.growth) == ("submission.text", 400, None)
+    assert slow.size > 4000
+
+
+def test_one_slow_run_of_several_says_nothing(kind: SkillType) -> None:
+    clock, runs = Clock(), list[int]()
+
+    def is_slow_at_first(_record: Record) -> int:
+        clock.seconds += not runs
+        runs.append(1)
+        return 1
+
+    assert slowness_of(kind, is_slow_at_first, clock) is None
 
 
 def test_growth_is_told_where_the_limit_is_kept(kind: SkillType) -> None:
-    (found,) = findings(kind, compares_items)
-    assert found.code == "opaque-slow"
-    assert found.evidence["place"] == "submission.words"
-    assert 10 < found.evidence["growth"] < 30
+    slow = slowness_of(kind, compares_items, Clock())
+    assert slow is not None
+    assert (slow.place, slow.milliseconds) == ("submission.words", 0)
+    assert slow.growth is not None
+    assert 10 < slow.growth < 30
 
 
 def test_facts_are_checked_with_the_requirements_of_a_rule_set(kind: SkillType) -> None:
@@ -436,7 +497,7 @@ for function in (test_opaque.sorted_set, test_opaque.of_order):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_values_show_the_order_of_sets(tmp_path: Path) -> None:
     places = {"tests": str(_HERE.parents[1]), "here": str(_HERE.parent), "folder": str(tmp_path)}
     first, second = (
@@ -483,29 +544,36 @@ def test_a_watch_leaves_the_profile_of_others_alone(end: str) -> None:
 
 
 def test_what_other_threads_do_is_not_noted() -> None:
-    go, done = threading.Event(), threading.Event()
+    both = threading.Barrier(2)
 
     def work() -> None:
-        go.wait(9)
+        both.wait()
         _HERE.read_bytes()
-        done.set()
+        both.wait()
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     with watching() as acts:
-        go.set()
-        done.wait(9)
+        both.wait()
+        both.wait()
     thread.join()
     assert not acts
 
 
 def test_a_call_is_cut_off_and_the_alarm_is_given_back() -> None:
+    left = list[float]()
+
     def hang() -> None:
-        with cut_off(0.01):
-            never_ends({})
+        with cut_off(9):
+            left.extend(signal.getitimer(signal.ITIMER_PROF))
+            with suppress(TooLongError):  # a function that goes on is cut off again
+                signal.raise_signal(signal.SIGPROF)
+            signal.raise_signal(signal.SIGPROF)
 
     handler = signal.getsignal(signal.SIGPROF)
     with pytest.raises(TooLongError):
         hang()
+    assert 8 < left[0] < 10  # the kernel counts in ticks
+    assert left[1] > 0
     assert signal.getsignal(signal.SIGPROF) is handler
     assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
