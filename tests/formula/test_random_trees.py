@@ -24,7 +24,7 @@ NEGATIVE = "a negative atom that is cancelled leaves a negative divisor"
 Make = Callable[[random.Random], Case]
 
 
-@pytest.mark.parametrize("parts", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("parts", [1, pytest.param(4, marks=pytest.mark.nightly)])
 def test_every_evaluator_gives_the_exact_value_of_guarded_trees_by_every_strategy(
     parts: int,
 ) -> None:
@@ -49,24 +49,24 @@ def test_every_evaluator_gives_the_exact_value_of_roots_powers_exp_and_log() -> 
     assert taken["open"] >= 3
 
 
-@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.nightly)])
 def test_what_is_proved_of_values_that_are_not_rounded_holds(number: int) -> None:
     assert check_unrounded(number, number) >= number // 4
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_evaluator_gives_the_exact_value_of_thousands_of_roots_and_powers() -> None:
     assert check_many(irrational_case, 7, 2_000)["checked"] >= 1_700
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_evaluator_gives_the_exact_value_of_thousands_of_products() -> None:
     taken = check_many(product_case, 11, 5_000)
     assert taken["checked"] == 5_000
     assert set(taken) >= {"constant", "proposed", "integers"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("make", "seed", "least"),
     [

@@ -46,7 +46,7 @@ def test_every_small_ratio_is_rounded_half_even_by_the_integer_function(
     assert [function(a, b) for a, b in small] == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_ratio_up_to_2000_is_rounded_half_even() -> None:
     program = lowered(share(2000))
     columns, function = ColumnProgram(program), compile_integers(program)

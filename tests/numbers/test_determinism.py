@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from kernels import digest
 
+pytestmark = pytest.mark.nightly
+
 # The digest on every machine; a kernel that is right keeps it.
 PINNED = "4453bd6cc8b3d38dff45e68aaabef57b1a58d4ed28bc6c92e1876bb3594a88cc"
 FEATURES = digest.features()
@@ -35,16 +37,7 @@ def test_numpy_names_its_baseline() -> None:
     assert FEATURES["baseline"]
 
 
-@pytest.mark.parametrize(
-    "level",
-    [
-        pytest.param(0, id="baseline"),
-        *(
-            pytest.param(level, id=f"to {name}", marks=pytest.mark.slow)
-            for level, name in enumerate(DISPATCHED, 1)
-        ),
-    ],
-)
+@pytest.mark.parametrize("level", range(len(DISPATCHED) + 1), ids=["baseline", *DISPATCHED])
 def test_every_level_of_vector_instructions_gives_the_same_bits(level: int) -> None:
     result = run(disabled=DISPATCHED[level:])
     assert result["found"] == DISPATCHED[:level], "the setting did not take effect"

@@ -154,6 +154,7 @@ def test_the_oracle_sees_rounding_half_up() -> None:
     assert [n for n, half in enumerate(halves) if not oracle.is_nearest(half, n, 2)] == [1, 5]
 
 
+@pytest.mark.nightly
 def test_scalars_need_no_numpy() -> None:
     modules = ("nano", "weights", "root", "means", "statistics")
     imports = "; ".join(f"import tallystick.numbers.{module}" for module in modules)

@@ -11,7 +11,7 @@ from kernels.reals import EXP, as_ball, nano_of, near_halves, random_cases
 from tallystick.numbers import real
 
 
-@pytest.mark.parametrize("number", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [400, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_every_published_value_is_that_of_flint(number: int) -> None:
     seen: Counter[str] = Counter()
     for function, x in random_cases(number, number):
@@ -22,7 +22,7 @@ def test_every_published_value_is_that_of_flint(number: int) -> None:
 
 
 def test_an_enclosure_holds_the_value_at_every_precision() -> None:
-    for function, x in random_cases(3, 300):
+    for function, x in random_cases(3, 60):
         found = function.ours(x)
         for bits in (64, 128, 512):
             if isinstance(found, real.Real):
@@ -33,7 +33,7 @@ def test_an_enclosure_holds_the_value_at_every_precision() -> None:
                 assert high - low < 1 << 12
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [60, pytest.param(5_000, marks=pytest.mark.nightly)])
 def test_values_beside_the_middle_of_two_nano_go_to_their_side(number: int) -> None:
     wrong_in_doubles = 0
     for function, x, wanted in near_halves(number, number):
