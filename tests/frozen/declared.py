@@ -1,6 +1,6 @@
 """Fields that the frozen corpus may differ in from the corpus before it.
 
-`before.json` has the SHA-256 of every artefact that programs read, as the tree before made it,
+`before.json` has the SHA-256 of every artefact, as the tree before made it,
 without the declared fields. The corpus is made anew in one commit; the test shows that nothing else
 differs. The digests are of the tree before::
 
@@ -75,12 +75,8 @@ def reduced(name: str, text: str) -> str:
 
 
 def digests(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of each artefact that programs read, without what is declared of it."""
-    machine = {
-        name.removeprefix("machine/"): text
-        for name, text in texts.items()
-        if name.startswith("machine/")
-    }
+    """Return the digest of each artefact, without what is declared of it."""
+    machine = {name.removeprefix("machine/"): text for name, text in texts.items()}
     return {
         name: hashlib.sha256(reduced(name, text).encode()).hexdigest()
         for name, text in sorted(machine.items())

@@ -1,4 +1,4 @@
-"""Everything that fixed inputs come to: files, digests, and what each command says.
+"""Everything that fixed inputs come to: files, digests, and what each command tells programs.
 
 The corpus was taken from the engine before it was restructured. It is made by the command line and
 the public names alone, so that the same script runs on any tree::
@@ -6,14 +6,13 @@ the public names alone, so that the same script runs on any tree::
     python tests/frozen/generate.py OUTPUT               # this tree
     python tests/frozen/generate.py OUTPUT --tree OTHER  # another, by its own .venv
 
-Two folders come out. ``machine`` is what programs read: results, receipts, rejects, facts,
-exports, figures, every ``--json``. It never changes. ``words`` is what people read, and may be
-reworded: take the new text by name, with the reason in the commit message::
+What comes out is what programs read: results, receipts, rejects, facts, exports, figures, statuses,
+every ``--json`` without its sentences. It changes only as `declared` says; what changed is taken by
+name, with the reason in the commit message::
 
-    python tests/frozen/generate.py --take words/lint-skills-1.0.0.txt
+    python tests/frozen/generate.py --take machine/lint-skills@1.0.0.json
 
-A file ending in ``.lines`` has a digest for each line of something long. Where the corpus is made
-anew, `declared` says which fields may differ from the corpus before.
+A file ending in ``.lines`` has a digest for each line of something long.
 """
 
 import argparse
@@ -21,7 +20,6 @@ import contextlib
 import difflib
 import gzip
 import hashlib
-import html
 import json
 import os
 import re
@@ -29,7 +27,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -65,6 +63,8 @@ DRIVER = """
 import io, json, sys, traceback
 from contextlib import redirect_stderr, redirect_stdout
 
+# the pictures of back-tests are for people, and take longer than all else of them
+sys.modules["altair"] = None
 source, answers = sys.stdin, sys.stdout
 sys.stdin = io.StringIO()
 for line in source:
@@ -122,9 +122,9 @@ class Corpus:
     def __exit__(self, *_: object) -> None:
         self.driver.communicate(timeout=300)
 
-    def keep(self, kind: str, name: str, text: str) -> None:
+    def keep(self, name: str, text: str) -> None:
         """An artefact, without what differs from run to run; it adds to what has its name."""
-        key = f"{kind}/{name}"
+        key = f"machine/{name}"
         self.texts[key] = self.texts.get(key, "") + self.steady(text)
 
     def write(self, output: Path) -> None:
@@ -144,7 +144,7 @@ class Corpus:
         if text.startswith("pyarrow "):
             return text
         text = _FILES.sub(r"\1<files>", _CODE.sub(r'\1"<code>"', text))
-        hidden = ("*.parquet", "report.html", "summary.json")
+        hidden = ("*.parquet", "report.html", "summary.json") if "sha256:" in text else ()
         for path in sorted(path for pattern in hidden for path in self.work.rglob(pattern)):
             text = text.replace(_sha256(path.read_bytes()), f"<sha256 of {path.name}>")
         return re.sub(
@@ -170,43 +170,33 @@ class Corpus:
         assert "Traceback" not in done.err, done.err
         return done
 
-    def say(self, name: str, *arguments: str | Path) -> None:
-        """What a command says to people."""
+    def end(self, name: str, *arguments: str | Path) -> None:
+        """The status of a command that is told in words."""
         done = self.do(*arguments)
-        self.keep("machine", "statuses.txt", f"{done.status} {name}\n")
-        self.keep("words", f"{name}.txt", done.out + done.err)
+        self.keep("statuses.txt", f"{done.status} {name}\n")
 
     def tell(
-        self, name: str, *arguments: str | Path, split: Callable[[Json], Json] | None = None
-    ) -> Json:
-        """What a command says to machines; ``split`` takes sentences out, which count as words."""
+        self, name: str, *arguments: str | Path, kept: Callable[[Json], Json] | None = None
+    ) -> None:
+        """The status of a command and what it tells programs; ``kept`` takes the sentences out."""
         done = self.do(*arguments, "--json")
-        found = json.loads(done.out)
-        kept = without_later(found) if split is None else split(found)
-        self.keep("machine", "statuses.txt", f"{done.status} {name}\n")
-        self.keep("machine", f"{name}.json", _pretty(kept))
-        if split is not None:
-            self.keep("words", f"{name}.json", "".join(f"{each}\n" for each in sentences(found)))
-        return found
+        self.keep("statuses.txt", f"{done.status} {name}\n")
+        self.keep(f"{name}.json", _pretty((kept or without_later)(json.loads(done.out))))
 
     def file(self, name: str, path: Path) -> None:
         """A file that a command wrote."""
+        if path.suffix == ".html":
+            return
         if path.suffix == ".parquet":
-            self.keep("machine", f"{name}.rows", parquet(path))
+            self.keep(f"{name}.rows", parquet(path))
             found = f"pyarrow {pyarrow_version()}: {_sha256(path.read_bytes())}\n"
-            self.keep("machine", f"{name}.sha256", found)
-        elif path.suffix == ".html":
-            self.keep("words", f"{name}.txt", visible(path.read_text(encoding="utf-8")))
+            self.keep(f"{name}.sha256", found)
         elif path.name == "summary.json":
-            figures = earlier(json.loads(path.read_text(encoding="utf-8")))
-            told = json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False)
-            self.keep("machine", name, told + "\n")
+            self.keep(name, _sorted(earlier(json.loads(path.read_text(encoding="utf-8")))))
         elif path.name.endswith(".receipt.json"):
-            said = without_later(json.loads(path.read_text(encoding="utf-8")))
-            told = json.dumps(said, indent=2, sort_keys=True, ensure_ascii=False)
-            self.keep("machine", name, told + "\n")
+            self.keep(name, _sorted(without_later(json.loads(path.read_text(encoding="utf-8")))))
         else:
-            self.keep("machine", name, path.read_text(encoding="utf-8"))
+            self.keep(name, path.read_text(encoding="utf-8"))
 
 
 # what of a receipt changes with every line of code, and with what is installed
@@ -231,6 +221,10 @@ def _short(line: str) -> str:
 
 def _pretty(value: Json) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _sorted(value: Json) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def without(value: Json, keys: tuple[str, ...]) -> Json:
@@ -278,18 +272,6 @@ def proofs(value: Json) -> Json:
     return without(value, HUMAN + SOLVER)
 
 
-def sentences(value: Json) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, each in value.items():
-            if key in HUMAN and isinstance(each, str):
-                yield f"{key}: {each}"
-            else:
-                yield from sentences(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from sentences(each)
-
-
 def parquet(path: Path) -> str:
     """A table line by line: its columns, what it says of itself, its rows."""
     import pyarrow.parquet as pq
@@ -303,16 +285,6 @@ def parquet(path: Path) -> str:
 def pyarrow_version() -> str:
     """The bytes of a Parquet file name the library that wrote them."""
     return version("pyarrow")
-
-
-def visible(page: str) -> str:
-    """The text of a page, without mark-up and spaces, a line for each block."""
-    page = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
-    page = re.sub(r"\s+", " ", page)
-    page = re.sub(r"</(p|li|h\d|tr|caption|title|figcaption|div|section)>", "\n", page)
-    page = re.sub(r" +([.,;:)])", r"\1", html.unescape(re.sub(r"<[^>]*>", " ", page)))
-    lines = (" ".join(line.split()) for line in page.split("\n"))
-    return "".join(f"{line}\n" for line in lines if line)
 
 
 def records() -> list[Json]:
@@ -436,7 +408,6 @@ def scoring(corpus: Corpus) -> None:
     ):
         corpus.tell(name, "facts", given, "-o", output)
         outputs(corpus, name, output)
-    corpus.say("facts-text", "facts", bad, "-o", corpus.work / "facts-text.parquet")
     for rules in RULE_SETS:
         for kind in ("jsonl", "csv", "parquet"):
             name = f"score-{rules}-{kind}"
@@ -450,14 +421,14 @@ def scoring(corpus: Corpus) -> None:
         corpus.tell(name, "score", facts, "--rules", rules, "-o", corpus.work / f"{name}.jsonl")
         outputs(corpus, name, corpus.work / f"{name}.jsonl")
     output = corpus.work / "score-folder.jsonl"
-    corpus.say("score-folder", "score", parts, "--rules", "skills@1.1.0", "-o", output)
+    corpus.end("score-folder", "score", parts, "--rules", "skills@1.1.0", "-o", output)
     outputs(corpus, "score-folder", output)
     table = corpus.work / "records.parquet"
     corpus.program(AS_TABLE, source, table)
     output = corpus.work / "score-table.parquet"
     corpus.tell("score-table", "score", table, "--rules", "skills@1.0.0", "-o", output)
     outputs(corpus, "score-table", output)
-    corpus.say(
+    corpus.end(
         "generate", "records", "generate", "--seed", "5", "--count", "50", "-o", "made.jsonl"
     )
     corpus.file("made.jsonl", corpus.work / "made.jsonl")
@@ -488,35 +459,26 @@ def explaining(corpus: Corpus) -> None:
             for number in ("1.0.0", "1.1.0"):
                 where = (examples, "--rules", f"{name}@{number}", "--line", str(line))
                 corpus.tell(f"explain-{name}@{number}-{line}", "explain", *where)
-                if line <= 2:
-                    corpus.say(f"explain-text-{name}@{number}-{line}", "explain", *where)
     where = (corpus.work / "bad.jsonl", "--rules", "skills@1.0.0", "--line", "1")
-    corpus.say("explain-bad", "explain", *where)
+    corpus.end("explain-bad", "explain", *where)
 
 
 def rule_sets(corpus: Corpus) -> None:
     corpus.tell("rules-list", "rules", "list")
-    corpus.say("rules-list-text", "rules", "list")
     for rules in RULE_SETS:
         corpus.tell(f"rules-show-{rules}", "rules", "show", rules)
-        corpus.say(f"rules-show-text-{rules}", "rules", "show", rules)
-        corpus.say(f"rules-digest-{rules}", "rules", "digest", rules)
         corpus.tell(f"rules-check-{rules}", "rules", "check", rules)
-        corpus.tell(f"lint-{rules}", "rules", "lint", rules, split=found_by_lint)
-        corpus.say(f"lint-text-{rules}", "rules", "lint", rules)
-        corpus.tell(f"prove-{rules}", "rules", "prove", rules, split=proofs)
+        corpus.tell(f"lint-{rules}", "rules", "lint", rules, kept=found_by_lint)
+        corpus.tell(f"prove-{rules}", "rules", "prove", rules, kept=proofs)
     for name in ("skills", "workflow"):
         pair = (f"{name}@1.0.0", f"{name}@1.1.0")
-        corpus.tell(f"diff-{name}", "rules", "diff", *pair, split=of_scores)
-        corpus.say(f"diff-text-{name}", "rules", "diff", *pair)
-        corpus.say(f"diff-markdown-{name}", "rules", "diff", *pair, "--markdown", "--check")
+        corpus.tell(f"diff-{name}", "rules", "diff", *pair, kept=of_scores)
     original = (corpus.tree / "rules" / "skills" / "1.0.0.toml").read_text(encoding="utf-8")
     for number, (old, new) in enumerate(EDITS):
         assert old in original, old
         path = corpus.work / f"edited-{number}.toml"
         path.write_text(original.replace(old, new, 1), encoding="utf-8")
-        corpus.tell(f"rules-edited-{number}", "rules", "check", path, split=diagnostics)
-        corpus.say(f"rules-edited-text-{number}", "rules", "check", path)
+        corpus.tell(f"rules-edited-{number}", "rules", "check", path, kept=diagnostics)
 
 
 EDITS = (
@@ -533,20 +495,13 @@ EDITS = (
 
 
 def plugins(corpus: Corpus) -> None:
+    """The list and a new one; that the shipped ones pass, the tests of the kit say."""
     corpus.tell("plugins-list", "plugins", "list")
-    corpus.say("plugins-list-text", "plugins", "list")
-    for name in ("skills", "workflow"):
-        limit = ("--seconds", "600")
-        corpus.tell(f"plugins-check-{name}", "plugins", "check", name, *limit, split=diagnostics)
-    corpus.say("plugins-new", "plugins", "new", "acme-translation", "-o", "acme")
-    for path in sorted((corpus.work / "acme").rglob("*")):
-        if path.is_file():
-            name = path.relative_to(corpus.work).as_posix().replace("/", "-")
-            corpus.keep("words", f"new-{name}.text", path.read_text(encoding="utf-8"))
+    corpus.end("plugins-new", "plugins", "new", "acme-translation", "-o", "acme")
 
 
 def histories(corpus: Corpus) -> None:
-    """Back-tests: figures, tables, and what the report says."""
+    """Back-tests: figures and tables."""
     weights = "skill_types.mcp_server.base_weight=1:2:0.5"
     for name, options in (
         ("plain", ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")),
@@ -559,8 +514,6 @@ def histories(corpus: Corpus) -> None:
         corpus.tell(f"backtest-{name}", "backtest", source, *options, "-o", folder)
         for path in sorted(folder.iterdir()):
             corpus.file(f"backtest-{name}-{path.name}", path)
-    pair = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
-    corpus.say("backtest-text", "backtest", "facts.parquet", *pair, "-o", "backtest-text")
 
 
 def states(corpus: Corpus) -> None:
@@ -581,11 +534,7 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
         done = corpus.do(*arguments, *where, "--json")
         found = json.dumps(without_later(json.loads(done.out)))
         told = f"{done.status} {' '.join(map(str, arguments))}\n{found}\n"
-        corpus.keep("machine", f"{name}.txt", told)
-
-    def say(*arguments: str | Path) -> None:
-        done = corpus.do(*arguments, *where)
-        corpus.keep("words", f"{name}.txt", _shown(arguments, done))
+        corpus.keep(f"{name}.txt", told)
 
     tell("state", "init", "--rules", rules)
     for uid, hotkey in enumerate(hotkeys):
@@ -598,7 +547,7 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
             path = corpus.work / f"round-{number}.jsonl"
             jsonl(path, [each for each in now if each["round"] == number])
             tell("round", "close", path, "--round", str(number), "--at", f"{at}0{number}:00:00Z")
-            say("round", "close", path)
+            corpus.do("round", "close", path, *where)
         told = zip(now, ("collusion_flag", "probe_fail", "rerun_pass") * 2, strict=False)
         events = [_event(each, event, index) for index, (each, event) in enumerate(told)]
         tell("events", "import", jsonl(corpus.work / "events.jsonl", [*events, *late]))
@@ -611,11 +560,8 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
         tell("state", "board", types[0])
     for hotkey in hotkeys[:4]:
         tell("state", "show", hotkey)
-    say("epoch", "close", "--epoch", str(max(each["epoch"] for each in mine) + 1))
-    say("state", "show", hotkeys[1])
-    say("state", "board", types[-1])
-    say("weights")
-    say("state", "show", "nobody")
+    last = max(each["epoch"] for each in mine)
+    corpus.do("epoch", "close", "--epoch", str(last + 1), *where)
     tell("state", "verify")
     path = corpus.work / "export.jsonl"
     tell("state", "export", path)
@@ -628,10 +574,6 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
     tell("state", "import", path)
     tell("state", "digest")
     _remove(corpus.work, "subnet.db")
-
-
-def _shown(arguments: Sequence[str | Path], done: Done) -> str:
-    return f"$ {' '.join(map(str, arguments))}\n{done.out}{done.err}"
 
 
 def _event(record: Json, event: str, index: int) -> Json:
@@ -674,7 +616,7 @@ MISTAKES = (
 
 def mistakes(corpus: Corpus) -> None:
     for number, arguments in enumerate(MISTAKES):
-        corpus.say(f"mistake-{number:02}-{arguments[0]}", *arguments)
+        corpus.end(f"mistake-{number:02}-{arguments[0]}", *arguments)
     corpus.tell("demo", "demo")
 
 
@@ -706,7 +648,7 @@ def embedding(corpus: Corpus) -> None:
     for rules in RULE_SETS:
         for name in ("records.jsonl", "bad.jsonl"):
             found = corpus.program(EMBEDDING, corpus.work / name, rules)
-            corpus.keep("machine", f"api-{rules}-{Path(name).stem}.txt", found)
+            corpus.keep(f"api-{rules}-{Path(name).stem}.txt", found)
 
 
 SECTIONS = (scoring, explaining, rule_sets, plugins, histories, states, mistakes, embedding)

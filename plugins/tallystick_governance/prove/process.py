@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -74,6 +74,7 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
     budget: int = BUDGET,
     left_out: Unchanged = NOTHING,
     progress: Progress | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Answer every question about a rule set whose plugins are installed, as far as time allows.
 
@@ -84,6 +85,7 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
         budget: the most steps of the solver, as of `prove`.
         left_out: values and sections that nothing is asked about.
         progress: told after every question.
+        clock: tells the seconds since some moment.
 
     Raises:
         TallystickError: as of `prove`; or the other process cannot work.
@@ -94,7 +96,7 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
     try:
         if seconds > 0:
             task = _Task(ScorerSpec.of(scorer), only, budget, left_out)
-            for item in _received(task, time.monotonic() + seconds):
+            for item in _received(task, clock() + seconds, clock):
                 if isinstance(item, Failure):
                     raise item.to_error()
                 if isinstance(item, _Ended):
@@ -113,7 +115,9 @@ def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
     return Outcome(tuple(replies), is_stopped)
 
 
-def _received(task: _Task, end: float) -> Iterator[tuple[int, Answer] | Failure | _Ended]:
+def _received(
+    task: _Task, end: float, clock: Callable[[], float]
+) -> Iterator[tuple[int, Answer] | Failure | _Ended]:
     """Yield what the other process says, until the time is over or all is said."""
     with _process() as process:
         received = SimpleQueue[Any]()
@@ -125,7 +129,7 @@ def _received(task: _Task, end: float) -> Iterator[tuple[int, Answer] | Failure 
             questions.flush()
         while True:
             try:
-                item = received.get(timeout=max(0.0, end - time.monotonic()))
+                item = received.get(timeout=max(0.0, end - clock()))
             except Empty:
                 return
             if item is None:

@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import time
+import sys
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from cli.command import COMMAND, Finished, message_of, run, start
+from cli.command import Finished, message_of, run
 from generators import lines
 from governance.backtest.made_up import compared, outcome
 from governance.backtest.test_report import Reader
@@ -119,7 +119,7 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("case", HISTORIES)
 def test_a_history_that_holds_nothing_is_named(tmp_path: Path, case: str, workers: str) -> None:
     name, content, message = HISTORIES[case]
@@ -142,10 +142,11 @@ def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
     """Its digest would be that of nothing, and its epochs could not be replayed."""
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    said = message_of(start("backtest", pipe, *BOTH, "-o", tmp_path / "out"))
+    said = message_of(run("backtest", pipe, *BOTH, "-o", tmp_path / "out"))
     assert said.startswith(f"{pipe}: found a pipe or a device, expected a file or a folder")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_rejects_are_counted_and_the_status_is_1(history: Path, tmp_path: Path) -> None:
     history.write_bytes(b"{}\n" + history.read_bytes() + b"nonsense\n")
     found = run("backtest", history, *BOTH, "--json", "-o", tmp_path / "out")
@@ -176,20 +177,40 @@ def test_a_back_test_is_not_written_into_its_history(history: Path, tmp_path: Pa
     assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
 
 
-@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+
+from tallystick.plugins.registry import installed
+from tallystick.scoring.executors.local import Local
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.run import backtest
+
+folder = Path(sys.argv[1])
+
+
+def end(_done):
+    # once the tables are begun, and before they are ended
+    if list(folder.glob(".out.*.part/new/flips.parquet")):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
+more = {"executor": Local(2)} if sys.argv[2] == "2" else {}
+backtest(folder / "history.jsonl", candidates, folder / "out", progress=end, **more)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_that_is_killed_leaves_no_folder_and_can_run_again(
     records: bytes, tmp_path: Path, workers: str
 ) -> None:
     history, output = tmp_path / "history.jsonl", tmp_path / "out"
-    history.write_bytes(records * 200)
-    words = (*BOTH, "-o", output, "--workers", workers)
-    with subprocess.Popen([*COMMAND, "backtest", history, *words]) as process:
-        limit = time.monotonic() + 600
-        while not list(tmp_path.glob(".out.*.part/new/flips.parquet")):
-            assert time.monotonic() < limit
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(600) == -signal.SIGKILL
+    history.write_bytes(records * 20)
+    command = [sys.executable, "-c", KILLED, tmp_path, workers]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert not output.exists()
     history.write_bytes(records)
     assert run("backtest", history, *BOTH, "-o", output).status == 0
@@ -259,6 +280,7 @@ def test_long_names_of_candidates_stay_apart_in_a_picture() -> None:
             assert f"{number}. {face * 9}…{face * 13}" in texts
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_history_whose_name_is_no_text_is_told_as_it_is(records: bytes, tmp_path: Path) -> None:
     history = Path(os.fsdecode(os.fsencode(tmp_path) + b"/history\xff.jsonl"))
     history.write_bytes(records)

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -206,25 +204,6 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(pa.ArrowException):
         fail()
     assert names_in(tmp_path) == set()
-
-
-def test_a_run_that_is_killed_leaves_nothing_under_the_name_and_can_run_again(
-    tmp_path: Path,
-) -> None:
-    program = (
-        "import sys, time; from pathlib import Path;"
-        "from tallystick_governance.backtest.report import building\n"
-        "with building(Path(sys.argv[1]), ['a', 'b']):\n"
-        "    print('begun', flush=True); time.sleep(60)"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"begun\n"
-        process.kill()
-    assert not (tmp_path / "out").exists()
-    write(tmp_path / "out", outcome(many=5))
-    assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_what_was_not_finished_takes_no_name(tmp_path: Path) -> None:

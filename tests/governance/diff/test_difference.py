@@ -3,8 +3,6 @@
 import json
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +11,8 @@ from typing import Any
 
 import attrs
 import pytest
+from cli.command import Finished
+from cli.command import run as command
 from governance.prove.sample import SCHEMA, sample, style
 
 import tallystick
@@ -93,12 +93,6 @@ def check_on_records(
     return compared
 
 
-@pytest.mark.parametrize(("old", "new"), PAIRS)
-def test_no_score_moves_further_than_the_intervals_between_releases(old: str, new: str) -> None:
-    first, second = tallystick.load(old), tallystick.load(new)
-    assert check_on_records(first, second, difference(first, second)) > 80
-
-
 CHANGES = [
     ("skills@1.0.0", "detection = 0.35, evidence = 0.30", "detection = 0.30, evidence = 0.35"),
     ("skills@1.0.0", "review = 0.5 ", "review = 0.6 "),
@@ -115,7 +109,13 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "old", "new"), CHANGES)
+@pytest.mark.parametrize(
+    ("reference", "old", "new"),
+    [
+        pytest.param(*case, marks=[] if place in {0, 3, 8, 10} else [pytest.mark.nightly])
+        for place, case in enumerate(CHANGES)
+    ],
+)
 def test_no_score_moves_further_than_the_intervals(
     changed: Callable[..., tallystick.Scorer], reference: str, old: str, new: str
 ) -> None:
@@ -335,9 +335,8 @@ def test_a_version_raises_its_first_part_that_grows(old: str, new: str, level: L
     assert raised(old, new) is level
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "tallystick", "rules", "diff", *arguments]
-    return subprocess.run(program, capture_output=True, text=True, check=False)
+def run(*arguments: str) -> Finished:
+    return command("rules", "diff", *arguments)
 
 
 def test_the_command_prints_both_formulas_and_checks_the_version(tmp_path: Path) -> None:
@@ -347,22 +346,22 @@ def test_the_command_prints_both_formulas_and_checks_the_version(tmp_path: Path)
     (tmp_path / "minor.toml").write_text(text.replace('"1.0.0"', '"1.1.0"'))
     for name, status in (("same", 1), ("patch", 1), ("minor", 0)):
         done = run("workflow@1.0.0", str(tmp_path / f"{name}.toml"), "--check")
-        assert done.returncode == status, done.stderr
-        assert "- completion ratio = steps_completed / total_steps" in done.stdout
-        assert "+ workflow/success@2 = output_quality" in done.stdout
-        assert ("expected a minor version" in done.stderr) is bool(status)
-    assert run("workflow@1.0.0", str(tmp_path / "same.toml")).returncode == 0
+        assert done.status == status, done.err
+        assert "- completion ratio = steps_completed / total_steps" in done.out
+        assert "+ workflow/success@2 = output_quality" in done.out
+        assert ("expected a minor version" in done.err) is bool(status)
+    assert run("workflow@1.0.0", str(tmp_path / "same.toml")).status == 0
 
 
 def test_the_command_gives_json_and_markdown() -> None:
     done = run(*PAIRS[0], "--json")
-    found = json.loads(done.stdout)
+    found = json.loads(done.out)
     assert (found["needed"], found["raised"], found["enough"]) == ("minor", "minor", True)
     paths = {change["path"]: (change["old"], change["new"]) for change in found["changes"]}
     assert paths["allocation.steps[score].times"] == ("base_weight, reputation", "reputation")
     effect = found["effects"][0]
     assert effect["axes"]["detection"] == {"at_least": "-1.000000000", "at_most": "0.300000001"}
-    page = run(*PAIRS[0], "--markdown").stdout
+    page = run(*PAIRS[0], "--markdown").out
     assert page.startswith("# skills@1.0.0 → skills@1.1.0\n")
     assert "| `allocation.steps[score].times` | base_weight, reputation | reputation |" in page
     assert "```diff" in page
@@ -381,8 +380,8 @@ def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves(
 def test_mistakes_are_one_line() -> None:
     for arguments in (["skills@1.0.0", "skills@9.0.0"], [*PAIRS[0], "--json", "--markdown"]):
         done = run(*arguments)
-        assert done.returncode == 2
-        assert "Traceback" not in done.stderr
+        assert done.status == 2
+        assert "Traceback" not in done.err
 
 
 def test_two_lines_have_no_version_policy() -> None:
