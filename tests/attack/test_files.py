@@ -21,7 +21,7 @@ def test_hostile_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
     assert len(files.found) > 1, "all of one outcome: the mutator has become tame"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_five_times_as_many_hostile_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
     files = Files(tmp_path)

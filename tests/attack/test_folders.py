@@ -28,6 +28,6 @@ def test_settings_of_others_are_ignored_and_named(base: Path) -> None:
     assert all(outcomes.values()), f"the trees have become tame: {outcomes}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_settings_of_others_are_ignored_in_ten_thousand_trees(base: Path) -> None:
     assert all(attack(base, CASES, SEED + 1).values())

@@ -39,7 +39,7 @@ def test_hostile_lines_are_rows_or_rejects_and_good_ones_stay_as_they_are(
     _attack(target, CASES // PARTS // len(TYPES), f"{SEED} {part}")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TYPES, indirect=True)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_twice_as_many_hostile_lines_are_rows_or_rejects(target: Target, part: int) -> None:

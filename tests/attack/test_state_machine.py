@@ -194,6 +194,6 @@ TestHostile = Hostile.TestCase
 TestHostile.settings = settings(max_examples=max(1, CASES // 2500), stateful_step_count=6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 class TestMoreHostile(Hostile.TestCase):
     settings = settings(max_examples=max(1, CASES // 200), stateful_step_count=20)

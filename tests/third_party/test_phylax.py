@@ -70,6 +70,7 @@ def given_round(scores: dict[str, dict[str, str]], *contributors: str, seed: str
 # ------------------------------------------------------------------------------------ the cases
 
 
+@pytest.mark.nightly
 def test_every_case_is_met_by_the_command() -> None:
     kept = {name: value for name, value in os.environ.items() if name != "TALLYSTICK_PLUGINS"}
     done = subprocess.run(
