@@ -23,6 +23,7 @@ def base() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.nightly
 def test_settings_of_others_are_ignored_and_named(base: Path) -> None:
     outcomes = attack(base, CASES // 25, SEED)
     assert all(outcomes.values()), f"the trees have become tame: {outcomes}"
