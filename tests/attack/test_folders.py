@@ -23,11 +23,12 @@ def base() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.nightly
 def test_settings_of_others_are_ignored_and_named(base: Path) -> None:
     outcomes = attack(base, CASES // 25, SEED)
     assert all(outcomes.values()), f"the trees have become tame: {outcomes}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_settings_of_others_are_ignored_in_ten_thousand_trees(base: Path) -> None:
     assert all(attack(base, CASES, SEED + 1).values())

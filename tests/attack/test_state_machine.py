@@ -190,10 +190,6 @@ class Hostile(RuleBasedStateMachine):
             return queries.digest()
 
 
-TestHostile = Hostile.TestCase
-TestHostile.settings = settings(max_examples=max(1, CASES // 2500), stateful_step_count=6)
-
-
-@pytest.mark.slow
-class TestMoreHostile(Hostile.TestCase):
+@pytest.mark.nightly
+class TestHostile(Hostile.TestCase):
     settings = settings(max_examples=max(1, CASES // 200), stateful_step_count=20)

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import attrs
+
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.plugins.entries import ALLOWED
+from tallystick_conformance import loading
 from tallystick_conformance.loading import Subject, load_subject
 from tallystick_conformance.target import find
 
@@ -188,9 +191,12 @@ def loaded(folder: Path, *others: str) -> Iterator[Subject | Diagnostic]:
     """The plugin of a project in this process, among the others that are named alone."""
     chosen = f"{folder}:{NAME}" if others else str(folder)
     target, before = find(chosen), set(sys.modules)
+    target = attrs.evolve(target, others=[e for e in target.others if e.name in others])
     with (
         mock.patch.object(sys, "path", [*map(str, target.paths), *sys.path]),
         mock.patch.dict("os.environ", {ALLOWED: ",".join((NAME, *others))}),
+        # no import here changes a name of the engine, and there are very many
+        mock.patch.object(loading, "names_of_modules", dict),
     ):
         try:
             yield load_subject(target)

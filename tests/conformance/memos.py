@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
@@ -14,6 +17,7 @@ from tallystick.plugins.registry import Plugin, Registry
 from tallystick.resources import schema_path
 from tallystick.scoring.scorer import Scorer, load
 from tallystick_conformance.loading import Subject
+from tallystick_conformance.testing.samples import of_type
 
 least, most = number("task.least"), number("task.most")
 in_order = require(least < most, "in-order", path="task.most", expected="more than the least")
@@ -123,6 +127,12 @@ def subject_of(kind: SkillType, *facts: Node, scored: bool = False) -> Subject:
         rules.write_text(RULES.format(axes=axes, names=', "odd"' if facts else ""))
         scorers = {"memos@1.0.0": load(str(rules), registry=registry)}
     return Subject(plugin, registry, folder, scorers)
+
+
+def thin(monkeypatch: pytest.MonkeyPatch, *modules: ModuleType, step: int = 8) -> None:
+    """Let modules of the kit take every eighth sample alone, or fewer or more."""
+    for module in modules:
+        monkeypatch.setattr(module, "of_type", lambda *asked: of_type(*asked)[::step])
 
 
 Function = Callable[[Mapping[str, Any]], int]

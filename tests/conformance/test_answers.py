@@ -17,6 +17,8 @@ from tallystick_conformance.process import _Ended, _report
 from tallystick_conformance.report import finding
 from tallystick_conformance.target import find
 
+FEW = 200
+"""Twenty of each kind of damage."""
 KEY, OTHER = bytes(32), bytes(31) + b"\1"
 TARGET = find("workflow")
 ABOUT = {"folder": "/a", "formulas": {"a/b@1": "sha256:0"}, "texts": {}, "skill_types": 1}
@@ -99,9 +101,10 @@ def test_both_lists_of_checks_begin_with_loading() -> None:
     assert set(COMPARED) <= set(NAMES)
 
 
-def test_no_forged_or_damaged_answers_pass() -> None:
+@pytest.mark.parametrize("cases", [FEW, pytest.param(CASES, marks=pytest.mark.nightly)])
+def test_no_forged_or_damaged_answers_pass(cases: int) -> None:
     draw = random.Random(SEED)
-    for case in range(CASES):
+    for case in range(cases):
         lines = list(LINES)
         damage = DAMAGES[case % len(DAMAGES)]
         data = damage(draw, lines)
@@ -111,9 +114,10 @@ def test_no_forged_or_damaged_answers_pass() -> None:
         assert not passes(data), (damage.__name__, case, SEED)
 
 
-def test_whoever_has_the_key_gets_no_traceback_with_any_value() -> None:
+@pytest.mark.parametrize("cases", [FEW, pytest.param(CASES // 10, marks=pytest.mark.nightly)])
+def test_whoever_has_the_key_gets_no_traceback_with_any_value(cases: int) -> None:
     draw = random.Random(SEED)
-    for _ in range(CASES // 10):
+    for _ in range(cases):
         values = [{draw.choice(WORDS): _value(draw)} for _ in range(draw.randrange(6))]
 
         def say_all(say: Callable[..., None], values: list[dict[str, object]] = values) -> None:

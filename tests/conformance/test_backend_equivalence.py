@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from conformance.memos import skill_type, subject_of
+from conformance.memos import skill_type, subject_of, thin
 from docs.manual.page import Page
 
 import tallystick
@@ -31,8 +31,9 @@ Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Subject:
-    """A good one."""
+def subject(tmp_path: Path, monkeypatch: Patch) -> Subject:
+    """A good one, tried with few samples."""
+    thin(monkeypatch, backend_equivalence, batches, opaque)
     return subject_of(skill_type(tmp_path), scored=True)
 
 
@@ -56,7 +57,7 @@ def test_a_good_plugin_has_no_finding(subject: Subject) -> None:
     assert every(subject) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["skills", "workflow"])
 def test_the_shipped_plugins_have_no_finding(name: str) -> None:
     assert every(shipped(name, "1.0.0", "1.1.0")) == []
@@ -77,7 +78,7 @@ def manual_plugin(folder: Path) -> Registry:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_plugin_of_the_manual_has_no_finding(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     known = manual_plugin(tmp_path)
@@ -139,7 +140,7 @@ def test_the_numbers_of_the_readers_are_told(subject: Subject, monkeypatch: Patc
     assert style.message == f"found {shown} (nano), expected one number"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["emission", "role_multiplier", "consensus", "quality"])
 def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -> None:
     subject = shipped("skills", "1.1.0", only="mcp_server")

@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.memos import skill_type, subject_of
+from conformance.memos import skill_type, subject_of, thin
 
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.plugins.author import opaque
 from tallystick.records.decoding import Decoded, Decoder
+from tallystick_conformance import batches
 from tallystick_conformance.batches import check
 
 _calls: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _few_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    thin(monkeypatch, batches, step=3)
 
 
 @opaque("calls", low=0, high=4096)

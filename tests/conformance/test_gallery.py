@@ -31,17 +31,11 @@ from tallystick_conformance.releases import check_releases
 from tallystick_conformance.report import CODES
 from tallystick_conformance.rule_sets import check_rule_sets
 
-FEW = ("formula-name", "import-error", "open-schema")
-"""Two that do not load, and one with a bad part; what ends its process has a test of its own."""
 USED = {each.name for each in GALLERY if not each.refused}
 UNPROVED = {"measure-out-of-range", "out-of-range", "power-of-a-negative", "zero-division"}
 """Plugins in use whose rule set cannot be proved."""
 UNREADABLE = {"later-step": 'found "part", which is step 3, expected an earlier step'}
 """Plugins in use whose rule set does not load, with what its error says."""
-
-
-def by_name(name: str) -> Exhibit:
-    return next(each for each in GALLERY if each.name == name)
 
 
 def assert_refused(exhibit: Exhibit, folder: Path) -> None:
@@ -58,12 +52,7 @@ def assert_refused(exhibit: Exhibit, folder: Path) -> None:
         assert found["remedy"] == CODES[found["code"]].remedy
 
 
-@pytest.mark.parametrize("name", FEW)
-def test_some_broken_plugins_are_refused_with_their_code(name: str, tmp_path: Path) -> None:
-    assert_refused(by_name(name), tmp_path / name)
-
-
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("exhibit", GALLERY, ids=lambda each: each.name)
 def test_every_broken_plugin_is_refused_with_its_code(exhibit: Exhibit, tmp_path: Path) -> None:
     assert_refused(exhibit, tmp_path / exhibit.name)
@@ -95,6 +84,7 @@ def beside(site: list[str], *arguments: str | Path) -> Finished:
     return start(*arguments, env={**kept, "PYTHONPATH": os.pathsep.join(site)})
 
 
+@pytest.mark.nightly
 def test_none_stops_a_shipped_plugin_from_scoring(site: list[str], tmp_path: Path) -> None:
     with_all, alone = tmp_path / "with_all.jsonl", tmp_path / "alone.jsonl"
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o")
@@ -103,7 +93,7 @@ def test_none_stops_a_shipped_plugin_from_scoring(site: list[str], tmp_path: Pat
     assert with_all.read_bytes() == alone.read_bytes() != b""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_none_stops_another_stranger_from_scoring(site: list[str], tmp_path: Path) -> None:
     with_all, alone = tmp_path / "with_all.jsonl", tmp_path / "alone.jsonl"
     score = ("score", EXAMPLES, "--rules", "blend@1.0.0", "-o")
@@ -112,6 +102,7 @@ def test_none_stops_another_stranger_from_scoring(site: list[str], tmp_path: Pat
     assert with_all.read_bytes() == alone.read_bytes() != b""
 
 
+@pytest.mark.nightly
 def test_every_refused_one_is_listed_with_its_reason(site: list[str]) -> None:
     listed = beside(site, "plugins", "list", "--json")
     assert listed.status == 1
@@ -152,7 +143,7 @@ def test_rule_sets_of_what_is_refused_unproved_or_unreadable_fail_and_say_why(
             assert tallystick.load(reference, registry=together).rule_set.reference == reference
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_demo_shows_what_can_be_shown(site: list[str]) -> None:
     done = beside(site, "demo", "--json")
     assert done.status == 1
@@ -161,7 +152,7 @@ def test_the_demo_shows_what_can_be_shown(site: list[str]) -> None:
     assert {"skills@1.0.0", "blend@1.0.0"} <= {each["rule_set"] for each in said["rule_sets"]}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_other_command_works_beside_them(site: list[str], tmp_path: Path) -> None:
     listed = beside(site, "rules", "list", "--json")
     assert listed.status == 1
@@ -229,7 +220,7 @@ def test_an_import_that_changes_the_process_is_found(tmp_path: Path) -> None:
 # projects that look odd and are good
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_folders_of_a_project_hide_no_module_of_the_engine(tmp_path: Path) -> None:
     """Not even one that the engine loads late."""
     folder = broken(tmp_path / "ünï cödé : 数")

@@ -23,7 +23,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from conformance.memos import Function, skill_type, subject_of
+from conformance.memos import Function, skill_type, subject_of, thin
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
@@ -360,12 +360,12 @@ AT_NIGHT = compares_all, never_ends, searches_back, starts_a_process
 
 @pytest.fixture(autouse=True)
 def _few_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facts are tried with every sixth sample, and with large ones only where that is the point.
+    """Facts are tried with every eighth sample, and with large ones only where that is the point.
 
     The calls of a fact before are forgotten.
     """
     _calls.clear()
-    monkeypatch.setattr(opaque_check, "of_type", lambda *asked: of_type(*asked)[::6])
+    thin(monkeypatch, opaque_check)
     monkeypatch.setattr(opaque_check, "slowness", lambda *_: None)
 
 

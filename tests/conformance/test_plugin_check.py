@@ -15,9 +15,10 @@ from cli.command import message_of, run
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES
 from tallystick_conformance.cli.check import lines
-from tallystick_conformance.report import Checked, Report
+from tallystick_conformance.report import Checked, Report, finding
 
 
+@pytest.mark.process
 def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) -> None:
     folder = broken(tmp_path)
     file = folder / "acme_parcels" / "released.json"
@@ -36,7 +37,7 @@ def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) ->
     assert {each["version"] for each in said["recorded"].values()} == {"1.2.3"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_never_published_is_recorded_again_and_a_change_is_shown(tmp_path: Path) -> None:
     folder = broken(tmp_path, released={})
     file = folder / "acme_parcels" / "released.json"
@@ -72,20 +73,42 @@ def test_what_was_never_published_is_recorded_again_and_a_change_is_shown(tmp_pa
     assert run("plugins", "check", folder).status == 0
 
 
-def test_what_is_found_is_printed_for_machines_and_nothing_is_recorded(tmp_path: Path) -> None:
+@pytest.mark.nightly
+def test_nothing_is_recorded_of_a_plugin_that_cannot_be_used(tmp_path: Path) -> None:
     plugin = PLUGIN.replace("api = 1", "api = 2")
     folder = broken(tmp_path, plugin=plugin, released={})
-    found = run("plugins", "check", folder, "--json", "--record")
+    assert run("plugins", "check", folder, "--record").status == 1
+    released = (folder / "acme_parcels" / "released.json").read_text()
+    assert json.loads(released) == {"formulas": {}}
+
+
+@pytest.mark.parametrize("option", ["--record", "--reset-unreleased", "--seconds=9"])
+def test_what_is_found_is_printed_for_machines(
+    option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = dict[str, object]()
+    problem = finding("api-version", "acme_parcels.plugin", "found x", {"value": 2})
+
+    def checked(target: str, **options: object) -> Report:
+        asked.update(options, target=target)
+        return Report("acme", "1.2.3", 0, 0, (Checked("loading", (problem,)),))
+
+    monkeypatch.setattr("tallystick_conformance.process.check", checked)
+    found = run("plugins", "check", "acme", "--json", option)
+    assert asked == {
+        "target": "acme",
+        "record": option == "--record",
+        "reset": option == "--reset-unreleased",
+        "seconds": 9 if option == "--seconds=9" else 300,
+    }
     assert found.status == 1
     said = found.json()
     assert list(said) == ["plugin", "version", "passed", "checks", "findings"]
     assert (said["plugin"], said["version"], said["passed"]) == ("acme", "1.2.3", False)
     assert said["checks"] == ["loading"]
-    (finding,) = said["findings"]
-    assert list(finding) == ["code", "where", "message", "remedy", "evidence"]
-    assert (finding["code"], finding["where"]) == ("api-version", "acme_parcels.plugin")
-    released = (folder / "acme_parcels" / "released.json").read_text()
-    assert json.loads(released) == {"formulas": {}}
+    (told,) = said["findings"]
+    assert list(told) == ["code", "where", "message", "remedy", "evidence"]
+    assert (told["code"], told["where"]) == ("api-version", "acme_parcels.plugin")
 
 
 @pytest.mark.parametrize("target", ["levitation", "./levitation", "/levitation:skills"])
@@ -130,6 +153,7 @@ def test_a_finding_is_a_block_of_text() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_a_project_is_checked_by_pytest_too(tmp_path: Path) -> None:
     good = broken(tmp_path / "good")
     bad = broken(tmp_path / "bad", plugin=PLUGIN.replace("api = 1", "api = 2"))
@@ -144,6 +168,7 @@ def test_a_project_is_checked_by_pytest_too(tmp_path: Path) -> None:
     assert f"1 failed, {count} passed, {count - 1} skipped" in done.stdout
 
 
+@pytest.mark.nightly
 def test_pytest_without_the_option_is_left_alone(tmp_path: Path) -> None:
     look = (
         "import sys\n\ndef test_nothing_is_loaded():\n"

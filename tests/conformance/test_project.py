@@ -262,6 +262,7 @@ def run(*arguments: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
     folder = written(tmp_path, "acme-translation")
     ruff = (sys.executable, "-m", "ruff")
@@ -269,7 +270,7 @@ def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
     run(*ruff, "format", "--no-cache", "--check", ".", cwd=folder)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
     folder = written(tmp_path / "project", "acme-translation", "acme-translation/translation")
     metadata = tmp_path / "installed" / "acme_translation-0.1.0.dist-info"
@@ -375,7 +376,7 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return commands
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_project_works_in_a_fresh_environment(tmp_path: Path, bin_folder: Path) -> None:
     tallystick_ = bin_folder / "tallystick"
     run(tallystick_, "plugins", "new", "acme-translation", cwd=tmp_path)

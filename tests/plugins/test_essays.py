@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
+from importlib.metadata import entry_points
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -120,63 +121,38 @@ def test_its_formulas_are_explained_by_name(scorer: Scorer) -> None:
     assert "covered" in json.dumps(explanation.to_dict())
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as an installer leaves it: a module, its files and its metadata."""
-    folder = tmp_path_factory.mktemp("site")
-    copytree(ESSAYS, folder, dirs_exist_ok=True)
-    for name, entry_points in (
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder on the search path as an installer leaves it: a module, files and metadata."""
+    copytree(ESSAYS, tmp_path, dirs_exist_ok=True)
+    for name, entry_points_ in (
         ("acme_essays-1.2.3.dist-info", ENTRY_POINTS),
         ("broken-0.1.dist-info", f"[{GROUP}]\nbroken = not_there_at_all\n"),
     ):
-        (folder / name).mkdir()
+        (tmp_path / name).mkdir()
         metadata = METADATA.format(name.partition("-")[0])
-        (folder / name / "METADATA").write_text(metadata, encoding="utf-8")
-        (folder / name / "entry_points.txt").write_text(entry_points, encoding="utf-8")
-    return folder
+        (tmp_path / name / "METADATA").write_text(metadata, encoding="utf-8")
+        (tmp_path / name / "entry_points.txt").write_text(entry_points_, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "essays_plugin", raising=False)
+    yield
+    sys.modules.pop("essays_plugin", None)
 
 
-def python(program: str, site: Path, **environment: str) -> object:
-    """What a program prints as JSON, run where the folder is on the search path."""
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": str(site), "PATH": "", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.mark.usefixtures("site")
+def test_an_installed_plugin_is_found_and_scores_by_name() -> None:
+    found = registry(entry_points(group=GROUP))
+    assert {"skills", "workflow", "essays"} <= found.plugins.keys()
+    own = found.plugins["essays"]
+    assert (own.distribution, own.version) == ("acme_essays", "1.2.3")
+    assert "broken" in found.refused
+    result = tallystick.load("essays@1.0.0", registry=found).score(essay())
+    assert str(result.emission) == "0.510000000"
 
 
-def test_an_installed_plugin_is_found_and_scores_by_name(site: Path) -> None:
-    program = f"""
-import json, tallystick
-from tallystick.plugins.registry import installed
-plugins = installed()
-result = tallystick.load("essays@1.0.0").score({essay()!r})
-print(json.dumps({{
-    "plugins": [name for name in plugins.plugins if name in ("skills", "workflow", "essays")],
-    "essays": [plugins.plugins["essays"].distribution, plugins.plugins["essays"].version],
-    "refused": "broken" in plugins.refused,
-    "emission": str(result.emission),
-}}))
-"""
-    found = python(program, site)
-    assert found == {
-        "plugins": ["skills", "workflow", "essays"],
-        "essays": ["acme_essays", "1.2.3"],
-        "refused": True,
-        "emission": "0.510000000",
-    }
-
-
-def test_an_installed_plugin_that_is_not_allowed_is_not_used(site: Path) -> None:
-    program = """
-import json, sys
-from tallystick.plugins.registry import installed
-found = installed()
-print(json.dumps([list(found.plugins), list(found.refused), "essays_plugin" in sys.modules]))
-"""
-    found = python(program, site, TALLYSTICK_PLUGINS="skills")
-    assert found == [["consensus", "skills", "workflow"], [], False]
+@pytest.mark.usefixtures("site")
+def test_an_installed_plugin_that_is_not_allowed_is_not_used() -> None:
+    found = registry(entry_points(group=GROUP), frozenset({"skills"}))
+    assert list(found.plugins) == ["consensus", "skills", "workflow"]
+    assert not found.refused
+    assert "essays_plugin" not in sys.modules

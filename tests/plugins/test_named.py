@@ -89,16 +89,12 @@ def test_a_stray_plugin_is_not_imported_by_what_does_not_name_it(
         ("score", EXAMPLES, "--rules", digest, "-o", out),
         ("explain", EXAMPLES, "--rules", rules, "--line", "1"),
         ("rules", "show", rules),
-        ("rules", "check", rules),
         ("rules", "digest", rules, "--json"),
         ("rules", "diff", "workflow@1.0.0", rules),
-        ("rules", "lint", rules),
         ("rules", "set", rules, "axes.cost.gate=0.25", "-o", changed),
-        ("backtest", EXAMPLES, "--rules", rules, "--rules", changed, "-o", tmp_path / "report"),
         ("state", "init", "--rules", rules, "--state", state),
         ("round", "close", EXAMPLES, "--state", state),
         ("state", "board", "workflow", "--state", state),
-        ("state", "verify", "--state", state),
     ):
         assert done(*arguments, monkeypatch=monkeypatch) in (0, 1), arguments
         assert not stray.exists(), arguments

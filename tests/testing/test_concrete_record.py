@@ -10,7 +10,7 @@ from tallystick.records.struct_builder import Record
 from tallystick_conformance.testing.concrete_record import bases, concrete_record_of
 from tallystick_conformance.testing.record_checker import FactReader
 
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+RULE_SETS = ("skills@1.1.0", "workflow@1.1.0")
 
 
 def made_of(scorer: tallystick.Scorer, name: str) -> tuple[SkillType, FactReader]:

@@ -99,11 +99,11 @@ def depth(value: object) -> int:
     return 1 + max(map(depth, inner), default=0)
 
 
-@pytest.mark.parametrize("edges", [0, 8, 100])
+@pytest.mark.parametrize("edges", [0, 100])
 @pytest.mark.parametrize("skill_type", SCHEMAS)
 def test_records_of_the_shipped_types_are_valid(skill_type: str, edges: int) -> None:
     oracle, make = Draft202012Validator(SCHEMAS[skill_type]), RandomRecords(SCHEMAS[skill_type])
-    for seed in range(3 if edges == 100 else 10):
+    for seed in range(1 if edges == 100 else 5):
         record = make.record(Draw.of(skill_type, seed), edges)
         assert not list(oracle.iter_errors(record))
         assert json.loads(json.dumps(record)) == record
@@ -114,7 +114,7 @@ def test_records_of_the_shipped_types_are_valid(skill_type: str, edges: int) -> 
 def test_records_of_every_shape_are_valid(shape: Schema, edges: int) -> None:
     schema = record_schema(shape)
     oracle, make = Draft202012Validator(schema), RandomRecords(schema)
-    for seed in range(12):
+    for seed in range(4):
         record = make.record(Draw.of(seed), edges)
         assert not list(oracle.iter_errors(record)), record
 
@@ -155,7 +155,7 @@ shapes = st.recursive(
 )
 
 
-@examples(150)
+@examples(90)
 @given(shapes, st.integers(0, 2**32), st.sampled_from([0, 30, 100]))
 def test_a_value_follows_its_schema_without_being_judged(
     shape: Schema, seed: int, edges: int
@@ -166,7 +166,7 @@ def test_a_value_follows_its_schema_without_being_judged(
 
 def test_what_is_made_reaches_both_ends_of_every_range_and_leaves_out_every_field() -> None:
     make = RandomRecords(SCHEMAS["mcp_server"])
-    made = [make.record(Draw.of(seed), 10) for seed in range(400)]
+    made = [make.record(Draw.of(seed), 10) for seed in range(150)]
     found = {json.dumps(holder[key]) for each in made for holder, key in places(each)}
     assert {"0", "1", "65535", "2147483647", "1000000", "1000000000", "null"} <= found
     lengths = {
@@ -232,7 +232,7 @@ def test_a_generator_of_a_schema_makes_valid_parts(skill_type: str) -> None:
             "submission": (done := make.submission(draw, task)),
             "checks": make.checks(draw, task, done),
         }
-        for _ in range(30)
+        for _ in range(8)
     ]
     own = {name: schema["properties"][name] for name in ("task", "submission", "checks")}
     oracle = Draft202012Validator({"$defs": schema["$defs"], "properties": own})

@@ -22,7 +22,7 @@ version = "0.1"
 broken = "tallystick_broken"
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

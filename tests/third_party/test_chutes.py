@@ -81,6 +81,7 @@ def weights(*miners: dict[str, Any]) -> dict[str, int] | None:
 # ------------------------------------------------------------------------------------ the cases
 
 
+@pytest.mark.nightly
 def test_every_case_is_met_by_the_command() -> None:
     kept = {name: value for name, value in os.environ.items() if name != "TALLYSTICK_PLUGINS"}
     done = subprocess.run(

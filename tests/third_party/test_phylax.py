@@ -70,6 +70,7 @@ def given_round(scores: dict[str, dict[str, str]], *contributors: str, seed: str
 # ------------------------------------------------------------------------------------ the cases
 
 
+@pytest.mark.nightly
 def test_every_case_is_met_by_the_command() -> None:
     kept = {name: value for name, value in os.environ.items() if name != "TALLYSTICK_PLUGINS"}
     done = subprocess.run(
@@ -232,7 +233,7 @@ def test_a_miner_without_tasks_or_verdicts_has_no_score() -> None:
 
 def test_random_tasks_score_as_the_oracle_says() -> None:
     random = Random(3)
-    for _ in range(25):
+    for _ in range(10):
         tasks = []
         for _ in range(random.randint(1, 5)):
             expected, reported = random.randint(0, 9), random.randint(0, 9)
@@ -274,7 +275,7 @@ def test_repositories_score_by_f2_over_what_is_labelled(tasks: Any, expected: in
 
 def test_random_repositories_score_as_the_oracle_says() -> None:
     random = Random(4)
-    for _ in range(25):
+    for _ in range(10):
         tasks = []
         for _ in range(random.randint(1, 4)):
             runs: list[Any] = []

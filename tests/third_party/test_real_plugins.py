@@ -155,7 +155,7 @@ def test_a_number_and_no_number_are_shown_too() -> None:
 # --------------------------------------------------------------------------------------- slow
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_both_work_as_they_are_installed(tmp_path: Path) -> None:
     environment = Environment(tmp_path / "venv")
     for name in SUBNETS:
@@ -175,7 +175,7 @@ def test_both_work_as_they_are_installed(tmp_path: Path) -> None:
     assert "this does not show" in environment.tallystick(*audited, status=1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SUBNETS)
 def test_a_plugin_passes_the_conformance_kit(name: str) -> None:
     found = run("plugins", "check", project(name))
@@ -239,7 +239,7 @@ def observed(name: str, scorer: tallystick.Scorer) -> Any:  # noqa: ANN401  # co
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SUBNETS)
 def test_another_number_in_the_rule_set_is_seen(name: str, tmp_path: Path) -> None:
     driver = module(name, "__main__")

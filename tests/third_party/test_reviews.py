@@ -15,6 +15,8 @@ from shutil import copytree, ignore_patterns
 import attrs
 import pytest
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = Path(__file__).parent / "tallystick-reviews"
 PACKAGE = "tallystick_reviews"
