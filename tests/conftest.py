@@ -82,12 +82,17 @@ def pytest_configure() -> None:
         )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget what collection and tests before started."""
+    _started.clear()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fail a test without a mark that started a process, or whose fixtures did."""
     yield
     starts = [*_started]
-    _started.clear()
     if starts and not any(map(item.get_closest_marker, _MARKS)):
         pytest.fail(f"started {', '.join(starts)}: mark it {' or '.join(_MARKS)}", pytrace=False)
 
