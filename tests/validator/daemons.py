@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
+from validator.states import begun
 
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.client import Control
@@ -121,7 +122,7 @@ class House:
         folder.mkdir()
         self.folder, self.config = folder, folder / "validator.toml"
         self.state = folder / "subnet.db"
-        Ledger.create(self.state, RULES).close()
+        begun(self.state, RULES)
         (folder / "network.toml").write_text(NETWORK)
         self.config.write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from state.subnet import event, missed, record
 from validator.daemons import ROUNDS, RULES, lines, network, records
+from validator.states import opened
 
 from tallystick.errors import InputError, StoreError
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -27,8 +28,8 @@ ALICE = "alice"
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    with Ledger.create(tmp_path_factory.mktemp("state") / "a.db", RULES) as opened:
-        yield opened
+    with opened(tmp_path_factory.mktemp("state") / "a.db", RULES) as made:
+        yield made
 
 
 @pytest.fixture

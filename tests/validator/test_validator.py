@@ -20,6 +20,7 @@ from validator.daemons import (
     network,
     records,
 )
+from validator.states import begun
 
 import tallystick
 from tallystick.cli.locked import NoLock
@@ -28,7 +29,6 @@ from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
-from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
 from tallystick_validator.chain_calls import BoundedChain
@@ -47,7 +47,7 @@ def chain() -> SimulatedChain:
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     path = tmp_path / "subnet.db"
-    Ledger.create(path, RULES).close()
+    begun(path, RULES)
     return path
 
 
@@ -217,7 +217,7 @@ def killed_between(
 ) -> str:
     """The digest of a state whose validator ended before a stage, and went on anew."""
     path = tmp_path / f"{stage}.db"
-    Ledger.create(path, RULES).close()
+    begun(path, RULES)
 
     def made() -> Validator:
         return Validator(path, NETWORK, chain.as_hotkey(ALICE), tmp_path / f"folder {stage}")
@@ -405,7 +405,7 @@ ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor
 def adopted(tmp_path: Path, name: str, at_step: int) -> tuple[str, str]:
     """The digests of a state under a file of the folder of adoptions that came at a step."""
     chain, path, folder = chain_of([ALICE]), tmp_path / f"{name}.db", tmp_path / name
-    Ledger.create(path, RULES).close()
+    begun(path, RULES)
     folder.mkdir()
     options = Options(adoptions=folder)
 
@@ -541,7 +541,7 @@ def test_a_refused_start_leaves_nothing_locked(
                 async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
                     pass
             other = tmp_path / "other.db"
-            Ledger.create(other, RULES).close()
+            begun(other, RULES)
             with pytest.raises(InputError, match="this folder"):
                 async with Validator(other, NETWORK, chain.as_hotkey(ALICE), validator.folder):
                     pass

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,8 @@ import attrs
 import rfc8785
 from starlette.types import ASGIApp
 from state.subnet import Record, record
+from validator.states import begun, scorer_of
 
-import tallystick
-from tallystick.scoring.scorer import Scorer
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
 from tallystick_chain.simulated.hotkeys import address_of as address_of_key
@@ -84,12 +83,6 @@ def own_record(validator: str, task: str, epoch: int, hotkey: str = "hk-1", **mo
         task, hotkey, validator=validator, epoch=epoch, round=epoch * ROUNDS, **more
     )
     return rfc8785.dumps(made)
-
-
-@cache
-def bound_rules() -> Scorer:
-    """The rules of all states, bound once."""
-    return tallystick.load(RULES)
 
 
 class Lines:
@@ -188,10 +181,10 @@ def house_of(  # noqa: PLR0913  # what a test changes
     """A validator; in a folder that was used before it goes on."""
     folder.mkdir(exist_ok=True)
     where = folder / "state.db"
-    is_new = not where.exists()
-    ledger = Ledger.create(where, RULES, trust=trust) if is_new else Ledger.open(where)
-    # binding takes longer than all the rest
-    ledger.scorer = bound_rules()
+    if trust is None and not where.exists():
+        begun(where, RULES)
+    ledger = Ledger.open(where) if where.exists() else Ledger.create(where, RULES, trust=trust)
+    ledger.scorer = scorer_of(RULES)
     intake = Lines()
     exchange = BatchExchange(
         network,

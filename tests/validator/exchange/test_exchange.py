@@ -146,6 +146,7 @@ def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: 
         assert ann.ledger.open_epoch() == 1
 
 
+@pytest.mark.nightly
 def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0, 0, 1)
@@ -162,6 +163,7 @@ def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> 
         assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
 
 
+@pytest.mark.nightly
 def test_a_validator_of_two_batches_has_the_one_at_the_commit_block(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)
