@@ -31,7 +31,7 @@ NETUID, RULES, SKILL = 7, "skills@1.2.0", "executable_python"
 ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 10, 2, 3, 2
 EPOCH_BLOCKS = ROUND_BLOCKS * ROUNDS
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(4))
-PATIENCE = 60
+PATIENCE = 600
 """Seconds after which a test gives a process up; nothing is proved by them."""
 NETWORK = f"""
 format = 1
@@ -107,7 +107,7 @@ class ServedChain:
 def served(chain: SimulatedChain) -> Iterator[ServedChain]:
     """Serve a chain until the block is left."""
     with serving(chain) as url:
-        control = Control(url)
+        control = Control(url, deadline_s=PATIENCE)
         try:
             yield ServedChain(url, control)
         finally:
