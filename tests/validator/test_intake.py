@@ -20,7 +20,7 @@ from validator.states import opened
 from tallystick.errors import InputError, StoreError
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick_state.ledger import Ledger
-from tallystick_validator.admission import CODES, Admission
+from tallystick_validator.admission import Admission
 from tallystick_validator.intake import KEPT_EPOCHS, Answer, Intake
 
 ALICE = "alice"
@@ -120,10 +120,6 @@ def test_the_second_of_two_that_differ_is_refused(intake: Intake) -> None:
     assert (answer.status, answer.code) == ("rejected", "conflict")
     intake.freeze(0)
     assert intake.lines(0) == tuple(lines([row]))
-
-
-def test_codes_have_meanings() -> None:
-    assert {"conflict", "intake-full", "other-round", "other-validator", "future-epoch"} <= {*CODES}
 
 
 def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admission) -> None:

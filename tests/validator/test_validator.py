@@ -32,7 +32,6 @@ from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
 from tallystick_validator.chain_calls import BoundedChain
-from tallystick_validator.health import CODES
 from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")
@@ -583,7 +582,3 @@ def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(
                 assert queries.epoch(0).events == 5
 
     asyncio.run(run())
-
-
-def test_codes_have_remedies() -> None:
-    assert all(CODES.values())
