@@ -2,7 +2,6 @@
 
 import attrs
 import pytest
-from chain.setting import MINERS, VALIDATOR
 from cli.command import run
 from cli.stores import Subnet
 from hypothesis import given
@@ -198,7 +197,3 @@ def test_lines_without_pools_have_no_row(subnet: Subnet) -> None:
         with pytest.raises(RowError, match="without pools") as caught:
             weights_to_set(queries)
         assert caught.value.code == "no-pools"
-
-
-def test_the_hotkeys_of_these_tests_are_apart() -> None:
-    assert len({VALIDATOR, *MINERS}) == 6

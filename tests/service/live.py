@@ -123,7 +123,7 @@ class Live:
         method: str = "GET",
         body: bytes | None = None,
     ) -> Reply:
-        connection = HTTPConnection(*self.place, timeout=60)
+        connection = HTTPConnection(*self.place, timeout=600)
         try:
             connection.request(method, path, body, dict(headers or {}))
             response = connection.getresponse()
@@ -132,7 +132,7 @@ class Live:
         finally:
             connection.close()
 
-    def raw(self, data: bytes, *, wait: float = 60) -> bytes:
+    def raw(self, data: bytes, *, wait: float = 600) -> bytes:
         """All that the service sends until it ends the connection."""
         with socket.create_connection(self.place, timeout=wait) as connection:
             connection.sendall(data)
@@ -140,7 +140,7 @@ class Live:
 
     def opened(self, data: bytes) -> socket.socket:
         """Return a connection on which data was sent, and read by the service."""
-        connection = socket.create_connection(self.place, timeout=60)
+        connection = socket.create_connection(self.place, timeout=600)
         connection.sendall(data)
         self.settle()
         return connection

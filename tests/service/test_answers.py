@@ -75,7 +75,7 @@ GET = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 def asked_at_once(service: Live, addresses: Iterable[str]) -> list[socket.socket]:
     """Connections on which the service has read a question each, and may have answered."""
-    asked = [socket.create_connection(service.place, timeout=60) for _ in addresses]
+    asked = [socket.create_connection(service.place, timeout=600) for _ in addresses]
     for connection, address in zip(asked, addresses, strict=True):
         connection.sendall(GET.format(address).encode())
     service.settle()

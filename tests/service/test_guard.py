@@ -195,7 +195,7 @@ def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes(
     assert (reply.status, reply.code) == (413, "too-large")
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with socket.create_connection(service.place, timeout=60) as connection:
+    with socket.create_connection(service.place, timeout=600) as connection:
         connection.sendall(head)
         for _ in range(64):
             connection.sendall(chunk)
@@ -206,7 +206,7 @@ def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes(
 def test_a_body_without_an_end_is_not_read_for_ever(service: Live) -> None:
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with socket.create_connection(service.place, timeout=60) as connection:
+    with socket.create_connection(service.place, timeout=600) as connection:
         connection.sendall(head)
         sent = 0
         try:
@@ -297,7 +297,7 @@ def test_a_client_that_takes_no_answers_loses_its_connection(state: Path) -> Non
 
 
 def test_one_client_has_so_many_connections(waiting: Live) -> None:
-    connections = [socket.create_connection(waiting.place, timeout=60) for _ in range(12)]
+    connections = [socket.create_connection(waiting.place, timeout=600) for _ in range(12)]
     try:
         for connection in connections:
             try:
@@ -322,7 +322,7 @@ def test_the_connections_of_a_proxy_are_those_of_many_clients(
     with live(state, settings) as service:
         try:
             for _ in range(12):
-                connection = socket.create_connection(service.place, timeout=60)
+                connection = socket.create_connection(service.place, timeout=600)
                 connections.append(connection)
                 try:
                     # it stays open

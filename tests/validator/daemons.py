@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
+from validator.states import begun
 
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.client import Control
@@ -30,7 +31,7 @@ NETUID, RULES, SKILL = 7, "skills@1.2.0", "executable_python"
 ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 10, 2, 3, 2
 EPOCH_BLOCKS = ROUND_BLOCKS * ROUNDS
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(4))
-PATIENCE = 60
+PATIENCE = 600
 """Seconds after which a test gives a process up; nothing is proved by them."""
 NETWORK = f"""
 format = 1
@@ -106,7 +107,7 @@ class ServedChain:
 def served(chain: SimulatedChain) -> Iterator[ServedChain]:
     """Serve a chain until the block is left."""
     with serving(chain) as url:
-        control = Control(url)
+        control = Control(url, deadline_s=PATIENCE)
         try:
             yield ServedChain(url, control)
         finally:
@@ -121,7 +122,7 @@ class House:
         folder.mkdir()
         self.folder, self.config = folder, folder / "validator.toml"
         self.state = folder / "subnet.db"
-        Ledger.create(self.state, RULES).close()
+        begun(self.state, RULES)
         (folder / "network.toml").write_text(NETWORK)
         self.config.write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from state.subnet import event
 from validator.daemons import MINERS, ROUNDS, RULES, SKILL, lines, network, records
+from validator.states import opened
 
 from tallystick.errors import RefusedError, StateError, StoreError
 from tallystick_chain.network import Network
@@ -26,7 +27,7 @@ NETWORK = network()
 
 
 def begun(path: Path) -> Ledger:
-    return Ledger.create(path, RULES)
+    return opened(path, RULES)
 
 
 def batch(validator: str, rows: Sequence[bytes]) -> CountedBatch:

@@ -19,6 +19,7 @@ from validator.daemons import (
     RULES,
     chain_of,
 )
+from validator.states import begun
 
 from tallystick_chain.chain import Pairs
 from tallystick_chain.network import Network
@@ -85,7 +86,7 @@ def test_epochs_of_other_lengths_are_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, rules: str
 ) -> None:
     state = tmp_path / "subnet.db"
-    Ledger.create(state, rules).close()
+    begun(state, rules)
     chain = chain_of([ALICE]).as_hotkey(ALICE)
 
     async def run() -> None:

@@ -16,6 +16,7 @@ from service import clock
 from service.clock import NEVER, skip
 from service.live import InThread
 from validator.daemons import PATIENCE, RULES, lines, network, records
+from validator.states import opened
 
 from tallystick.errors import InputError
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -41,8 +42,8 @@ ROWS = lines(records(ALICE, 0, 6))
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    with Ledger.create(tmp_path_factory.mktemp("state") / "a.db", RULES) as opened:
-        yield opened
+    with opened(tmp_path_factory.mktemp("state") / "a.db", RULES) as made:
+        yield made
 
 
 @pytest.fixture

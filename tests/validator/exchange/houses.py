@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,8 @@ import attrs
 import rfc8785
 from starlette.types import ASGIApp
 from state.subnet import Record, record
+from validator.states import begun, scorer_of
 
-import tallystick
-from tallystick.scoring.scorer import Scorer
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
 from tallystick_chain.simulated.hotkeys import address_of as address_of_key
@@ -66,12 +65,12 @@ def network(**changes: Any) -> Network:  # noqa: ANN401  # any key of a network 
     return Network(**values | changes)
 
 
-def chain_of(hotkeys: Iterable[str], stakes: Sequence[int] = (10, 10, 10)) -> SimulatedChain:
+def chain_of(hotkeys: Iterable[str]) -> SimulatedChain:
     """A chain whose first neurons are validators with a permit."""
     chain = SimulatedChain(finality_lag=1)
     chain.create_subnet(NETUID)
-    for hotkey, stake in zip(hotkeys, stakes, strict=False):
-        chain.register(NETUID, hotkey, stake_rao=stake, permit=True)
+    for hotkey in hotkeys:
+        chain.register(NETUID, hotkey, stake_rao=10, permit=True)
     for hotkey in MINERS:
         chain.register(NETUID, hotkey)
     chain.advance()
@@ -84,12 +83,6 @@ def own_record(validator: str, task: str, epoch: int, hotkey: str = "hk-1", **mo
         task, hotkey, validator=validator, epoch=epoch, round=epoch * ROUNDS, **more
     )
     return rfc8785.dumps(made)
-
-
-@cache
-def bound_rules() -> Scorer:
-    """The rules of all states, bound once."""
-    return tallystick.load(RULES)
 
 
 class Lines:
@@ -184,14 +177,15 @@ def house_of(  # noqa: PLR0913  # what a test changes
     trust: Path | None = None,
     network: Network = network(),  # noqa: B008  # a value
     limits: Limits = QUICK,
+    rules: str = RULES,
 ) -> House:
     """A validator; in a folder that was used before it goes on."""
     folder.mkdir(exist_ok=True)
     where = folder / "state.db"
-    is_new = not where.exists()
-    ledger = Ledger.create(where, RULES, trust=trust) if is_new else Ledger.open(where)
-    # binding takes longer than all the rest
-    ledger.scorer = bound_rules()
+    if trust is None and not where.exists():
+        begun(where, rules)
+    ledger = Ledger.open(where) if where.exists() else Ledger.create(where, rules, trust=trust)
+    ledger.scorer = scorer_of(rules)
     intake = Lines()
     exchange = BatchExchange(
         network,
@@ -221,7 +215,7 @@ def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
-    assert ready.wait(60)
+    ready.wait()
     try:
         yield
     finally:
@@ -307,14 +301,14 @@ def subnet(  # noqa: PLR0913  # what a test changes
     *,
     keys: Sequence[str | PairSigner] = tuple(map(hotkey_of, ("ann", "ben", "cem"))),
     signers: Sequence[Signer | None] = (None, None, None),
-    stakes: Sequence[int] = (10, 10, 10),
+    rules: Sequence[str] = (RULES,) * 3,
     trust: Path | None = None,
     networks: Sequence[Network] = (network(),) * 3,  # a value
     chain: SimulatedChain | None = None,
 ) -> Iterator[Subnet]:
     """Three validators with a server each, and a wire from each to each other."""
     hotkeys = [key if isinstance(key, str) else address_of_key(key) for key in keys]
-    chain = chain_of(hotkeys, stakes) if chain is None else chain
+    chain = chain_of(hotkeys) if chain is None else chain
     listeners = [bound("127.0.0.1", 0) for _ in keys]
     with ExitStack() as stack:
         wires = {
@@ -332,6 +326,7 @@ def subnet(  # noqa: PLR0913  # what a test changes
                 signer=signers[index],
                 trust=trust,
                 network=networks[index],
+                rules=rules[index],
             )
             houses.append(house)
             asked = [urlsplit(wire.url).netloc for (_, who), wire in wires.items() if who == index]

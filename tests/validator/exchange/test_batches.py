@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from state.signing import root, written_root
 from state.subnet import event
-from validator.exchange.houses import RULES, bound_rules, network, own_record
+from validator.exchange.houses import RULES, network, own_record
+from validator.states import opened, scorer_of
 
 from tallystick.errors import TrustError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
@@ -31,9 +32,7 @@ LATE = rfc8785.dumps(event("e1", "missed_deadline", "t0", validator=HOTKEY))
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     """A state without a trust file."""
-    ledger = Ledger.create(tmp_path_factory.mktemp("plain") / "state.db", RULES)
-    ledger.scorer = bound_rules()
-    return ledger
+    return opened(tmp_path_factory.mktemp("plain") / "state.db", RULES)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def trusted(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     folder = tmp_path_factory.mktemp("trusted")
     trust = written_root(folder, root(events=[HOTKEY]))
     ledger = Ledger.create(folder / "state.db", RULES, trust=trust)
-    ledger.scorer = bound_rules()
+    ledger.scorer = scorer_of(RULES)
     return ledger
 
 

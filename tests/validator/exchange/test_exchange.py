@@ -8,6 +8,7 @@ import pytest
 from state.signing import root, written_root
 from validator.exchange.houses import (
     NETUID,
+    RULES,
     Subnet,
     chain_of,
     house_of,
@@ -75,26 +76,6 @@ def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path
         assert not any(house.codes() for house in net.houses)
 
 
-@pytest.mark.nightly
-def test_one_cut_off_for_five_epochs_closes_them_all_as_the_others(tmp_path: Path) -> None:
-    with subnet(tmp_path) as net:
-        net.cut_off(1)
-        for epoch in range(5):
-            give(net, epoch)
-            net.close(epoch)
-        assert net.houses[1].ledger.open_epoch() == 0
-        net.cut_off(1, is_cut=False)
-        give(net, 5)
-        net.close(5)
-        assert [house.ledger.open_epoch() for house in net.houses] == [6] * 3
-        assert len(net.digests()) == 1
-        batch = next(
-            b for b in net.houses[0].exchange.counted(5).batches if b.validator == HOTKEYS[1]
-        )
-        assert len(batch.lines) == 12
-        assert {tuple(house.recorded) for house in net.houses} == {(4, 4, 4, 4, 4, 16)}
-
-
 def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -> None:
     """Signatures of sr25519 are random, so a batch that were made again would be another."""
     keys = [signer_of(name) for name in NAMES]
@@ -146,6 +127,7 @@ def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: 
         assert ann.ledger.open_epoch() == 1
 
 
+@pytest.mark.nightly
 def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0, 0, 1)
@@ -160,65 +142,6 @@ def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> 
         assert net.houses[0].snapshot() == net.houses[1].snapshot()
         net.until(net.network.closing_block(0) + 1)
         assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
-
-
-def test_a_validator_of_two_batches_has_the_one_at_the_commit_block(tmp_path: Path) -> None:
-    with subnet(tmp_path) as net:
-        give(net, 0)
-        net.until(net.network.commit_block(0) + 1)
-        own = net.houses[2].exchange.shelf.own(0)
-        net.away.add(2)
-        second = Ballot(0, "cd" * 32, frozenset({0, 1, 2}))
-        net.houses[2].chain.commit(NETUID, second.to_bytes(), 1.0)
-        net.close(0)
-        net.away.clear()
-        net.until(net.network.closing_block(0) + 1)
-        assert {house.counted(0) for house in net.houses} == {tuple(sorted(HOTKEYS))}
-        held = net.houses[0].exchange.shelf.sizes(0)
-        assert own in held
-        assert len(net.digests()) == 1
-
-
-@pytest.mark.nightly
-def test_one_that_is_down_while_votes_are_open_keeps_its_batch(tmp_path: Path) -> None:
-    with subnet(tmp_path) as net:
-        give(net, 0)
-        net.until(net.network.commit_block(0))
-        net.away.add(1)
-        net.until(net.network.end_block(1))
-        assert net.houses[0].counted(0) == tuple(sorted(HOTKEYS))
-        net.away.clear()
-        give(net, 1)
-        net.close(1)
-        assert len(net.digests()) == 1
-
-
-@pytest.mark.nightly
-def test_one_that_was_down_at_the_end_of_an_epoch_sends_its_records_late(tmp_path: Path) -> None:
-    with subnet(tmp_path) as net:
-        give(net, 0)
-        net.away.add(1)
-        net.until(net.network.commit_block(0) + 1)
-        net.away.clear()
-        net.close(0)
-        assert net.houses[0].counted(0) == tuple(sorted([HOTKEYS[0], HOTKEYS[2]]))
-        net.close(1)
-        assert net.houses[0].counted(1) == (HOTKEYS[1],)
-        assert len(net.digests()) == 1
-
-
-@pytest.mark.nightly
-def test_more_stake_than_the_quorum_decides_alone(tmp_path: Path) -> None:
-    with subnet(tmp_path, stakes=(30, 10, 10)) as net:
-        give(net, 0)
-        net.cut_off(0)
-        net.close(0)
-        # 20 of 50 hold the batches of the other two
-        assert net.houses[0].counted(0) == (HOTKEYS[0],)
-        net.cut_off(0, is_cut=False)
-        net.close(1)
-        assert len(net.digests()) == 1
-        assert net.houses[0].counted(1) == tuple(sorted(HOTKEYS[1:]))
 
 
 @pytest.mark.nightly
@@ -262,15 +185,18 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
         assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 
 
-@pytest.mark.nightly
 def test_what_else_parts_peers_is_named(tmp_path: Path) -> None:
     longer = network(
         exchange=Exchange(commit_by=4, vote_by=8, quorum=network().exchange.quorum / 2)
     )
-    with subnet(tmp_path, networks=(network(), network(), longer)) as net:
+    networks, rules = (network(), network(), longer), (RULES, "skills@1.2.0", RULES)
+    with subnet(tmp_path, networks=networks, rules=rules) as net:
         net.until(net.network.end_block(0))
-        (problem,) = net.houses[0].exchange.problems()
-        assert (problem.code, "network file" in problem.message) == ("peer-network", True)
+        told = {p.code: f"{p.message}: {p.remedy}" for p in net.houses[0].exchange.problems()}
+        assert {*told} == {"peer-network", "peer-genesis"}
+        assert net.network.digest in told["peer-network"]
+        assert "compare the network files" in told["peer-network"]
+        assert "with which the states began" in told["peer-genesis"]
 
 
 @pytest.mark.nightly

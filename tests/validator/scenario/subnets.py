@@ -425,7 +425,7 @@ def subnet(
         states[reference] = folder / f"{reference.replace('@', '-')}.db"
         Ledger.create(states[reference], reference).close()
     with simulated_process(file) as url:
-        control = Control(url)
+        control = Control(url, deadline_s=PATIENCE)
         houses = [House(folder / name, name, url) for name in names]
         wires = {pair: Wire() for pair in permutations(range(len(names)), 2)}
         try:

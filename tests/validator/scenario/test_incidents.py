@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 from validator.scenario.subnets import (
-    ADOPTED,
     ANCHOR,
     COMMIT_BY,
     EPOCH_BLOCKS,
-    NETWORK,
     PATIENCE,
     VOTE_BY,
     WEIGHTS_AT,
@@ -73,39 +71,6 @@ def wait_for(made: Subnet, house: House, code: str) -> str:
     eventually(PATIENCE, lambda: code in house.codes(), made.tell)
     problems = house.health()["problems"]
     return next(f"{p['message']}: {p['remedy']}" for p in problems if p["code"] == code)
-
-
-def test_another_network_file_is_told_by_all(tmp_path: Path) -> None:
-    other = NETWORK.replace(f"at = {WEIGHTS_AT}", f"at = {WEIGHTS_AT + 1}")
-    with subnet(tmp_path, PAIR, networks={1: other}) as made:
-        begin(made)
-        for house in made.houses:
-            told = wait_for(made, house, "peer-network")
-            assert made.network.digest in told
-            assert "compare the network files" in told
-
-
-def test_a_state_that_began_with_other_rules_is_told_by_all(tmp_path: Path) -> None:
-    with subnet(tmp_path, PAIR, rules={1: ADOPTED}) as made:
-        begin(made)
-        for house in made.houses:
-            assert "with which the states began" in wait_for(made, house, "peer-genesis")
-
-
-def test_rules_that_one_adopts_alone_are_told_from_the_epoch_before_them_on(tmp_path: Path) -> None:
-    with subnet(tmp_path, PAIR) as made:
-        ben = made.houses[1]
-        text = f'format = 1\n[adoption]\nrules = "{ADOPTED}"\nat_epoch = 1\n'
-        (ben.folder / "adoptions/alone.toml").write_text(text)
-        begin(made)
-        for epoch in (0, 1):
-            feed(made, epoch)
-            go(made, epoch, HOPS[:9])
-            for house in made.houses:
-                told = wait_for(made, house, "peer-rules")
-                # at its end the rules of the next epoch are others
-                assert "which part in the epoch 0" in told
-                assert "compare tallystick state rules" in told
 
 
 def test_a_state_of_an_old_backup_catches_up(tmp_path: Path) -> None:
