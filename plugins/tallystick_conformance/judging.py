@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -109,11 +110,10 @@ class _Parts:
         parts = [(self.known[part], times) for part, times in applied.items() if part in self.known]
         names = {name for part, _ in parts for name in part.get("properties", {})}
         for name in (*sorted(names), _ANY_FIELD):
-            yield name, self.at(_each(parts, lambda part, name=name: _of_field(part, name)))
+            yield name, self.at(_each(parts, partial(_of_field, name)))
         longest = max((len(part.get("prefixItems", ())) for part, _ in parts), default=0)
         for number in range(longest + 1):
-            of_item = _each(parts, lambda part, number=number: _of_item(part, number))
-            yield _ITEM, self.at(of_item)
+            yield _ITEM, self.at(_each(parts, partial(_of_item, number)))
 
     def _in_place(self, part: Any) -> Counter[int]:  # noqa: ANN401  # a schema can be a boolean
         if not isinstance(part, Mapping):
@@ -142,12 +142,13 @@ class _Parts:
 def _each(
     parts: Iterable[tuple[Schema, int]], inner_of: Callable[[Schema], Iterable[Any]]
 ) -> Iterator[tuple[Any, int]]:
+    """Yield what each part applies inside, as many times as the part itself."""
     for part, times in parts:
         for inner in inner_of(part):
             yield inner, times
 
 
-def _of_field(part: Schema, name: str) -> Iterator[Any]:
+def _of_field(name: str, part: Schema) -> Iterator[Any]:
     """Yield what a part applies to a field, as if its name matched every pattern."""
     yield from part.get("patternProperties", {}).values()
     if name in part.get("properties", {}):
@@ -156,10 +157,12 @@ def _of_field(part: Schema, name: str) -> Iterator[Any]:
         yield from (part[word] for word in _OTHERS if word in part)
 
 
-def _of_item(part: Schema, number: int) -> Iterator[Any]:
+def _of_item(number: int, part: Schema) -> Iterator[Any]:
+    """Yield what a part applies to the item at a place of a list."""
     first = part.get("prefixItems", ())
     if number < len(first):
         yield first[number]
-        yield from (part[word] for word in ("contains",) if word in part)
+        if "contains" in part:
+            yield part["contains"]
     else:
         yield from (part[word] for word in _ITEMS if word in part)

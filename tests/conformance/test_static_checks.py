@@ -488,10 +488,3 @@ def test_an_unexpected_error_of_a_check_is_a_finding_that_names_the_check(tmp_pa
         found = only(list(run("facts", check_facts, none)))
     assert (found.code, found.where) == ("check-failed", "facts")
     assert "AttributeError" in found.message
-
-
-def test_every_code_says_what_to_do() -> None:
-    for code, each in CODES.items():
-        assert each.code == code
-        assert each.summary
-        assert each.remedy

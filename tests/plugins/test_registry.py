@@ -354,9 +354,6 @@ def test_the_environment_names_the_only_strangers_to_load(
     assert list(found.plugins) == [*OWN, *strangers]
 
 
-# Faults that are known. Each of these tests is to pass once its fault is mended.
-
-
 @pytest.mark.parametrize("api", [True, 1.0])
 def test_the_version_of_the_interface_is_a_whole_number(monkeypatch: Patch, api: object) -> None:
     assert registry([entry("odd", module("acme_odd", monkeypatch, api=api))]).plugins == {}

