@@ -31,7 +31,7 @@ LARGEST = 1 << 28
 
 MOST_LISTS = 1 << 23
 """The most lists of a file, of which each weight is one: 8192 lists of 1024 weights."""
-_MOST_VALUES = 4 * MOST_LISTS
+MOST_VALUES = 4 * MOST_LISTS
 
 
 _Number = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -110,7 +110,7 @@ def read(path: Path) -> object:
     """
     data = whole(path, LARGEST, "a case, or vectors")
     # an object for each takes many times the memory of its bytes
-    for mark, most, what in ((b"[", MOST_LISTS, "lists"), (b",", _MOST_VALUES, "values")):
+    for mark, most, what in ((b"[", MOST_LISTS, "lists"), (b",", MOST_VALUES, "values")):
         if (count := data.count(mark)) > most:
             expected = f"at most {most}: give a file fewer steps or uids"
             raise YumaError(str(path), "the file", f"{count} {what}", expected)

@@ -17,7 +17,7 @@ from tallystick_allocation.files import weights_document
 
 Row = dict[str, Any]
 TRACKS = ("repositories", "packages", "mcp_servers", "skills")
-_DRAWN = examples(40)
+_DRAWN = examples(24)
 
 hotkeys = st.text("abcdeé🙂", min_size=1, max_size=3)
 counts = st.integers(0, 12)

@@ -17,7 +17,7 @@ OPTIONS = {
     for on in (
         [tuple(o for o, is_on in zip(("warm_up", "zero_average"), each, strict=True) if is_on)
          for each in product((False, True), repeat=2)]
-        if name.startswith("workflow")
+        if name == "workflow@1.2.0"
         else [()]
     )
 }  # fmt: skip
@@ -108,7 +108,7 @@ def test_what_is_shown_can_be_written_and_gives_the_same_weights(case: str, tmp_
         [placed.rules for placed in placed_steps(scorer.rule_set)] for scorer in (one, other)
     )
     assert said == written
-    for seed in range(40):
+    for seed in range(3):
         rows = _rows(seed, steps)
         first, second = (tallystick.allocate(scorer, rows) for scorer in (one, other))
         assert (first.weights, first.without) == (second.weights, second.without)

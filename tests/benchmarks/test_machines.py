@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.nightly
+
 SCRIPT = Path(__file__).with_name("machines.py")
 CHUNK, CHUNKS = 12_582, 80
 """Lines a chunk of 1000 bytes each, and the chunks of a tiny run of 10⁶ records."""

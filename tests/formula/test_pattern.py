@@ -61,6 +61,7 @@ def test_the_place_is_told() -> None:
         matches("a.b", "ab.c")
 
 
+@pytest.mark.process
 def test_javascript_reads_the_dialect_as_python_does() -> None:
     for pattern in ACCEPTED:
         matches("a.b", pattern)

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import pytest
 import tomli
+from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from rules.documents import rule_set_of
@@ -25,11 +26,7 @@ from tallystick.rules.structure import unstructure
 
 Value = Any  # of a document
 
-REFERENCES = [
-    f"{name}@{version}"
-    for name in ("skills", "workflow")
-    for version in ("1.0.0", "1.1.0", "1.2.0")
-]
+REFERENCES = ("skills@1.2.0", "workflow@1.2.0")
 Text = Callable[[str], str]
 
 
@@ -83,6 +80,7 @@ def with_value(data: Value, path: tuple[Any, ...], value: Value) -> Value:
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
+@examples(15)
 @given(seed=st.integers(0, 2**32))
 def test_the_order_of_keys_and_the_spelling_of_numbers_leave_the_digest(
     reference: str, seed: int, shipped_text: Text, registry: Registry

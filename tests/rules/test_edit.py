@@ -52,7 +52,7 @@ def comment(line: str) -> str:
     return line.partition("#")[2]
 
 
-@examples(50)
+@examples(30)
 @given(st.sampled_from(PLACES))
 def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPath]) -> None:
     name, keys = place
@@ -71,7 +71,7 @@ def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPat
     assert comment(changed[0][0]) == comment(changed[0][1])
 
 
-@examples(50)
+@examples(20)
 @given(st.sampled_from([p for p in PLACES if "weights" in p[1]]), st.integers(0, 1000))
 def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
     place: tuple[str, KeyPath], thousandths: int
@@ -89,7 +89,7 @@ def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
     assert list(after) == list(before)
 
 
-@given(st.sampled_from(SHIPPED))
+@pytest.mark.parametrize("name", SHIPPED)
 def test_an_edit_that_changes_nothing_keeps_every_byte(name: str) -> None:
     same = [(dotted(keys), value) for keys, value in values(DATA[name]).items()]
     same = [(path, value) for path, value in same if ".weights." not in path]

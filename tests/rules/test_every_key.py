@@ -154,6 +154,7 @@ def test_it_is_proved_as_far_as_a_small_budget_goes(scorer: Scorer, name: str) -
     assert not any(map(is_not_analysed, answers))
 
 
+@pytest.mark.process
 def test_one_record_columns_and_javascript_score_alike(scorer: Scorer, lines: list[str]) -> None:
     rows = [scorer.score(line, line=number).to_json() for number, line in enumerate(lines, 1)]
     many = [each.to_json() for each in scorer.score_many(line.encode() for line in lines)]
@@ -161,6 +162,7 @@ def test_one_record_columns_and_javascript_score_alike(scorer: Scorer, lines: li
     assert node("score_measures.js", {"shown": shown_of(scorer), "lines": lines}) == rows
 
 
+@pytest.mark.process
 def test_the_readers_of_javascript_are_those_of_the_engine() -> None:
     """An opaque fact is code, which no other language has."""
     table, engine = set(node("readers.js", None)), set(READERS) - {"opaque"}
@@ -214,7 +216,7 @@ def test_groups_have_a_consensus(scorer: Scorer, folder: Path) -> None:
     "modules",
     [
         [allocations],
-        pytest.param([batches, backend_equivalence], marks=pytest.mark.slow),
+        pytest.param([batches, backend_equivalence], marks=pytest.mark.nightly),
     ],
     ids=["allocations", "batches"],
 )
@@ -242,6 +244,7 @@ def test_a_state_goes_by_it_for_an_epoch(
         assert ledger.verify()
 
 
+@pytest.mark.nightly
 def test_a_back_test_compares_it(scorer: Scorer, folder: Path, lines: list[str]) -> None:
     history, other = folder / "history.jsonl", folder / "other.toml"
     history.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -157,7 +157,7 @@ JUNK += ["2020-02-20", "['a', 'a']", "{ formula = 1 }", "{ '' = 1 }", '"skills/e
 @given(data=st.data())
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=number(100),
+    max_examples=number(40),
 )
 def test_whatever_is_written_over_a_value_is_reported_or_accepted(
     data: st.DataObject, shipped_text: Callable[[str], str], problems_of: Problems

@@ -183,6 +183,7 @@ def test_a_later_problem_carries_its_line(registry: Registry) -> None:
     assert (problem.file, problem.path) == (str(loaded.path), "axes.policy.beta")
 
 
+@pytest.mark.nightly
 def test_the_package_imports_without_the_heavy_libraries() -> None:
     code = (
         "import sys, tallystick.rules, tallystick.rules.loading;"

@@ -470,6 +470,7 @@ def test_no_stranger_takes_a_section_of_the_engine(
     assert list(refused_sections(installed_plugins().sections)) == [name]
 
 
+@pytest.mark.nightly
 def test_a_rule_set_imports_the_sections_that_it_has_and_no_other() -> None:
     code = (
         "import sys, tallystick; tallystick.load('workflow@1.1.0');"

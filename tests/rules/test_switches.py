@@ -310,17 +310,8 @@ def silent_edit(bench: Bench, data: Data, switch: Switch, own: str) -> Edit | No
     return next((each for each in switch.edits if bench.digest(edited(data, each)) == own), None)
 
 
-LONG = {
-    ("workflow", "allocation"),
-    *(
-        ("skills", name)
-        for name in (
-            *("skill_types", "reputation", "groups", "consensus", "epochs", "tiers"),
-            *("claims", "emission"),
-        )
-    ),
-}
-"""What has so many fields that walking them takes longer than all else."""
+QUICK = {("workflow", name) for name in ("rule_set", "axes", "skill_types", "claims", "lint")}
+"""Sections of few fields; the others are walked at night."""
 
 
 def sections(*versions: str) -> list[Any]:
@@ -328,7 +319,7 @@ def sections(*versions: str) -> list[Any]:
         pytest.param(
             *(name, version, section),
             id=f"{name}@{version}-{section}",
-            marks=[pytest.mark.slow] if (name, section) in LONG else [],
+            marks=[] if (name, section) in QUICK else [pytest.mark.nightly],
         )
         for name in NAMES
         for version in versions
@@ -341,7 +332,7 @@ def test_every_field_changes_something(name: str, version: str, section: str, be
     assert dead_switches(bench, shipped(name, version), section) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "version", "section"), sections(*OTHERS))
 def test_every_field_of_older_rule_sets_changes_something(
     name: str, version: str, section: str, bench: Bench

@@ -87,12 +87,14 @@ def paid(trial: Trial, answer: ConstantAnswer | None) -> int | None:
     return responses((trial,), [CONSTANT]).by_name[PYTHON, CONSTANT].ratio
 
 
+@pytest.mark.nightly
 def test_it_is_paid_where_axes_make_up_for_each_other_and_not_in_force() -> None:
     in_force = trial_of(shipped("skills@1.2.0"), PYTHON)
     assert paid(in_force, constant_answer(in_force)) == 0
     assert (paid(*searched()) or 0) > 10**8
 
 
+@pytest.mark.nightly
 def test_an_answer_to_nothing_done_is_paid_by_the_first_rules_alone() -> None:
     # E49: nothing done scores 0.10 under 1.0.0
     first, second = (

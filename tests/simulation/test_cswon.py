@@ -13,6 +13,8 @@ from tallystick_simulation.constant_answer import constant_answer
 from tallystick_simulation.pool import Pool
 from tallystick_simulation.response import Responses, Setting, Trial, responses, trials
 
+pytestmark = pytest.mark.nightly
+
 REAL = ROOT / "tests" / "rules" / "real_subnets"
 TWO = Setting(miners=2, epochs=4, seeds=2)
 MOST, LEAST = TWO.epochs * NANO * 85 // 100, TWO.epochs * NANO * 15 // 100

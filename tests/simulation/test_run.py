@@ -176,6 +176,7 @@ print(bytes_of(run(network(rules, pool, "collude", epochs=2), pool)))
 """
 
 
+@pytest.mark.nightly
 def test_another_process_gives_the_same_bytes() -> None:
     own = Path(__file__).parent
     program = PROGRAM.format(tests=str(own.parent), own=str(own))
@@ -202,7 +203,7 @@ def test_other_seeds_give_other_tasks_but_other_strategies_do_not(
 
 def test_weights_and_what_nobody_has_are_all_weight() -> None:
     rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
-    outcome = run(network(rules, pool), pool)
+    outcome = run(network(rules, pool, epochs=2), pool)
     total = outcome.weights.sum(axis=1) + outcome.nobody
     assert (abs(total - NANO) <= len(outcome.names)).all()
     assert outcome.refused == {}

@@ -11,41 +11,20 @@ from tallystick.numbers.nano import NANO
 from tallystick_simulation.run import run
 from tallystick_simulation.strategy import strategy_of
 
-PYTHON = "executable_python"
-_WEIGHTS = f"skill_types.{PYTHON}.weights"
-RUSHING = {
-    f"{_WEIGHTS}.detection": "0.1",
-    f"{_WEIGHTS}.evidence": "0.1",
-    f"{_WEIGHTS}.policy": "0.1",
-    f"{_WEIGHTS}.efficiency": "0.7",
-}
-SPRAYING = {"axes.policy.beta": "10"}
 SHIPPED = "skills@1.2.0"
-
-
-def test_rushing_pays_twice_where_speed_is_most_of_a_quality() -> None:
-    pool = pool_of(SHIPPED, 16)
-    before = pay_per_work(shipped(SHIPPED), pool, "rush", PYTHON)
-    after = pay_per_work(changed(SHIPPED, RUSHING), pool, "rush", PYTHON)
-    assert before < 1.15
-    assert 1.7 < after < 2.3
-    assert after / before > 1.5
-
-
-def test_spraying_pays_where_only_what_is_expected_counts() -> None:
-    pool = pool_of(SHIPPED, 16)
-    before = pay_per_work(shipped(SHIPPED), pool, "spray", PYTHON)
-    after = pay_per_work(changed(SHIPPED, SPRAYING), pool, "spray", PYTHON)
-    assert before < 0.7
-    assert after > 1
 
 
 @pytest.mark.parametrize(
     ("skill_type", "strategy", "before", "after"),
     [
-        ("mcp_server", "spray:submission.findings", "skills@1.0.0", "skills@1.1.0"),
-        ("rag_knowledge", "pad:submission.findings", "skills@1.0.0", "skills@1.1.0"),
         ("workflow", "idle", "workflow@1.0.0", "workflow@1.1.0"),
+        *(
+            pytest.param(*case, "skills@1.0.0", "skills@1.1.0", marks=pytest.mark.nightly)
+            for case in (
+                ("mcp_server", "spray:submission.findings"),
+                ("rag_knowledge", "pad:submission.findings"),
+            )
+        ),
     ],
 )
 def test_exploits_of_first_versions_are_found_there_and_not_in_the_next(
@@ -59,19 +38,16 @@ def test_exploits_of_first_versions_are_found_there_and_not_in_the_next(
 def test_who_grinds_hotkeys_is_chosen_where_they_decide() -> None:
     pool = pool_of(SHIPPED)
     tied = changed(SHIPPED, {"groups.ties": "hotkey"})
-
-    def tasks(rules: object, strategy: str) -> int:
-        assert rules is tied or rules is shipped(SHIPPED)
-        own = network(tied if rules is tied else shipped(SHIPPED), pool, strategy, miners=24)
-        return int(run(own, pool).tasks[0, 0])
-
-    assert tasks(tied, "tie-grinder") == 12
-    assert tasks(shipped(SHIPPED), "tie-grinder") < 12
+    chosen, not_always = (
+        run(network(rules, pool, "tie-grinder", miners=24, epochs=1), pool).tasks[0, 0]
+        for rules in (tied, shipped(SHIPPED))
+    )
+    assert chosen == 12 > not_always
 
 
 def test_who_skips_hard_tasks_answers_few_and_those_well() -> None:
     pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
-    poor = network(rules, pool, "skip-hard", epochs=4)
+    poor = network(rules, pool, "skip-hard", epochs=2)
     people = [attrs.evolve(p, accuracy=40) for p in poor.participants]
     outcome = run(attrs.evolve(poor, participants=tuple(people)), pool)
     tasks, answers = outcome.tasks[:, 0].sum(), outcome.answers[:, 0].sum()
@@ -92,14 +68,14 @@ def test_a_hugger_works_less_for_no_lower_tier() -> None:
 
 def test_a_copy_is_as_good_as_its_model_and_costs_little() -> None:
     pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
-    copy, nothing = (run(network(rules, pool, n, epochs=4), pool) for n in ("copy", "idle"))
+    copy, nothing = (run(network(rules, pool, n, epochs=2), pool) for n in ("copy", "idle"))
     assert copy.work[:, 0].sum() == copy.answers[:, 0].sum() * NANO // 10
     assert copy.quality[:, 0].sum() > 0 == nothing.quality[:, 0].sum()
 
 
 def test_those_of_a_coalition_agree_and_are_flagged() -> None:
     pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
-    base = network(rules, pool, epochs=12, rounds=2)
+    base = network(rules, pool, epochs=6, rounds=2)
     named = strategies(rules, pool)["collude"]
     people = [
         attrs.evolve(p, strategy=named, coalition="c", reputation=NANO) if n < 3 else p

@@ -227,12 +227,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # 
     return [*((*path, key) for key in own), *inner]
 
 
-def test_whatever_stands_anywhere_is_computed_or_refused() -> None:
-    """1 500 cases with one or two values that are others, or keys: none fails in another way."""
+@pytest.mark.parametrize("number", [300, pytest.param(3_000, marks=pytest.mark.nightly)])
+def test_whatever_stands_anywhere_is_computed_or_refused(number: int) -> None:
+    """Cases with one or two values that are others, or keys: none fails in another way."""
     draw = random.Random(1)
     every = places(CASE)
     outcomes = Counter[str]()
-    for _ in range(1500):
+    for _ in range(number):
         case = copy.deepcopy(CASE)
         for place in draw.sample(every, draw.choice([1, 1, 2])):
             part = case
@@ -250,7 +251,7 @@ def test_whatever_stands_anywhere_is_computed_or_refused() -> None:
         except YumaError:
             outcome = "refused"
         outcomes[outcome] += 1
-    assert min(outcomes["computed"], outcomes["refused"]) > 50, outcomes
+    assert min(outcomes["computed"], outcomes["refused"]) > 10, outcomes
 
 
 def test_too_many_weights_are_refused_before_anything_is_computed(
@@ -274,6 +275,6 @@ def test_a_file_of_too_many_lists_is_refused_before_it_is_decoded(
     with pytest.raises(YumaError, match="found 4 lists, expected at most 3: give a file fewer"):
         vectors.read(file)
     file.write_text("1,2,3", encoding="utf-8")
-    monkeypatch.setattr(vectors, "_MOST_VALUES", 1)
+    monkeypatch.setattr(vectors, "MOST_VALUES", 1)
     with pytest.raises(YumaError, match="found 2 values, expected at most 1"):
         vectors.read(file)

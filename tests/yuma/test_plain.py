@@ -9,7 +9,6 @@ from oracle.yuma import steps_of
 from yuma.nets import large_net, odd_net
 
 import tallystick
-from tallystick_yuma import cells
 
 KINDS = {
     "classic": {"yuma3": False},
@@ -24,22 +23,21 @@ def of_kind(seed: int, kind: str) -> dict[str, Any]:
     return case
 
 
+@pytest.mark.parametrize("nets", [20, pytest.param(300, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("block", range(4))
-def test_random_nets_come_to_the_same(kind: str, block: int) -> None:
-    """300 of 1 to 20 uids, three steps each."""
-    for seed in range(25 * block, 25 * (block + 1)):
+def test_random_nets_come_to_the_same(kind: str, nets: int) -> None:
+    """Of 1 to 20 uids, three steps each; none pays more than there is."""
+    for seed in range(nets):
         case = of_kind(seed, kind)
-        assert tallystick.yuma(case)["steps"] == steps_of(case), seed
+        outputs = tallystick.yuma(case)["steps"]
+        assert outputs == steps_of(case), seed
+        for step, output in zip(case["steps"], outputs, strict=True):
+            assert sum(output["emission"]) <= step["input"]["emission"]
+            parts = sum(output["server_emission"]) + sum(output["validator_emission"])
+            assert parts <= step["input"]["emission"]
 
 
-def test_where_no_table_fits_cells_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "_ROOM", 0)
-    for seed in range(40):
-        case = odd_net(seed)
-        assert tallystick.yuma(case)["steps"] == steps_of(case), seed
-
-
+@pytest.mark.nightly
 def test_random_nets_have_everything_odd() -> None:
     """The nets reach what they are for, or they would show nothing."""
     cases = [odd_net(seed) for seed in range(100)]
@@ -130,13 +128,3 @@ def test_who_is_beyond_the_list_of_updates_has_set_none() -> None:
     none = tallystick.yuma(case)["steps"][0]
     assert (none["active"], none["incentive"]) == ([False] * 9, [0] * 9)
     assert [bool(stake) for stake in none["raw"]["active_stake"]] == [True, True, *[False] * 7]
-
-
-def test_emission_is_never_more_than_there_is() -> None:
-    for seed in range(60):
-        case = odd_net(seed)
-        emissions = [step["input"]["emission"] for step in case["steps"]]
-        for emission, output in zip(emissions, tallystick.yuma(case)["steps"], strict=True):
-            assert sum(output["emission"]) <= emission
-            parts = sum(output["server_emission"]) + sum(output["validator_emission"])
-            assert parts <= emission
