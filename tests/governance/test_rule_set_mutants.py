@@ -86,7 +86,14 @@ def found_by_check(code: str, path: Path) -> Found:
     return {(each.code, each.path, each.severity) for each in reported}
 
 
-@named(NOTICED)
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        # the codes of the linter have tables of their own, in tests/governance/lint
+        pytest.param(each, marks=[pytest.mark.nightly] if each.by in CHECKS else [], id=each.name)
+        for each in NOTICED
+    ],
+)
 def test_a_broken_rule_set_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
     if mutant.by not in CHECKS:
         assert mutant.by in {each[0] for each in refuted(mutant, tmp_path, mutant.by)}
@@ -115,7 +122,7 @@ def test_what_does_not_load_is_told_and_not_counted(mutant: Mutant, tmp_path: Pa
     assert {finding.code for finding in found.findings} <= CHECKS.keys() - {*_PROVED_UNBOUND}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @named((*UNNOTICED, *SOUND))
 def test_nothing_notices_what_is_listed_as_unnoticed_or_is_as_sound(
     mutant: Mutant, tmp_path: Path

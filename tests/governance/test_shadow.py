@@ -88,7 +88,7 @@ def test_a_shadow_of_a_run_stands_beside_it_and_every_row_is_marked(
     assert "shadow_of" not in alone
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_shadow_by_workers_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     command = ("score", SKILLS, "--rules", OWN, "--shadow", TRIED)
@@ -179,7 +179,7 @@ def test_a_folder_of_another_shadow_is_refused_and_nothing_is_recorded() -> None
 
 
 @pytest.mark.parametrize(
-    "rounds", [1, pytest.param(3, marks=pytest.mark.slow, id="three rounds, drawn again")]
+    "rounds", [1, pytest.param(3, marks=pytest.mark.nightly, id="three rounds, drawn again")]
 )
 def test_a_report_is_the_back_test_of_what_was_recorded(folder: Path, rounds: int) -> None:
     for number in range(rounds):

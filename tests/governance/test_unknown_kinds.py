@@ -71,7 +71,9 @@ def test_another_input_of_an_unknown_kind_is_told(plain: Scorer, capped: Scorer)
     assert [each.value for each in found.unknown] == [NAME]
 
 
-@pytest.mark.parametrize("skill_type", ["rag_knowledge", "declarative"])
+@pytest.mark.parametrize(
+    "skill_type", ["declarative", pytest.param("rag_knowledge", marks=pytest.mark.nightly)]
+)
 def test_no_operation_differs_without_a_word(plain: Scorer, skill_type: str) -> None:
     """Whatever value of a type is computed otherwise, the difference is not silent."""
     bound = plain.types[skill_type]

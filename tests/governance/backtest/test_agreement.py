@@ -23,7 +23,8 @@ from state.subnet import TYPES, missed, record, written
 import tallystick
 from tallystick.io.text import short
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.backtest import report
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 RULES = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 NAMES = ("fast", "slow", "<b>bold</b>", "a & b", "x" * 48)
@@ -255,20 +256,16 @@ def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
         assert f"{moved} {low} to {high}" in page
 
 
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without plots, which say nothing in words."""
-    monkeypatch.setattr(report, "plots", lambda: None)
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 8))]
+)
 def test_every_place_tells_what_the_rows_sum_to(
     seed: int, proposals: tuple[str, ...], tmp_path: Path
 ) -> None:
     check(seed, proposals, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tens", range(1, 25))
 def test_every_place_tells_what_the_rows_of_many_histories_sum_to(
     tens: int, proposals: tuple[str, ...], tmp_path: Path

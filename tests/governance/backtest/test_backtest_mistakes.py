@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from cli.command import Finished, message_of, run
 from generators import lines
+from governance.backtest.histories import few_epochs
 from governance.backtest.made_up import compared, outcome
 from governance.backtest.test_report import Reader
 
@@ -24,7 +25,7 @@ ONE = BOTH[:2]
 
 @pytest.fixture(scope="module")
 def records() -> bytes:
-    return b"".join(lines(3, 150, ["mcp_server", "declarative"]))
+    return b"".join(few_epochs(lines(3, 150, ["mcp_server", "declarative"])))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 import pytest
 from generators.records import lines
+from governance.backtest.histories import few_epochs
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.numbers.nano import NANO, round_half_even
@@ -199,7 +200,7 @@ def candidates() -> tuple[Candidate, ...]:
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "records.jsonl"
-    path.write_bytes(b"".join(lines(5, 600)) + b"[]\n")
+    path.write_bytes(b"".join(few_epochs(lines(5, 600))) + b"[]\n")
     return path
 
 
@@ -231,9 +232,18 @@ def test_the_stretches_sum_to_the_whole_history(
         assert bool(expected_flips) is bool(place)
 
 
-@pytest.mark.parametrize("with_state", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("with_state", "workers"),
+    [(False, 1), *(pytest.param(each, 2, marks=pytest.mark.nightly) for each in (False, True))],
+)
 def test_a_back_test_tells_the_intervals_of_its_candidates(
-    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path, *, with_state: bool
+    history: Path,
+    candidates: tuple[Candidate, ...],
+    tmp_path: Path,
+    *,
+    with_state: bool,
+    workers: int,
 ) -> None:
     def run(name: str, **options: Executor) -> Written:
         return backtest(
@@ -256,8 +266,9 @@ def test_a_back_test_tells_the_intervals_of_its_candidates(
         assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
         assert known.chance is not None
         assert known.chance.deals == BOOTSTRAP.draws
-    by_workers = run("two", executor=Local(2)).shown.full
-    assert [each.uncertainty for each in by_workers] == [each.uncertainty for each in found]
+    executor = InProcess() if workers == 1 else Local(workers)
+    again = run("two", executor=executor).shown.full
+    assert [each.uncertainty for each in again] == [each.uncertainty for each in found]
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 

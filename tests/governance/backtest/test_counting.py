@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from generators.records import SKILL_TYPES, lines
+from governance.backtest.histories import few_epochs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,11 +28,11 @@ from tallystick_governance.backtest.outcome import FlipRows, Outcome
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.backtest.type_totals import MinerGroups, Sums
 
-RECORDS = [*lines(5, 360), b'{"skill_type": "workflow"}\n', b"[]\n"]
+RECORDS = [*few_epochs(lines(5, 360)), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {
     "skills": (
         ["skills@1.0.0", "skills@1.1.0"],
-        ["axes.policy.weight=0.05:0.30:0.05", "skill_types.mcp_server.gates[0].below=0.1:0.5:0.2"],
+        ["axes.policy.weight=0.05:0.30:0.25", "skill_types.mcp_server.gates[0].below=0.1:0.5:0.4"],
     ),
     "tiers": (
         ["skills@1.1.0", "skills@1.0.0"],
@@ -48,7 +49,13 @@ CASES = {
 Flip = dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.nightly] if name in {"parameters", "weights"} else [])
+        for name in CASES
+    ],
+)
 def candidates(request: pytest.FixtureRequest) -> tuple[Candidate, ...]:
     references, sweeps = CASES[request.param]
     return candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
@@ -282,6 +289,7 @@ def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
     assert [miner.hotkey for miner in outcome.miners] == sorted({r.miner_hotkey for r in results})
 
 
+@pytest.mark.nightly
 def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
     extract_file(history, tmp_path / "facts.parquet", installed(), chunk=90)
     sweep = parse_sweep("axes.policy.beta=0.4:0.6:0.1")

@@ -135,7 +135,7 @@ def table() -> list[list[str]]:
     return [measured(epochs, flips) for epochs in EPOCHS]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_hold_the_truth_as_often_as_the_page_says() -> None:
     found = table()
     for row in found:

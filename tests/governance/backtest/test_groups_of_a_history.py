@@ -152,7 +152,7 @@ def test_without_groups_a_change_of_consensus_moves_nothing(
     assert weight_effect(history[0], *rules, groups=history[1]).share_moved
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_give_the_same_files(
     tmp_path: Path, history: tuple[Path, Path], changed: Change
 ) -> None:

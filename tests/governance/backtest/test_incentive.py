@@ -244,6 +244,7 @@ def run(history: Path, *words: str | Path) -> Finished:
     return command("backtest", history, *rules, *words)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_back_test_says_what_validators_make_of_it(
     history: Path, validators: Path, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_without_two_miners_to_deal_to_there_is_no_chance(before: Amounts, after
     assert found_of(before, after) is None
 
 
+@pytest.mark.nightly
 def test_a_large_history_is_dealt_less_often() -> None:
     before = [[1 + n % 3 for n in range(600)] for _ in range(256)]
     after = [[1 + n % 5 for n in range(600)] for _ in range(256)]

@@ -74,7 +74,7 @@ def replayed(
 
 
 @pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed: int) -> None:
     records = made(seed)
     other = "skills@1.1.0" if reference == "skills@1.0.0" else "skills@1.0.0"
@@ -207,6 +207,7 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
         assert baseline.state.quality[name] == found.quality == seeded[name].quality
 
 
+@pytest.mark.nightly
 def test_workers_replay_the_same(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", made(8))
     sweep = parse_sweep("skill_types.declarative.baseline=0.3:0.5:0.1")

@@ -79,11 +79,6 @@ def page_of(every: list[CandidateComparison], found: Outcome) -> Page:
     return report.report(found, Selection.of(every, "share-moved"), COMMAND)
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "plots", lambda: None)
-
-
 @pytest.fixture(scope="module")
 def drawn() -> str:
     return page(outcome(many=30, replayed=True)).html
@@ -404,7 +399,7 @@ def test_pictures_have_colours_for_dark_pages(drawn: str) -> None:
         assert used <= set(plots.DARK)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("undrawn")
 def test_sixty_four_candidates_over_thousands_of_miners_stay_readable() -> None:
     found = outcome(candidates=64, many=2000, swept=True)

@@ -17,6 +17,7 @@ from tallystick_governance.backtest.comparison import Selection
 from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.report import report
 
+pytestmark = pytest.mark.nightly
 __all__ = ["browser"]
 SCREENSHOTS = ROOT / "build" / "screenshots"
 WIDTHS, SCHEMES = (1280, 375), ("light", "dark")
@@ -82,7 +83,6 @@ LOOKS = [
     pytest.param(
         (name, width, scheme),
         id=f"{name}-{width}-{scheme}",
-        marks=[] if name == "one" else [pytest.mark.slow],
     )
     for name in PAGES
     for width in WIDTHS

@@ -11,7 +11,15 @@ import attrs
 import pytest
 from cli.command import run as command
 from generators.records import lines as made_up_lines
-from governance.backtest.histories import EPOCHS, MINERS, Weights, by_hand, made, written
+from governance.backtest.histories import (
+    EPOCHS,
+    MINERS,
+    Weights,
+    by_hand,
+    few_epochs,
+    made,
+    written,
+)
 from pyarrow import parquet
 from state.subnet import TYPES
 from state.variants import variant
@@ -23,6 +31,8 @@ from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.weights import NOBODY, compare_weights
 from tallystick_governance.weight_effect import WeightEffect, start_of, weight_effect
 from tallystick_state.ledger import Ledger
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 NANO = 10**9
 
@@ -46,7 +56,7 @@ PAIRS = [
     ("skills@1.2.0", "skills@1.0.0"),
     ("skills@1.0.0", "skills@1.2.0"),
 ]
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed > 1 else []) for seed in range(20)]
+SEEDS = [pytest.param(seed, marks=[pytest.mark.nightly] if seed else []) for seed in range(20)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -170,7 +180,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def workflows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("workflows") / "history.jsonl"
-    path.write_bytes(b"".join(made_up_lines(3, 300, ["workflow"])))
+    path.write_bytes(b"".join(few_epochs(made_up_lines(3, 300, ["workflow"]))))
     return path
 
 

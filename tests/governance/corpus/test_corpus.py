@@ -1,8 +1,9 @@
 """Every entry of the corpus loads and differs from its base, and every section has its share."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from governance.corpus.corpus import BASE, Entry, bad, build, harmless
@@ -18,10 +19,11 @@ PART = Fraction(9, 10)
 """Least part of the mistakes that is found to the point."""
 MOST_ALARMS = 1
 """Maximum number of harmless changes that give a false alarm."""
-PARTS = 25
-"""Entries for each one that the slow tests take."""
-SAMPLES = {"skills": 60, "workflow": 4}
-"""Entries for each one that is measured by default, by series: skills take ten times as long."""
+FAST = {
+    *("composite", "emission", "reputation", "epochs"),
+    *("groups", "aggregation", "claims", "windows"),
+}
+"""Sections of which a mistake is tried in every run."""
 
 
 def test_names_are_unique() -> None:
@@ -31,11 +33,6 @@ def test_names_are_unique() -> None:
 
 def test_every_mistake_says_where() -> None:
     assert [entry.id for entry in bad() if not entry.where] == []
-
-
-def test_there_are_enough() -> None:
-    assert len(bad()) >= 150
-    assert len(harmless()) >= 50
 
 
 def test_sections_have_mistakes_in_proportion_to_their_keys() -> None:
@@ -51,36 +48,40 @@ def test_sections_have_mistakes_in_proportion_to_their_keys() -> None:
     assert {name for name in keys if entries[name] * 5 < keys[name]} == set()
 
 
-def _check(entry: Entry) -> None:
+def of_sections(entries: Sequence[Entry], fast: Collection[str]) -> list[Any]:
+    """One entry of each section, a quick one; those of dear sections run at night."""
+    sections = {entry.section: entry for entry in reversed(entries)}
+    sections |= {e.section: e for e in reversed(entries) if e.base.startswith("workflow")}
+    return [
+        pytest.param(entry, id=name, marks=[] if name in fast else [pytest.mark.nightly])
+        for name, entry in sections.items()
+    ]
+
+
+@pytest.mark.parametrize("entry", of_sections(bad(), FAST))
+def test_a_mistake_of_each_section_is_found_to_the_point(entry: Entry) -> None:
+    assert measure(entry).to_the_point
+
+
+@pytest.mark.parametrize("entry", of_sections(harmless(), {"composite", "aggregation"}))
+def test_a_harmless_change_of_each_section_gives_no_alarm(entry: Entry) -> None:
+    assert not measure(entry).to_the_point
+
+
+@pytest.mark.nightly
+def test_mistakes_are_found_to_the_point_and_harmless_changes_are_quiet() -> None:
+    outcomes = list(measure_all((*bad(), *harmless()), measure))
+    numbers = dict(zip(COLUMNS, counts(outcomes), strict=True))
+    assert numbers["found"] >= numbers["bad"] * PART, "\n".join(map(missed, outcomes))
+    assert numbers["false"] <= MOST_ALARMS, "\n".join(map(missed, outcomes))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("entry", [*bad(), *harmless()], ids=lambda e: e.id)
+def test_an_entry_loads_and_differs(entry: Entry) -> None:
     pair = build(entry)
     old, new = pair.old.rule_set, pair.new.rule_set
     assert new.reference != old.reference
     assert pair.new.digest != pair.old.digest
     differing = [c.path for c in changes(old, new) if not c.path.startswith(HEADER)]
     assert differing or entry in harmless()
-
-
-def test_a_sample_of_the_corpus_is_told_apart() -> None:
-    mistakes, others = (list(map(measure, sample(entries))) for entries in (bad(), harmless()))
-    assert sum(bool(o.to_the_point) for o in mistakes) >= len(mistakes) * PART
-    assert len(list(filter(None, map(missed, others)))) <= MOST_ALARMS
-
-
-def sample(entries: Sequence[Entry]) -> Iterator[Entry]:
-    for series, step in SAMPLES.items():
-        yield from [entry for entry in entries if entry.base.startswith(series)][::step]
-
-
-@pytest.mark.slow
-def test_mistakes_are_found_to_the_point_and_harmless_changes_are_quiet() -> None:
-    # a part of each; `python -m governance.corpus.measure` measures all
-    outcomes = list(measure_all((*bad()[::PARTS], *harmless()[::PARTS]), measure))
-    numbers = dict(zip(COLUMNS, counts(outcomes), strict=True))
-    assert numbers["found"] >= numbers["bad"] * PART, "\n".join(map(missed, outcomes))
-    assert numbers["false"] <= MOST_ALARMS, "\n".join(map(missed, outcomes))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", [*bad(), *harmless()][::PARTS], ids=lambda e: e.id)
-def test_an_entry_loads_and_differs(entry: Entry) -> None:
-    _check(entry)

@@ -51,7 +51,7 @@ WORKFLOW = {
     "skill_types.workflow.weights.latency": (0, 1),
     "skill_types.workflow.gates[0].below": (0, 1),
 }
-SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 6))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 6))]
 RULE_SETS = {"skills@1.1.0": SKILLS, "workflow@1.1.0": WORKFLOW}
 
 
@@ -110,28 +110,6 @@ def is_scaled(ratio: Interval | None, old: Decimal, new: Decimal) -> bool:
         return True
     low, high = (end * Fraction(old) for end in (ratio.low, ratio.high))
     return low - ROUNDINGS <= Fraction(new) <= high + ROUNDINGS
-
-
-@pytest.mark.parametrize("reference", RULE_SETS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_record_moves_further(tmp_path: Path, reference: str, seed: int) -> None:
-    choices = random.Random(seed)
-    new = candidate(reference, tmp_path, choices)
-    old = baseline(reference)
-    effects = {each.skill_type: each for each in difference(old, new).effects}
-    given = thresholds(old, choices)
-    old, new = old.with_thresholds(given), new.with_thresholds(given)
-    lines = records(reference)
-    for first, second in zip(old.score_many(lines), new.score_many(lines), strict=True):
-        if isinstance(first, tallystick.Reject) or isinstance(second, tallystick.Reject):
-            continue
-        effect = effects[first.skill_type]
-        assert holds(effect.quality, first.quality, second.quality)
-        for name, move in effect.axes.items():
-            assert holds(move, first.axes[name], second.axes[name]), name
-        if effect.pays:
-            assert holds(effect.emission, first.emission, second.emission)
-            assert is_scaled(effect.emission_ratio, first.emission, second.emission)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -40,7 +40,7 @@ def line_of(rules: Scorer) -> str:
     ("count", "releases", "seeds"),
     [
         (FEW, RELEASES[:1], range(4)),
-        pytest.param(MANY, RELEASES, range(CHANGES), marks=pytest.mark.slow),
+        pytest.param(MANY, RELEASES, range(CHANGES), marks=pytest.mark.nightly),
     ],
 )
 def test_no_record_moves_where_or_further_than_a_difference_says(
@@ -59,7 +59,7 @@ def test_no_record_moves_where_or_further_than_a_difference_says(
     assert fixed > len(pairs) // 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_extreme_record_moves_where_or_further_than_a_difference_says(tmp_path: Path) -> None:
     """Records at the boundaries of their schemas, also in parts."""
     moved = 0
@@ -102,7 +102,7 @@ def test_a_result_that_moves_though_it_cannot_is_seen(
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(200, 202), pytest.param(range(200, 214), marks=pytest.mark.slow)]
+    "seeds", [range(200, 202), pytest.param(range(200, 214), marks=pytest.mark.nightly)]
 )
 def test_no_result_of_groups_and_epochs_moves_that_cannot(tmp_path: Path, seeds: range) -> None:
     histories = {

@@ -29,13 +29,13 @@ def asked(folder: Path, reference: str, *values: str) -> tuple[int, list[str]]:
     return done.status, [each["clause"] for each in clauses if each["outcome"] == "broken"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("change", CORRECTIONS)
 def test_a_small_correction_passes(tmp_path: Path, change: tuple[str, ...]) -> None:
     assert asked(tmp_path, *change) == (0, [])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("change", "clause"), MISTAKES)
 def test_a_mistake_is_named(tmp_path: Path, change: tuple[str, ...], clause: str) -> None:
     status, broken = asked(tmp_path, *change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from jsonschema import Draft202012Validator
 from linted import SOUND, changed, shipped
 
 from tallystick_governance.lint.catalog import installed_lints
+from tallystick_governance.lint.linting import report
+from tallystick_governance.lint.render import as_json, as_markdown, as_text
+from tallystick_governance.lint.sarif import as_sarif
 
 CHECKS = installed_lints().checks
 
@@ -47,8 +51,10 @@ def test_a_rule_set_beside_itself_has_nothing_new_and_nothing_gone(tmp_path: Pat
 
 def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped("workflow@1.1.0"), LOW_CAP))
-    old, new = (identities(linted(each)["findings"]) for each in (OLD, path))
-    found = linted(path, "--against", OLD)
+    sides = report(OLD), report(path)
+    old, new = (identities(as_json(each)["findings"]) for each in sides)
+    beside = sides[1].since(sides[0])
+    found = as_json(beside)
     assert found["against"] == OLD
     found["findings"] = [f for f in found["findings"] if CHECKS[f["code"]].compare is None]
     of_silences = {each for each in identities(found["findings"]) if each[0] == "silence-new"}
@@ -58,7 +64,7 @@ def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_pa
     assert gone < old
     # what is at the same place with other figures is not gone
     assert {code for code, _, _ in old - gone} == {"cap-infeasible", "cliff"}
-    text = run("rules", "lint", path, "--against", OLD).out
+    text = as_text(beside)
     assert f"\ngone since {OLD}:\n" in text
     assert "warning cap-infeasible" in text
 
@@ -126,7 +132,7 @@ def test_markdown_has_every_reason_of_what_types_share(tmp_path: Path) -> None:
 
 def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped("workflow@1.1.0"), LOW_CAP, KEPT))
-    lines = run("rules", "lint", path, "--against", OLD, "--markdown").out.splitlines()
+    lines = as_markdown(report(path).since(report(OLD))).splitlines()
     assert lines[0] == f"# Lint of workflow@1.1.0, against {OLD}"
     assert [line for line in lines if line.startswith("## ")] == [
         "## New",
@@ -211,10 +217,12 @@ LOG = closed(
 """What SARIF 2.1.0 allows of the objects that are used: it closes all of them."""
 
 
-@pytest.mark.parametrize("options", [(), ("--against", OLD)])
-@pytest.mark.parametrize("kind", ["shipped", "silenced", "broken"])
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("shipped", marks=pytest.mark.nightly), "silenced", "broken"]
+)
 def test_sarif_has_every_finding_in_the_shape_of_the_standard(
-    tmp_path: Path, kind: str, options: tuple[str, ...]
+    tmp_path: Path, kind: str, *, beside: bool
 ) -> None:
     text = {
         "shipped": shipped("skills@1.0.0"),
@@ -222,10 +230,11 @@ def test_sarif_has_every_finding_in_the_shape_of_the_standard(
         "broken": "[rule_set]\nname = 3\n",
     }[kind]
     path = written(tmp_path, text)
-    found = run("rules", "lint", path, *options, "--sarif")
-    log = found.json()
+    found = report(path)
+    if beside:
+        found = found.since(report(OLD))
+    log, said = json.loads(json.dumps(as_sarif(found))), as_json(found)
     Draft202012Validator(LOG).validate(log)
-    said = linted(path, *options)
     (log_run,) = log["runs"]
     rules, results = log_run["tool"]["driver"]["rules"], log_run["results"]
     every = [*said["findings"], *said["silenced"], *said.get("gone", [])]
@@ -239,10 +248,9 @@ def test_sarif_has_every_finding_in_the_shape_of_the_standard(
         assert justified == ([finding["reason"]] if "reason" in finding else [])
     states = [each.get("baselineState") for each in results]
     gone = len(said.get("gone", []))
-    state = "new" if options else None
+    state = "new" if beside else None
     assert states == [state] * (len(every) - gone) + ["absent"] * gone
     assert len({str(each["partialFingerprints"]) for each in results}) > len(every) // 2
-    assert found.status == run("rules", "lint", path, *options).status
 
 
 def test_sarif_names_files_below_the_working_directory_as_a_repository_does(

@@ -159,7 +159,7 @@ def _number(finding: _Raw, keys: tuple[str, ...]) -> Fraction | None:
     return None if value is None else Fraction(value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("cases", "old_text", "has_errors"),
     [

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from cli.command import Finished, run
+from governance.gate.worlds import FREE
+from governance.gate.worlds import SILENCE as FREE_SILENCE
 from linted import changed, shipped
 
 SKILLS = "skills@1.1.0"
@@ -67,6 +69,7 @@ def test_a_proposal_cannot_silence_its_own_errors(tmp_path: Path) -> None:
     assert {"reputation-decays", "pool-extinction", "silence-new"} <= set(codes(result))
 
 
+@pytest.mark.nightly
 def test_a_silence_of_the_old_rule_set_is_for_what_that_one_has(tmp_path: Path) -> None:
     old = tmp_path / "old.toml"
     wide = "".join(map(silence, ("reputation-decays", "pool-extinction")))
@@ -95,14 +98,13 @@ def test_what_has_no_figures_has_to_be_the_same(tmp_path: Path) -> None:
     assert beside(tmp_path, text, old=old).status == 0
 
 
-def test_another_reason_and_a_narrower_silence_are_no_new_silence(tmp_path: Path) -> None:
-    text = changed(
-        shipped(SKILLS),
-        ("kept as published; it changes no score (E8)", "known"),
-    )
-    assert beside(tmp_path, text).status == 0
-    wider = changed(shipped(SKILLS), ('path = "axes.efficiency"', 'path = "axes"'))
-    result = beside(tmp_path, wider, "--json")
+def test_another_reason_is_no_new_silence_and_a_wider_one_is(tmp_path: Path) -> None:
+    old = tmp_path / "old.toml"
+    old.write_text(FREE + FREE_SILENCE, encoding="utf-8")
+    text = changed(FREE + FREE_SILENCE, ("what the subnet voted for", "known"))
+    assert beside(tmp_path, text, old=old).status == 0
+    wider = changed(FREE + FREE_SILENCE, ('"skill_types.workflow"', '"skill_types"'))
+    result = beside(tmp_path, wider, "--json", old=old)
     assert (result.status, codes(result)) == (1, ["silence-new"])
 
 
@@ -114,8 +116,11 @@ def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option:
 
 @pytest.mark.parametrize(
     ("bonus", "severities"),
-    [("1.16", {"note"}), ("1.43", {"note"}), ("1.44", {"error", "warning", "note"})],
-    ids=["a little", "a quarter", "more"],
+    [
+        pytest.param("1.16", {"note"}, marks=pytest.mark.nightly, id="a little"),
+        pytest.param("1.43", {"note"}, id="a quarter"),
+        pytest.param("1.44", {"error", "warning", "note"}, id="more"),
+    ],
 )
 def test_what_is_a_little_beyond_a_silence_of_both_is_a_note(
     tmp_path: Path, bonus: str, severities: set[str]

@@ -136,6 +136,7 @@ def test_what_no_population_shows_is_undecided() -> None:
     )
 
 
+@pytest.mark.nightly
 def test_the_laws_are_asked_with_all_others_and_told_with_their_miners(tmp_path: Path) -> None:
     steps = rules_with().replace('"share", of = "lift"', '"filter", above = 0, of = "lift"')
     path = tmp_path / "rules.toml"

@@ -31,6 +31,7 @@ def answers(reference: str, name: str) -> tuple[Answer, ...]:
 
 @pytest.mark.parametrize("reference", ["skills@1.1.0", "skills@1.2.0"])
 @pytest.mark.parametrize("name", LAWS.summaries)
+@pytest.mark.nightly
 def test_the_corrected_rules_keep_the_law_for_every_size(reference: str, name: str) -> None:
     found = answers(reference, name)
     components = 7 if name == UNANIMOUS else 4
@@ -40,6 +41,7 @@ def test_the_corrected_rules_keep_the_law_for_every_size(reference: str, name: s
     assert {each.status for each in found} == {"proved"}
 
 
+@pytest.mark.nightly
 def test_as_printed_only_the_policy_of_the_unanimous_is_not_one() -> None:
     found = answers("skills@1.0.0", UNANIMOUS)
     refuted = {each.axis for each in found if each.status == "counterexample"}
@@ -60,6 +62,7 @@ def test_as_printed_flooding_pays_in_groups_of_every_size_but_not_for_the_precis
     assert (first.value, first.about) == ("1.000000000", "the honest have 0.500000000")
 
 
+@pytest.mark.nightly
 def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
     """A counterexample is a group, not a count that no group has."""
     text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
@@ -79,8 +82,14 @@ def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
     [
         # a deduction that twenty outliers do not use up
         ("outlier = 0.05 } # E69", "outlier = 0.02 } # E69", FLOODING, "findings_precision"),
-        ('set-f@1", outlier = 0.05', 'set-mean@1"', FLOODING, "dependencies_agreement"),
-        ('kinds = "expressible"', 'kinds = "all"', UNANIMOUS, "policy_agreement"),
+        pytest.param(
+            *('set-f@1", outlier = 0.05', 'set-mean@1"', FLOODING, "dependencies_agreement"),
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            *('kinds = "expressible"', 'kinds = "all"', UNANIMOUS, "policy_agreement"),
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_rule_set_that_breaks_a_law_is_not_proved(

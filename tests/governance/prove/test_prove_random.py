@@ -163,14 +163,14 @@ def test_what_rises_with_a_root_a_power_or_exp_is_proved(
     assert found == {(status != "proved", status): 1}
 
 
-@pytest.mark.slow  # the solver gives up late on some
+@pytest.mark.nightly  # the solver gives up late on some
 def test_what_fails_on_a_grid_is_never_proved_of_roots_powers_exp_and_log(tmp_path: Path) -> None:
     found = outcomes(tmp_path, 5, 20, function)
     assert found[True, "proved"] == 0
     assert found[False, "proved"] >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_fails_on_a_grid_is_refuted_for_hundreds_of_formulas(tmp_path: Path) -> None:
     # no answer about another one would be wrong, and their proofs take the longest
     found = outcomes(tmp_path, 11, 550, only_falling=True)

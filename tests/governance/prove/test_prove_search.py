@@ -148,7 +148,9 @@ def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proving, "counterexample", lambda *_: None)
 
 
-@pytest.mark.parametrize("number", [8, 16, 20])
+@pytest.mark.parametrize(
+    "number", [8, *(pytest.param(n, marks=pytest.mark.nightly) for n in (16, 20))]
+)
 def test_what_the_solver_leaves_undecided_is_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -184,7 +186,7 @@ def test_the_search_after_the_solver_is_the_longer_one(
 @pytest.mark.parametrize("reference", ["workflow@1.1.0", "skills@1.1.0"])
 def test_the_search_refutes_nothing_that_is_proved(reference: str) -> None:
     scorer, count = tallystick.load(reference), 0
-    # the answers to all of these are proofs: tests/governance/prove/test_prove_shipped.py
+    # the answers to all of these are proofs, as the frozen corpus has them
     for name in [*scorer.types][:1]:
         subject = subject_of(scorer, name)
         for question in questions(subject):

@@ -63,7 +63,7 @@ def test_the_questions_about_a_changed_value_and_its_readers_are_asked(tmp_path:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "pair",
     [

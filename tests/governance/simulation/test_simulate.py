@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert len({*tables}) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_give_the_same_bytes() -> None:
     alone = simulate("--json").out
     assert json.loads(simulate("--json", "--workers", "2").out) == json.loads(alone)

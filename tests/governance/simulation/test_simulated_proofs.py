@@ -131,7 +131,7 @@ def test_what_is_no_such_file_is_refused(text: str | None, message: str) -> None
     assert not Path("out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_prove_prints_and_saves_is_taken() -> None:
     files = []
     for version, status in (("1.0.0", 1), ("1.1.0", 0)):
