@@ -81,7 +81,16 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
 """Every command that writes a file, and the option that names it."""
 
 
-@pytest.mark.parametrize("command", WRITERS.values(), ids=[*WRITERS])
+DEAR = {"rules prove", "backtest", "backtest --write-best"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(words, marks=pytest.mark.nightly if name in DEAR else (), id=name)
+        for name, words in WRITERS.items()
+    ],
+)
 def test_a_link_is_written_through_on_demand_alone(folder: Path, command: tuple[str, ...]) -> None:
     target = folder / "target"
     (folder / "link").symlink_to(target)
@@ -180,11 +189,16 @@ def test_the_name_of_a_stream_is_no_link(folder: Path) -> None:
         assert run(*score, f"/dev/fd/{stream.fileno()}").status == 0
         stream.seek(0)
         assert stream.read() == expected
-    # also where a shell has led it to a file
+
+
+@pytest.mark.nightly
+def test_the_name_of_a_stream_that_a_shell_has_led_to_a_file_is_no_link(folder: Path) -> None:
+    score = ("score", "records.jsonl", *RULES, "-o")
+    assert run(*score, "out.jsonl").status == 0
     with (folder / "stdout").open("w+b") as stream:
         assert start(*score, "/dev/stdout", stdout=stream).status == 0
         stream.seek(0)
-        assert stream.read() == expected
+        assert stream.read() == (folder / "out.jsonl").read_bytes()
 
 
 def test_a_stream_that_is_not_there_is_told(folder: Path) -> None:
@@ -260,7 +274,13 @@ def state_of(folder: Path, old: Mapping[str, bytes], new: Mapping[str, bytes]) -
     return "old" if whole == old else "new" if whole == new else "neither"
 
 
-@pytest.mark.parametrize("has_old", [True, False])
+@pytest.mark.parametrize(
+    "has_old",
+    [
+        pytest.param(True, marks=pytest.mark.process),
+        pytest.param(False, marks=pytest.mark.nightly),
+    ],
+)
 def test_whoever_is_killed_leaves_a_set_that_is_whole_or_known_not_to_be(
     tmp_path: Path, has_old: bool
 ) -> None:

@@ -37,7 +37,7 @@ def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
     return [chunk for chunk in chunks if chunk]
 
 
-@examples(300)
+@examples(150)
 @given(
     CONTENT.map(b"\n".join).filter(bool),
     st.integers(1, 60),

@@ -69,7 +69,7 @@ def _text(chance: random.Random, depth: int) -> str:
     return f"{{{','.join(members)}}}"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_records_are_read_by_the_same_rule(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(200):

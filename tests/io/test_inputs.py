@@ -3,7 +3,6 @@
 import gzip
 import os
 import socket
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +91,7 @@ def test_a_file_that_is_no_lines_says_what_it_is_and_what_to_do(kind: str, tmp_p
 @pytest.mark.parametrize("end", COMPRESS)
 def test_a_line_without_an_end_is_cut_as_it_is_decompressed(end: str, tmp_path: Path) -> None:
     path = tmp_path / f"records{end}"
-    path.write_bytes(COMPRESS[end](b"{}\n" + b" " * (64 << 20)) + COMPRESS[end](b"\n{}\n"))
+    path.write_bytes(COMPRESS[end](b"{}\n" + b" " * (20 << 20)) + COMPRESS[end](b"\n{}\n"))
     with counting_pool() as pool:
         assert [len(line) for line in read(path)] == [2, MAX_LINE_BYTES + 1, 2]
     assert pool.max_memory() < 16 << 20
@@ -126,13 +125,14 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_pipe_that_nobody_writes_to_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(inputs, "WRITER_SECONDS", 0.2)
-    monkeypatch.setattr(inputs, "_PATIENCE", 0.1)
+    monkeypatch.setattr(inputs, "WRITER_SECONDS", 0)
+    # as long as the thread that waits may take to begin
+    monkeypatch.setattr(inputs, "_PATIENCE", 60)
     path = tmp_path / "pipe"
     os.mkfifo(path)
     before = threading.active_count()
     assert refusal(path).startswith(f"{path}: found a pipe that nobody writes to")
-    assert "waiting up to 0.2 seconds for a writer" in caplog.text
+    assert "waiting up to 0 seconds for a writer" in caplog.text
     assert threading.active_count() == before
     # a writer that comes later finds no reader that was left behind
     with pytest.raises(OSError, match="No such device or address"):
@@ -142,13 +142,20 @@ def test_a_pipe_that_nobody_writes_to_is_told(
 def test_a_pipe_of_which_the_writer_comes_late_and_is_slow_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "_PATIENCE", 0.05)
-    path = tmp_path / "pipe.jsonl.gz"
+    monkeypatch.setattr(inputs, "_PATIENCE", 0)
+    path, data = tmp_path / "pipe.jsonl.gz", gzip.compress(LINES)
     os.mkfifo(path)
-    late = ["sh", "-c", 'sleep 0.2; exec >"$0"; sleep 0.2; cat "$1"', path, tmp_path / "data"]
-    (tmp_path / "data").write_bytes(gzip.compress(LINES))
-    with subprocess.Popen(late):
-        assert len(read(path)) == 40_000
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as pipe:
+            for start in range(0, len(data), 1000):
+                pipe.write(data[start : start + 1000])
+
+    writer = threading.Thread(target=write)
+    # the reader tells that it waits, and only then is there a writer
+    monkeypatch.setattr(inputs._LOG, "warning", lambda *_: writer.start())
+    assert len(read(path)) == 40_000
+    writer.join()
 
 
 def test_what_a_shell_substitutes_for_a_process_is_read() -> None:

@@ -12,6 +12,7 @@ from tallystick.io.ownership import FoundFile, look_up
 NAME, SIZE = "tallystick.toml", 4096
 
 
+@pytest.mark.nightly
 def test_a_folder_that_is_exchanged_meanwhile_gives_no_file_of_another(tmp_path: Path) -> None:
     top, is_over = tmp_path.resolve(), threading.Event()
     for name, mode in (("mine", 0o755), ("theirs", 0o777)):

@@ -76,6 +76,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_byte_is_refused_by_name(tree: Tree, name: str) -> None:
     change, named, means = CHANGES[name]
@@ -90,6 +91,7 @@ def test_a_changed_byte_is_refused_by_name(tree: Tree, name: str) -> None:
     assert named in done.stderr
 
 
+@pytest.mark.nightly
 def test_nothing_changed_is_equal(original: Tree) -> None:
     done = original.do("lock", "--check")
     assert (done.returncode, done.stderr) == (0, "")
@@ -139,11 +141,12 @@ def check_every_file(tree: Tree, before: str, *, one_of: int) -> None:
         assert [name for name in by_closure if by_closure[name]] == [*refusing], group
 
 
+@pytest.mark.process
 def test_a_changed_byte_is_refused_if_and_only_if_its_file_is_listed(original: Tree) -> None:
-    """One listed file of eight; the slow test takes each alone, and reads it anew."""
+    """One listed file of eight; the nightly test takes each alone, and reads it anew."""
     check_every_file(original, _REMEMBER, one_of=8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_changed_byte_is_found_by_reading_everything_again(original: Tree) -> None:
     check_every_file(original, "", one_of=1)

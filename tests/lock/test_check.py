@@ -1,5 +1,7 @@
 """What a check compares beside files, and how it tells it."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +12,6 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import MOST_TOLD, InputError, LockError, TrustError
-from tallystick.lock import check as module
 from tallystick.lock.check import check, differences, require
 from tallystick.lock.lock_file import Lock, read
 from tallystick.lock.write import lock_of, write
@@ -92,11 +93,31 @@ def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
     assert str(caught.value).splitlines()[0].startswith("the.lock: found other things")
 
 
-def test_meanings_are_not_computed_where_files_are_equal(
-    lock: Lock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_meaning", None)
-    check(lock, HERE)
+def test_meanings_are_not_looked_at_where_files_are_equal(lock: Lock) -> None:
+    rules = {name: attrs.evolve(each, digest=D) for name, each in lock.rule_sets.items()}
+    check(attrs.evolve(lock, rule_sets=rules), HERE)
+
+
+HEAVY = (
+    *("jinja2", "jsonschema", "jsonschema_rs", "msgspec", "numpy", "pyarrow", "rich"),
+    *("sqlalchemy", "alembic", "z3", "cryptography", "sr25519"),
+    *("tallystick.scoring.binding", "tallystick.rules.loading", "tallystick_skills"),
+)
+
+
+@pytest.mark.process
+def test_a_check_loads_nothing_heavy_and_no_plugin(lock_file: Path) -> None:
+    """So that it can stand before every command."""
+    program = (
+        "import sys; from tallystick.cli.main import cli\n"
+        f"cli(['lock', '--check', {str(lock_file)!r}], standalone_mode=False)\n"
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == ""
+    assert "everything is as it is locked" in done.stdout
 
 
 def test_of_many_differences_some_are_told_and_all_are_held(lock: Lock) -> None:

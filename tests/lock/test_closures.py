@@ -6,7 +6,6 @@ import py_compile
 import shutil
 import subprocess
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
@@ -180,6 +179,7 @@ def used(program: str, place: Path, inputs: Path) -> set[Path]:
     return {path for path in ours if "__pycache__" not in path.parts}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("closure", "program", "least"), [("scoring", _SCORE, 140), ("state", _STEP, 210)]
 )
@@ -192,25 +192,7 @@ def test_whatever_is_loaded_or_opened_is_listed(
     assert found - listed == set()
 
 
-SHADOWS = {
-    "a package": "root/__init__.py",
-    "a package of bytecode": "root/__init__.pyc",
-    "an extension": f"root{EXTENSION_SUFFIXES[-1]}",
-    "an extension in a package": f"root/__init__{EXTENSION_SUFFIXES[0]}",
-}
-"""Files that Python would import as ``tallystick.numbers.root``."""
-
-
-@pytest.mark.parametrize("name", SHADOWS.values(), ids=SHADOWS)
-def test_what_would_be_imported_in_the_place_of_a_module_is_refused(tree: Tree, name: str) -> None:
-    tree.write(f"engine/tallystick/numbers/{name}", b"")
-    module = tree.root / "engine" / "tallystick" / "numbers" / "root.py"
-    done = tree.python(_DIFFERENCES.format(paths=tree.paths, root=str(tree.root)))
-    assert (done.returncode, done.stderr) == (0, "")
-    what = f"the file {module} of the engine: found {module.parent / name}"
-    assert done.stdout == f"{what}, which is imported in its place, locked the file itself"
-
-
+@pytest.mark.nightly
 def test_a_shadow_is_refused_by_each_command_that_is_held(tree: Tree) -> None:
     source = tree.root / "engine" / "tallystick" / "numbers" / "nano.py"
     tree.write("engine/tallystick/numbers/nano/__init__.py", source.read_bytes() + b"UNIT = 7\n")
@@ -230,6 +212,7 @@ def test_a_shadow_is_refused_by_each_command_that_is_held(tree: Tree) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_bytecode_without_its_source_is_refused_where_a_receipt_is_written(tree: Tree) -> None:
     source = tree.root / "engine" / "tallystick" / "numbers" / "nano.py"
     bytecode = source.with_suffix(".pyc")
@@ -244,37 +227,7 @@ def test_bytecode_without_its_source_is_refused_where_a_receipt_is_written(tree:
     assert f"{bytecode}: found a file that is imported in the place of {source}" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("root/notes.txt", b"no package"),
-        ("root.pyc", b"a source beside it comes first"),
-        ("root_more.py", b"raise SystemExit"),
-        ("other/__init__.py", b"raise SystemExit"),
-    ],
-)
-def test_what_is_not_imported_in_the_place_of_a_module_is_left_alone(
-    tree: Tree, name: str, data: bytes
-) -> None:
-    tree.write(f"engine/tallystick/numbers/{name}", data)
-    done = tree.python(_DIFFERENCES.format(paths=tree.paths, root=str(tree.root)))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_bytecode_that_nobody_compares_with_its_source_is_refused(tree: Tree) -> None:
-    source = tree.root / "engine" / "tallystick" / "numbers" / "root.py"
-    cached = Path(importlib.util.cache_from_source(source))
-    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    tree.write(str(cached.relative_to(tree.root)), b"")
-    py_compile.compile(str(source), invalidation_mode=unchecked)
-    program = _DIFFERENCES.format(paths=tree.paths, root=str(tree.root))
-    assert tree.python(program).stdout == ""
-    other = tree.root / "other.py"
-    tree.write("other.py", source.read_bytes() + b"MORE = 1\n")
-    py_compile.compile(str(other), cfile=str(cached), invalidation_mode=unchecked)
-    assert f"found {cached}, which is imported in its place" in tree.python(program).stdout
-
-
+@pytest.mark.nightly
 def test_a_package_of_the_project_from_elsewhere_is_refused(tree: Tree, tmp_path: Path) -> None:
     shutil.copytree(tree.root / "plugins" / "tallystick_skills", tmp_path / "tallystick_skills")
     program = _DIFFERENCES.format(paths=[str(tmp_path), *tree.paths], root=str(tree.root))
@@ -284,6 +237,7 @@ def test_a_package_of_the_project_from_elsewhere_is_refused(tree: Tree, tmp_path
     assert done.stdout == f"{what}, which is imported in its place, locked the file itself"
 
 
+@pytest.mark.nightly
 def test_a_migration_more_is_refused(tree: Tree) -> None:
     versions = "tallystick_state/store/migrations/versions"
     tree.write(f"plugins/{versions}/v9999_more.py", b"raise SystemExit")
@@ -322,6 +276,7 @@ COMMENTS = {
 """The commands that refuse a comment, by its file."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", COMMENTS)
 @pytest.mark.usefixtures("state")
 def test_a_comment_is_refused_by_the_commands_that_it_could_concern(tree: Tree, name: str) -> None:

@@ -65,8 +65,9 @@ PLANTED: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", PLANTED)
-@pytest.mark.parametrize("option", [(), ("--self-test",)])
+@pytest.mark.parametrize(
+    ("kind", "option"), [*((kind, ()) for kind in PLANTED), ("a secret", ("--self-test",))]
+)
 def test_of_what_is_no_rule_set_nothing_is_told(
     mine: Path, kind: str, option: tuple[str, ...]
 ) -> None:
@@ -119,7 +120,7 @@ def test_a_rule_set_that_was_changed_still_says_how(mine: Path) -> None:
     assert "does not load" in found.err
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [50, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path, count: int) -> None:
     random, folder = Random(count), mine.parent
     _link_out(folder / "out")

@@ -100,34 +100,51 @@ def stored() -> list[str]:
         return list(connection.iterdump())
 
 
+@pytest.fixture(scope="module")
+def refusing(made: Path, lock: Lock, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it, with locks of something else."""
+    at = tmp_path_factory.mktemp("refusing")
+    shutil.copytree(made, at, dirs_exist_ok=True)
+    write(attrs.evolve(lock, vectors=D), at / "tallystick.lock")
+    rule_sets = {name: each for name, each in lock.rule_sets.items() if "skills" not in name}
+    write(attrs.evolve(lock, rule_sets=rule_sets), at / "my.lock")
+    return at
+
+
+@pytest.fixture
+def untouched(refusing: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The copy as the working folder, in which nothing is done."""
+    for path in refusing.glob("out.db*"):
+        path.unlink()
+    monkeypatch.chdir(refusing)
+    return refusing
+
+
 @pytest.mark.parametrize("command", HELD, ids=NAMES)
 def test_what_differs_is_refused_and_nothing_is_done(
-    folder: Path, lock: Lock, command: tuple[str, ...]
+    untouched: Path, command: tuple[str, ...]
 ) -> None:
-    write(attrs.evolve(lock, vectors=D), folder / "tallystick.lock")
     before = stored()
     found = run(*command, "--locked")
     assert (found.status, found.out) == (1, "")
     assert "\nthe vectors: found sha256:" in found.err
     assert stored() == before
-    assert not list(folder.glob("out.*"))
+    assert not list(untouched.glob("out.*"))
 
 
 @pytest.mark.parametrize(
     "command", [each for each in HELD if each[0] not in NO_RULES], ids=lambda each: each[0]
 )
 def test_rules_that_are_not_locked_are_refused_and_nothing_is_done(
-    folder: Path, lock: Lock, command: tuple[str, ...]
+    untouched: Path, command: tuple[str, ...]
 ) -> None:
-    rule_sets = {name: each for name, each in lock.rule_sets.items() if "skills" not in name}
-    write(attrs.evolve(lock, rule_sets=rule_sets), folder / "my.lock")
     before = stored()
     found = run(*command, "--lock", "my.lock", "--json")
     assert found.status == 1
     assert found.json()["code"] == "rules-not-locked"
     assert "found the rule set skills@1." in found.err
     assert stored() == before
-    assert not [path for path in folder.glob("out.*") if not path.name.startswith("out.db")]
+    assert not [path for path in untouched.glob("out.*") if not path.name.startswith("out.db")]
     # an empty database may remain, which is no state
     assert run("state", "info", "--state", "out.db").status == 2
 

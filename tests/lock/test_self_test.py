@@ -1,7 +1,9 @@
 """The vectors as the engine is asked about them before it is trusted."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.command import run
@@ -14,17 +16,38 @@ from tallystick.lock.self_test import rows_of, self_test
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import shipped
 
-SHIPPED = sorted(shipped(installed()))
+RULES = "skills@1.1.0"
+Vectors = Callable[[object], None]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_every_shipped_rule_set_has_rows_and_meets_them(name: str) -> None:
-    assert self_test(tallystick.load(name)) == len(rows_of(name)) > 60
+@pytest.fixture
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vectors:
+    """Puts other vectors in the place of those that ship."""
+
+    def put(document: object) -> None:
+        (tmp_path / "rows.json").write_text(json.dumps(document), encoding="utf-8")
+        monkeypatch.setattr(module, "vectors_path", lambda: tmp_path / "rows.json")
+
+    return put
 
 
-def test_the_rows_are_those_of_the_file() -> None:
+def one_row(line: str, answer: object) -> object:
+    """Vectors of one line."""
+    return {"cases": [{"inputs": [line], "expected": [{RULES: answer}]}]}
+
+
+def a_row() -> tuple[str, dict[str, Any]]:
+    """A line of the vectors with a quality, and its answer."""
+    return next(
+        (line, dict(row))
+        for line, row in rows_of(RULES)
+        if row.get("quality") not in (None, "0.000000000")
+    )
+
+
+def test_a_self_test_asks_for_every_row_of_the_rule_set() -> None:
     cases = json.loads(resources.vectors_path().read_bytes())["cases"]
-    for name in SHIPPED:
+    for name in shipped(installed()):
         expected = [
             (line, json.loads(answer) if isinstance(answer, str) else answer)
             for case in cases
@@ -33,30 +56,25 @@ def test_the_rows_are_those_of_the_file() -> None:
             if answer is not None
         ]
         assert list(rows_of(name)) == expected
+        assert len(expected) > 60
+    assert self_test(tallystick.load(RULES)) == len(rows_of(RULES))
 
 
 @pytest.mark.parametrize("field", ["quality", "tier", "emission", "role", "axes", "record"])
-def test_a_row_that_is_another_in_any_field_is_told(
-    monkeypatch: pytest.MonkeyPatch, field: str
-) -> None:
-    rows = list(rows_of("skills@1.1.0"))
-    at = next(
-        n for n, (_, row) in enumerate(rows) if row.get("quality") not in (None, "0.000000000")
-    )
-    line, row = rows[at]
-    rows[at] = line, {**row, field: "0.000000001"}
-    monkeypatch.setattr(module, "rows_of", lambda _: tuple(rows))
-    with pytest.raises(TrustError, match=f"row {at + 1} of the vectors: {field}: found") as caught:
-        self_test(tallystick.load("skills@1.1.0"))
+def test_a_row_that_is_another_in_any_field_is_told(vectors: Vectors, field: str) -> None:
+    line, row = a_row()
+    vectors(one_row(line, json.dumps({**row, field: "0.000000001"})))
+    with pytest.raises(TrustError, match=f"row 1 of the vectors: {field}: found") as caught:
+        self_test(tallystick.load(RULES))
     assert caught.value.code == "self-test-failed"
 
 
-def test_a_reject_that_is_scored_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    line, row = next(each for each in rows_of("skills@1.1.0") if "error" not in each[1])
-    assert set(row) == set(tallystick.load("skills@1.1.0").layout.fields)
-    monkeypatch.setattr(module, "rows_of", lambda _: ((line, {"error": "too-long"}),))
+def test_a_reject_that_is_scored_is_told(vectors: Vectors) -> None:
+    line, row = a_row()
+    assert set(row) == set(tallystick.load(RULES).layout.fields)
+    vectors(one_row(line, {"error": "too-long"}))
     with pytest.raises(TrustError, match="row 1 of the vectors: axes: found"):
-        self_test(tallystick.load("skills@1.1.0"))
+        self_test(tallystick.load(RULES))
 
 
 def test_what_has_no_vectors_is_told_and_nothing_is_written(
@@ -73,15 +91,10 @@ def test_what_has_no_vectors_is_told_and_nothing_is_written(
     assert run("lock", "--check").status == 0
 
 
-def test_vectors_that_are_no_vectors_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "rows.json").write_text("{}")
-    monkeypatch.setattr(module, "vectors_path", lambda: tmp_path / "rows.json")
-    module._rows.cache_clear()
+def test_vectors_that_are_no_vectors_are_told(vectors: Vectors) -> None:
+    vectors({})
     with pytest.raises(InputError, match="no vectors"):
-        rows_of("skills@1.1.0")
-    module._rows.cache_clear()
+        rows_of(RULES)
 
 
 def test_a_self_test_says_how_many_rows_there_were(

@@ -21,6 +21,7 @@ part = 0.5
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("groups", ["", GROUPS])
 def test_rows_with_measures_have_the_bytes_of_the_engine(groups: str, tmp_path: Path) -> None:
     third = axis("parcels/third@1")(lambda _p: parcels.sent / 150)

@@ -27,6 +27,8 @@ from tallystick.formula.tree import (
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import publish
 
+pytestmark = pytest.mark.nightly
+
 X = published("x")
 TWO, THREE = const(2), const(3)
 TIE = Fraction(1, 2 * NANO)
@@ -85,7 +87,7 @@ def test_it_decides_what_the_engine_decides() -> None:
     assert [answer for answers in found for answer in answers].count("undecided") == 1
 
 
-@pytest.mark.parametrize("number", [60, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [60, 1_000])
 def test_random_trees_have_the_same_nano(number: int) -> None:
     cases = many(irrational_case, 3, number, rows=4)
     found = agree([(case.tree, rows) for case, rows in cases if decidable(case.tree, rows)])

@@ -205,7 +205,7 @@ def write(path: Path, column: Any) -> None:  # noqa: ANN401  # an array
     pq.write_table(pa.table({"task_id": column}), path, compression="zstd", store_schema=False)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_whole_run_stays_under_300_mb(name: str, tmp_path: Path) -> None:
     """In a process of its own, with all that is loaded."""

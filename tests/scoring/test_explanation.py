@@ -57,7 +57,7 @@ def test_the_explanation_is_json_and_text(scorers: Scorers, line: bytes) -> None
 
 
 def test_random_records_explain_what_they_score(scorers: Scorers) -> None:
-    for line in lines(17, 200):
+    for line in lines(17, 60):
         kind = "workflow" if json.loads(line)["skill_type"] == "workflow" else "skills"
         scorer = scorers[f"{kind}@1.1.0"]
         try:

@@ -151,6 +151,7 @@ def test_its_range_follows_from_primitives_or_is_its_domain(plain: tallystick.Sc
     assert floor.range_of({}) == (0, NANO)
 
 
+@pytest.mark.nightly
 def test_the_kit_compares_its_executors(plain: tallystick.Scorer) -> None:
     known = installed()
     scorer = before_the_gates(plain, TYPE, MinOf, AXIS)

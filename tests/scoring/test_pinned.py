@@ -138,7 +138,7 @@ def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -
 
 def test_every_way_to_score_gives_the_same(scorers: Scorers, tmp_path: Path) -> None:
     scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
-    data = records(600, 5)
+    data = records(120, 5)
     alone = [scorer.score(line, line=number) for number, line in enumerate(data, 1)]
     assert list(scorer.score_many(data)) == alone
     assert list(scorer.score_lines(data).results()) == alone

@@ -9,6 +9,7 @@ import attrs
 import pyarrow.parquet as pq
 import pytest
 from generators import SKILL_TYPES, lines
+from scoring.executors.elsewhere import Pickled
 
 import tallystick
 from tallystick.errors import RecordError
@@ -16,7 +17,6 @@ from tallystick.io.sources import ItemSource
 from tallystick.records.rejects import Reject
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules, bound_over
-from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
@@ -45,7 +45,7 @@ def without(rules: BoundRules, name: str) -> BoundRules:
     return attrs.evolve(rules, types=types)
 
 
-def records(count: int = 600) -> list[bytes]:
+def records(count: int = 300) -> list[bytes]:
     """Seeded records of every type in mixed epochs; some miss their deadline, some are none."""
     random, found = Random(count), list[bytes]()
     for line in lines(11, count, SKILLS):
@@ -120,16 +120,18 @@ def test_a_threshold_that_earlier_rules_could_reach_is_carried(scorers: Scorers)
     assert {each.name: str(each.edge) for each in found.tier.thresholds}["novel"] == "1.400000000"
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", pytest.param("out.parquet", marks=pytest.mark.slow)])
-def test_files_are_the_same_by_workers_and_of_facts(
+@pytest.mark.parametrize(
+    "name", ["out.jsonl", pytest.param("out.parquet", marks=pytest.mark.nightly)]
+)
+def test_files_are_the_same_for_tasks_that_are_sent_and_of_facts(
     scorers: Scorers, tmp_path: Path, name: str
 ) -> None:
     source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
-    good = [line for line in records(400) if line.startswith(b'{"') and b"none" not in line]
+    good = [line for line in records(200) if line.startswith(b'{"') and b"none" not in line]
     source.write_bytes(b"\n".join(good))
     extract_file(source, facts, scorers[OLD].registry)
     scorer, written = changing(scorers), list[bytes]()
-    for given, executor in ((source, None), (source, Local(1)), (facts, None)):
+    for given, executor in ((source, None), (source, Pickled()), (facts, None)):
         output = tmp_path / f"{len(written)}-{name}"
         receipt = scorer.score_file(given, output, executor=executor)
         written.append(output.read_bytes())

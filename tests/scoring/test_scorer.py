@@ -214,7 +214,7 @@ def dispatch_levels() -> list[str]:
     return ["", *(" ".join(found[start:]) for start in range(len(found)))]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_processor_gives_the_same_bytes() -> None:
     data = b"".join(line.rstrip(b"\n") + b"\n" for line in lines(3, 400))
     found = {}

@@ -1,4 +1,4 @@
-"""What the engine answers to the vectors of whole records, epochs and digests, by public names."""
+"""The engine's answers to all vectors, by the reference and by columns, through public names."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,6 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import attrs
+from oracle.decimals import text
+from state.steps import window_steps, with_steps
 from state.weighing import window_score
 
 import tallystick
@@ -18,23 +21,25 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
 from tallystick.io.chunks import LineChunk
 from tallystick.numbers.means import arithmetic_mean, geometric_mean
-from tallystick.numbers.nano import from_double, from_text, publish, to_text
+from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
 from tallystick.records.decoding import MissedDeadline
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
-from tallystick_state.epoch import close_epoch
+from tallystick_state.epoch import EventResults, close_epoch, next_threshold
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import auditor_pool, select_group
 from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstructure
-from tallystick_state.reputation import consensus_event
+from tallystick_state.reputation import consensus_event, damped, mean_delta, record_delta
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.weights import weights_of
+from vectors import cases
 
 Json = Any
+Scored = tallystick.Result | tallystick.Reject
 
 
 @cache
@@ -55,19 +60,70 @@ def decoder(name: str) -> EventDecoder:
     return EventDecoder(scorer(name))
 
 
-def answer(op: str, rule_set: str | None, given: Json, expected: Json) -> Json:
-    """What the engine says; ``expected`` only tells which rule sets a line is asked under."""
-    if op == "row":
-        return {name: _row(name, given) for name in expected}
-    return _OPERATIONS[op](rule_set, given)
+def answers(case: cases.Case) -> list[Json]:
+    """The answer to each row of a case, one after the other; of rows one for each rule set."""
+    if case.op == "row":
+        return [{name: row(name, line) for name in names} for line, names in case.rows()]
+    if case.op in cases.RECORDS:
+        records = (cases.record(case, row) for row in case.inputs)
+        return [_part(case, _alone(str(case.rule_set), record)) for record in records]
+    return [_OPERATIONS[case.op](case.rule_set, given) for given in case.inputs]
 
 
-def _row(rule_set: str, line: str) -> Json:
-    try:
-        result = scorer(rule_set).score(line.encode())
-    except tallystick.RecordError as error:
-        return {"error": error.code}
-    return result.to_json().replace('{"record":0,', '{"record":1,', 1)
+def answers_by_columns(case: cases.Case) -> list[Json]:
+    """The answer to each row of a case, all rows being scored at once."""
+    if case.op in cases.RECORDS:
+        lines = [json.dumps(cases.record(case, row)).encode() for row in case.inputs]
+        return [_part(case, result) for result in _scored(str(case.rule_set), lines)]
+    answers: list[Json] = [{} for _ in case.inputs]
+    for name in {name for names in case.expected for name in names}:
+        asked = [n for n, names in enumerate(case.expected) if name in names]
+        lines = [case.inputs[n].encode() for n in asked]
+        for n, result in zip(asked, _scored(name, lines), strict=True):
+            answers[n][name] = _text(result)
+    return answers
+
+
+def has_columns(case: cases.Case) -> bool:
+    """Whether the rows of a case are whole records, which `answers_by_columns` scores at once."""
+    return case.op == "row" or case.op in cases.RECORDS
+
+
+def row(rule_set: str, line: str) -> Json:
+    """The row of a line, as the first of a file, or the code of its reject."""
+    return _text(_alone(rule_set, line.encode()))
+
+
+def _scored(rule_set: str, lines: list[bytes]) -> list[Scored]:
+    """The result or the reject of each line."""
+    batch = scorer(rule_set).score_lines(lines)
+    by_line: dict[int, Scored] = {result.record: result for result in batch.results()}
+    by_line |= {reject.line: reject for reject in batch.rejects}
+    return [by_line[number] for number in range(1, len(lines) + 1)]
+
+
+def _alone(rule_set: str, record: cases.Record | bytes) -> Scored:
+    (result,) = scorer(rule_set).score_many([record])
+    return result
+
+
+def _part(case: cases.Case, result: Scored) -> Json:
+    """The part of a result that a row of the case asks for."""
+    if isinstance(result, tallystick.Reject):
+        return {"error": result.code}
+    answer = cases.answer(case, result.to_dict())
+    if case.op != "consensus":
+        return answer
+    assert result.consensus is not None
+    event = consensus_event(rules(str(case.rule_set)), from_decimal(result.consensus))
+    return {"score": answer, "band": event.removeprefix("consensus_")}
+
+
+def _text(result: Scored) -> Json:
+    """The line of a result, as the first of a file."""
+    if isinstance(result, tallystick.Reject):
+        return {"error": result.code}
+    return attrs.evolve(result, record=1).to_json()
 
 
 def _event(rule_set: str, line: str) -> Json:
@@ -237,7 +293,116 @@ def _admission(rule_set: str, given: Json) -> Json:
     return codes
 
 
+# the operations of the documents, which are not of a record
+
+
+def _given_composite(rule_set: str, row: Json) -> Json:
+    return f"{scorer(rule_set).composite(row['type'], cases.axes(row)):f}"
+
+
+def _given_quality(rule_set: str, row: Json) -> Json:
+    thresholds = {"baseline": row["base"], "optimised": row["opt"], "novel": row["nov"]}
+    moved = scorer(rule_set).with_thresholds({"executable_python": thresholds})
+    tier = moved.tier("executable_python", row["q"])
+    return {"tier": tier.name, "multiplier": f"{tier.multiplier:f}"}
+
+
+def _given_terms(rule_set: str, row: Json) -> Json:
+    own, kind = scorer(rule_set), row["type"]
+    # the role multiplier and the bootstrap bonus follow from the role and the epoch of a record
+    op = {"rag_knowledge": "rho", "agent_composition": "chi"}.get(kind, "alpha")
+    case = cases.load(op)[0]
+    record = cases.record(case, case.inputs[0])
+    assert record["skill_type"] == kind
+    result = own.score(record | {"role": row["role"], "epoch": row.get("epoch", 30)})
+    emission = own.emission(
+        kind,
+        quality=row["q"] if "q" in row else own.composite(kind, cases.axes(row)),
+        tier=row["tier"],
+        early_bonus=row["early"],
+        consensus=row["consensus"],
+        role_multiplier=result.role_multiplier,
+        bootstrap_bonus=row.get("bootstrap", result.bootstrap_bonus),
+    )
+    return f"{emission:f}"
+
+
+def _novel_threshold(rule_set: str, row: Json) -> Json:
+    kind, old = "executable_python", _published({"baseline": row["base"], "novel": row["prev"]})
+    events = [
+        StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=from_text(_full(quality)))
+        for n, quality in enumerate(row["qs"])
+    ]
+    return to_text(next_threshold(rules(rule_set), kind, "novel", old, EventResults(events)))
+
+
+def _record_delta(rule_set: str, row: Json) -> Json:
+    return text(record_delta(rules(rule_set), from_text(_full(row["rep"])), row["events"]))
+
+
+def _epoch_update(rule_set: str, row: Json) -> Json:
+    deltas = [int(Decimal(delta).scaleb(9)) for delta in row["deltas"]]
+    mean = mean_delta(rules(rule_set), [(sum(deltas), len(deltas))])
+    return to_text(damped(rules(rule_set), from_text(_full(row["rep"])), mean))
+
+
+def _group_selection(rule_set: str, row: Json) -> Json:
+    kind = "mcp_server"
+    miners = {
+        each["hotkey"]: MinerEntry(
+            each["hotkey"],
+            uid,
+            (kind,),
+            {kind: from_text(_full(each["reputation"]))},
+            each.get("flags", 0),
+        )
+        for uid, each in enumerate(row["candidates"])
+    }
+    asked = {"round": 7, "auditor_streaks": {}}
+    group = select_group(State(0, miners, {}), kind, rules(rule_set), seed="seed", **asked)
+    pool = auditor_pool(State(0, miners, {}), kind, rules(rule_set), **asked)
+    assert len(set(group.auditors) & set(pool)) == len(group.auditors) == 2
+    uniform = "2 distinct members of auditor_pool, uniform"
+    return {"primaries": list(group.primaries), "auditor_pool": list(pool), "auditors": uniform}
+
+
+def _round_score(rule_set: str, row: Json) -> Json:
+    events = [
+        StateEvent(
+            "v", "hk", each["type"], f"t{n}", 4, 1, emission=from_text(_full(each["emission"]))
+        )
+        for n, each in enumerate(row["tasks"])
+    ]
+    reputation = _published(row["reputation"])
+    scores = round_scores(events, rules(rule_set), lambda event: reputation[event.skill_type])
+    return to_text(scores["hk"])
+
+
+def _window_mean(rule_set: str, row: Json) -> Json:
+    shorter = with_steps(rules(rule_set), *window_steps(row["window"]))
+    return to_text(window_score(shorter, [[from_text(_full(score))] for score in row["scores"]]))
+
+
+def _weight_cap(rule_set: str, row: Json) -> Json:
+    weights = weights_of(rules(rule_set), _published(row["weights"]))
+    return {name: to_text(nano) for name, nano in weights.items()}
+
+
+def _published(texts: Mapping[str, str]) -> dict[str, int]:
+    return {name: from_text(_full(each)) for name, each in texts.items()}
+
+
 _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
+    "composite_q": _given_composite,
+    "tier": _given_quality,
+    "emission": _given_terms,
+    "novel_threshold": _novel_threshold,
+    "reputation_record_delta": _record_delta,
+    "epoch_update": _epoch_update,
+    "group_selection": _group_selection,
+    "round_score": _round_score,
+    "window_mean": _window_mean,
+    "weight_cap": _weight_cap,
     "state_event": _event,
     "record_digest": _record_digest,
     "nano": lambda _, text: to_text(from_double(json.loads(text))),

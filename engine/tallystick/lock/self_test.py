@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.errors import InputError, RecordError, TrustError
@@ -49,15 +50,15 @@ def self_test(scorer: Scorer) -> int:
 
 def rows_of(reference: str) -> tuple[SelfTestRow, ...]:
     """Return the rows of the vectors that are of a rule set, by its ``name@version``."""
-    rows = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
+    every = _rows(vectors_path())
+    rows = ((line, answers[reference]) for line, answers in every if reference in answers)
     return tuple(
         (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in rows
     )
 
 
 @cache
-def _rows() -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    path = vectors_path()
+def _rows(path: Path) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     try:
         cases = parse_json(path.read_bytes())["cases"]
         return tuple(

@@ -1,4 +1,4 @@
-"""Worker processes of this machine give the files of one process, or none."""
+"""A run of the command with worker processes that is ended leaves no process and no file."""
 
 import os
 import signal
@@ -6,200 +6,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import attrs
 import pytest
 from scoring.executors.children import workers_of
-from scoring.executors.raising import Raising
 
 import tallystick
-from tallystick.errors import EngineError, InputError, TallystickError
-from tallystick.scoring.executors.executor import InProcess
-from tallystick.scoring.executors.local import Local
-from tallystick.scoring.receipt import Progress
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+
+pytestmark = pytest.mark.nightly
 
 RULES = "skills@1.0.0"
-
-
-def files(
-    scorer: tallystick.Scorer, source: Path, folder: Path, name: str, workers: int | None
-) -> dict[str, bytes]:
-    """The bytes of every file of a run."""
-    folder.mkdir()
-    executor = Local(workers) if workers else InProcess()
-    scorer.score_file(source, folder / name, executor=executor)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-@pytest.mark.parametrize(
-    ("name", "workers"), [("out.jsonl", 1), ("out.csv", 1), ("out.parquet", 2)]
-)
-def test_the_files_are_those_of_one_process(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path, name: str, workers: int
-) -> None:
-    one = files(scorer, records, tmp_path / "one", name, None)
-    assert len(one) == 3
-    assert files(scorer, records, tmp_path / "workers", name, workers) == one
-
-
-def test_other_thresholds_go_to_the_workers(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    moved = scorer.with_thresholds({"executable_python": {"baseline": "0.2"}})
-    one = files(moved, records, tmp_path / "one", "out.csv", None)
-    assert files(moved, records, tmp_path / "worker", "out.csv", 1) == one
-    assert one != files(scorer, records, tmp_path / "seeds", "out.csv", None)
-
-
-class Stored(dict[int, ThresholdSnapshot]):
-    """Snapshots that note which of them are read."""
-
-    def __init__(self, epochs: range) -> None:
-        super().__init__({epoch: self._snapshot(epoch) for epoch in epochs})
-        self.read: list[int] = []
-
-    @staticmethod
-    def _snapshot(epoch: int) -> ThresholdSnapshot:
-        thresholds = {"executable_python": {"baseline": 5_000_000 * epoch}}
-        return ThresholdSnapshot(thresholds, f"sha256:{epoch:064}")
-
-    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        found = super().__getitem__(epoch)
-        self.read.append(epoch)
-        return found
-
-
-def test_snapshots_are_read_as_they_are_needed(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    """60 epochs in the records, more in the state; those from 200 on would be refused."""
-    stored = Stored(range(10, 1000))
-    one = files(
-        scorer.with_snapshots(Stored(range(10, 1000))), records, tmp_path / "one", "o.csv", 0
-    )
-    two = files(scorer.with_snapshots(stored), records, tmp_path / "two", "o.csv", 2)
-    assert two == one
-    assert two != files(scorer, records, tmp_path / "seeds", "o.csv", None)
-    assert max(stored.read) <= 201
-    assert 49 < len(set(stored.read)) < 200
-
-
-def test_a_pipe_and_a_folder_are_read_by_workers_too(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    one = files(scorer, records, tmp_path / "one", "out.csv", None)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["/bin/cp", records, pipe]):
-        assert files(scorer, pipe, tmp_path / "worker", "out.csv", 1) == one
-
-
-def once(act: Callable[[], object]) -> Progress:
-    """Acts after the first part."""
-    told: list[int] = []
-
-    def progress(*_: int) -> None:
-        told.append(1)
-        if len(told) == 1:
-            act()
-
-    return progress
-
-
-def test_a_worker_that_is_killed_ends_the_run_and_leaves_nothing(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    others = workers_of(os.getpid())
-
-    def kill() -> None:
-        for pid in workers_of(os.getpid()) - others:
-            os.kill(pid, signal.SIGKILL)
-
-    with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
-        scorer.score_file(records, tmp_path / "out.csv", executor=Local(2), progress=once(kill))
-    assert list(tmp_path.iterdir()) == []
-    assert workers_of(os.getpid()) <= others
-    scorer.score_file(records, tmp_path / "out.csv", executor=Local(1))
-
-
-class StoppedError(Exception):
-    pass
-
-
-def test_workers_end_with_a_run_that_its_caller_stops(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    others = workers_of(os.getpid())
-
-    def stop() -> None:
-        assert len(workers_of(os.getpid()) - others) == 2
-        raise StoppedError
-
-    with pytest.raises(StoppedError):
-        scorer.score_file(records, tmp_path / "out.csv", executor=Local(2), progress=once(stop))
-    assert list(tmp_path.iterdir()) == []
-    assert workers_of(os.getpid()) <= others
-
-
-def test_a_file_that_changes_is_refused(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    source = tmp_path / "records.jsonl"
-    source.write_bytes(records.read_bytes())
-    (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match=r"records\.jsonl: found other bytes"):
-        scorer.score_file(
-            source,
-            tmp_path / "out" / "out.csv",
-            executor=Local(1),
-            progress=once(lambda: source.write_bytes(b"{}\n" * 500_000)),
-        )
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_a_worker_with_another_plugin_is_refused(
-    scorer: tallystick.Scorer, records: Path, tmp_path: Path
-) -> None:
-    plugins = dict(scorer.registry.plugins)
-    plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
-    other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
-    with pytest.raises(EngineError, match=r"found the plugin skills to be .*expected .* 0\.0\.1"):
-        other.score_file(records, tmp_path / "out.csv", executor=Local(1))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_few_tasks_are_asked_for_ahead() -> None:
-    asked = []
-
-    def tasks() -> Iterator[int]:
-        for number in range(100):
-            asked.append(number)
-            yield number
-
-    answers = Local(2).map(abs, tasks())
-    for number, answer in enumerate(answers):
-        assert answer == number
-        assert len(asked) <= number + 6
-    assert asked == list(range(100))
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "message"),
-    [
-        (InputError, InputError, "^at 7$"),
-        (TallystickError, TallystickError, "^at 7$"),
-        (ZeroDivisionError, RuntimeError, "(?s)Traceback.*ZeroDivisionError: at 7"),
-    ],
-)
-def test_an_error_of_a_worker_is_told_here(
-    error: type[Exception], kind: type[Exception], message: str
-) -> None:
-    with pytest.raises(kind, match=message):
-        list(Local(1).map(Raising(error), [7]))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli.command import COMMAND, message_of, run, start
+from cli.command import COMMAND, message_of, run
 from generators import SKILL_TYPES, lines
 
 import tallystick
@@ -83,10 +83,11 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("command", ["score", "backtest"])
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize(
+    ("command", "case"), [*(("score", case) for case in WRONG), ("backtest", "schema")]
+)
 def test_a_description_that_is_not_of_these_facts_is_refused(
-    facts: Path, tmp_path: Path, case: str, command: str
+    facts: Path, tmp_path: Path, command: str, case: str
 ) -> None:
     change, message = WRONG[case]
     _rewritten(facts, change)
@@ -150,7 +151,7 @@ def _places(data: bytes, form: str, pages: int) -> list[int]:
 
 @pytest.mark.parametrize("form", ["facts", "records"])
 @pytest.mark.parametrize(
-    ("mask", "pages"), [pytest.param(1, 30, marks=pytest.mark.slow), (0x55, 4)]
+    ("mask", "pages"), [pytest.param(1, 30, marks=pytest.mark.nightly), (0x55, 4)]
 )
 def test_a_byte_that_was_changed_is_told_with_the_file(  # noqa: PLR0913, PLR0917  # fixtures
     made: dict[str, bytes],
@@ -188,11 +189,16 @@ def _said(scorer: tallystick.Scorer, source: Path, output: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize("form", ["facts", "records"])
-@pytest.mark.parametrize("command", ["score", "facts", "backtest"])
-@pytest.mark.parametrize("size", [0, 4, 8, 1000, -1, -9])
+@pytest.mark.parametrize(
+    ("command", "form", "size"),
+    [
+        *(("score", form, size) for form in ("facts", "records") for size in (0, 4, 8, 1000, -9)),
+        ("facts", "records", -1),
+        ("backtest", "facts", -1),
+    ],
+)
 def test_a_file_that_was_cut_is_refused(
-    made: dict[str, bytes], tmp_path: Path, form: str, command: str, size: int
+    made: dict[str, bytes], tmp_path: Path, command: str, form: str, size: int
 ) -> None:
     source = tmp_path / "history.parquet"
     source.write_bytes(made[form][:size])
@@ -203,9 +209,8 @@ def test_a_file_that_was_cut_is_refused(
     assert list(tmp_path.iterdir()) == [source]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_facts_of_other_schemas_in_a_folder_are_named(
-    made: dict[str, bytes], tmp_path: Path, workers: str
+    made: dict[str, bytes], tmp_path: Path
 ) -> None:
     folder, output = tmp_path / "history", tmp_path / "out.jsonl"
     folder.mkdir()
@@ -213,52 +218,22 @@ def test_facts_of_other_schemas_in_a_folder_are_named(
     for name in ("b.parquet", "c.parquet"):
         (folder / name).write_bytes(made["facts"])
     _rewritten(folder / "c.parquet", WRONG["schema"][0])
-    said = message_of(run("score", folder, *RULES, "-o", output, "--workers", workers))
+    said = message_of(run("score", folder, *RULES, "-o", output))
     assert said.startswith(f"{folder / 'c.parquet'}: found facts of mcp_server made with")
-    again = run(
-        *("backtest", folder, *RULES, "--rules", "skills@1.1.0", "-o", tmp_path / "out"),
-        *("--workers", workers),
-    )
+    again = run("backtest", folder, *RULES, "--rules", "skills@1.1.0", "-o", tmp_path / "out")
     assert message_of(again) == said
     assert list(tmp_path.iterdir()) == [folder]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path, workers: str) -> None:
+def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path) -> None:
     output = tmp_path / "again.parquet"
-    said = message_of(run("facts", facts, "-o", output, "--workers", workers))
+    said = message_of(run("facts", facts, "-o", output))
     assert said.startswith(f"{facts}: found facts alone, expected records")
     assert list(tmp_path.iterdir()) == [facts]
 
 
-@pytest.mark.parametrize(
-    ("command", "address"),
-    [
-        ("score", "nonsense"),
-        ("facts", "udp://x:1"),
-        # a port that nobody listens at is tried for seconds
-        pytest.param("backtest", "tcp://127.0.0.1:9", marks=pytest.mark.slow),
-    ],
-)
-def test_a_cluster_that_cannot_be_reached_is_one_line(
-    facts: Path, tmp_path: Path, command: str, address: str
-) -> None:
-    rules = () if command == "facts" else RULES
-    more = ("--rules", "skills@1.1.0") if command == "backtest" else ()
-    words = (*rules, *more, "-o", tmp_path / "out.parquet", "--cluster", address)
-    found = start(command, facts, *words)
-    assert message_of(found).startswith(f"{address}: the cluster cannot be reached (")
-    assert list(tmp_path.iterdir()) == [facts]
-
-
-def test_workers_and_a_cluster_are_not_both(facts: Path, tmp_path: Path) -> None:
-    words = ("-o", tmp_path / "out.parquet", "--cluster", "tcp://127.0.0.1:9", "--workers", "2")
-    found = run("facts", facts, *words)
-    assert found.status == 2
-    assert "expected one of them" in found.err
-
-
-@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
     tmp_path: Path, workers: str
 ) -> None:
@@ -307,7 +282,7 @@ def peak(*words: str | Path) -> int:
     return int(done.stderr.split()[-1]) * 1024
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_records_stay_below_a_gigabyte(tmp_path: Path) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     block = b"".join(lines(31, 2000, SKILLS))

@@ -1,0 +1,314 @@
+"""What is sent to another process gives the files of one, or says why it would not.
+
+The executor is `Pickled`, which sends nothing away; with real processes see `test_processes.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import lines
+from scoring.executors.conftest import SKILLS
+from scoring.executors.elsewhere import Pickled
+from scoring.executors.jobs import JOBS, Inputs, files_of
+
+import tallystick
+from tallystick.errors import EngineError, InputError
+from tallystick.io.chunks import FileChunk
+from tallystick.plugins.registry import installed
+from tallystick.scoring.executors import portable
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.facts.run import ExtractionSpec, extract_file
+from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.run import ScoringSpec, ScoringTask
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+
+COUNT = 150
+
+
+@pytest.fixture(scope="module")
+def inputs(
+    scorer: tallystick.Scorer, records: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Inputs:
+    return Inputs.of(scorer, records, tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.mark.parametrize("job", [job for job in JOBS if job != "back-test"])
+def test_the_files_are_those_of_one_process(inputs: Inputs, tmp_path: Path, job: str) -> None:
+    calls: list[None] = []
+    there = files_of(job, inputs, tmp_path / "there", Pickled(), lambda: calls.append(None))
+    assert there == files_of(job, inputs, tmp_path / "here")
+    assert len(calls) > 5
+
+
+def test_other_thresholds_are_sent(inputs: Inputs, tmp_path: Path) -> None:
+    moved = inputs.scorer.with_thresholds({"executable_python": {"baseline": "0.2"}})
+    changed = attrs.evolve(inputs, scorer=moved)
+    there = files_of("score to CSV", changed, tmp_path / "there", Pickled())
+    assert there == files_of("score to CSV", changed, tmp_path / "here")
+    assert there != files_of("score to CSV", inputs, tmp_path / "seeds")
+
+
+class Stored(dict[int, ThresholdSnapshot]):
+    """Snapshots that note which of them are read."""
+
+    def __init__(self, epochs: range) -> None:
+        super().__init__({epoch: self._snapshot(epoch) for epoch in epochs})
+        self.read: list[int] = []
+
+    @staticmethod
+    def _snapshot(epoch: int) -> ThresholdSnapshot:
+        thresholds = {"executable_python": {"baseline": 5_000_000 * epoch}}
+        return ThresholdSnapshot(thresholds, f"sha256:{epoch:064}")
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        snapshot = super().__getitem__(epoch)
+        self.read.append(epoch)
+        return snapshot
+
+
+def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -> None:
+    """60 epochs in the records, more in the state; those from 200 on would be refused."""
+    stored = Stored(range(10, 1000))
+    by_state = attrs.evolve(inputs, scorer=inputs.scorer.with_snapshots(stored))
+    there = files_of("score to CSV", by_state, tmp_path / "there", Pickled())
+    read = set(stored.read)
+    assert there == files_of("score to CSV", by_state, tmp_path / "here")
+    assert there != files_of("score to CSV", inputs, tmp_path / "seeds")
+    assert max(read) <= 201
+    assert 49 < len(read) < 200
+
+
+def test_the_lines_of_a_pipe_are_sent_themselves(inputs: Inputs, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=pipe.write_bytes, args=(inputs.records.read_bytes(),))
+    feeder.start()
+    there = files_of(
+        "score to CSV", attrs.evolve(inputs, records=pipe), tmp_path / "there", Pickled()
+    )
+    feeder.join()
+    assert there == files_of("score to CSV", inputs, tmp_path / "here")
+
+
+def test_a_file_that_changes_is_refused(inputs: Inputs, tmp_path: Path) -> None:
+    source = tmp_path / "records.jsonl"
+    source.write_bytes(inputs.records.read_bytes())
+    changing = attrs.evolve(inputs, records=source)
+
+    def change() -> None:
+        source.write_bytes(b"{}\n" * 500_000)
+
+    with pytest.raises(InputError, match=r"records\.jsonl: found other bytes"):
+        files_of("score to CSV", changing, tmp_path / "there", Pickled(), change)
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_a_facts_file_that_changes_is_refused(inputs: Inputs) -> None:
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), "csv"))
+    task = ScoringTask(FactsChunk(inputs.facts, 0, 0, 12345))
+    with pytest.raises(InputError, match=r"facts\.parquet: found another facts file than before"):
+        list(Pickled().map(function, [task]))
+
+
+def with_other_plugin(inputs: Inputs) -> Inputs:
+    """The inputs, with rules of another version of a plugin than is installed."""
+    registry = inputs.scorer.registry
+    plugins = dict(registry.plugins)
+    plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
+    other = attrs.evolve(inputs.scorer, registry=attrs.evolve(registry, plugins=plugins))
+    return attrs.evolve(inputs, scorer=other)
+
+
+def test_a_worker_with_another_plugin_is_refused(inputs: Inputs, tmp_path: Path) -> None:
+    message = r"found the plugin skills to be tallystick \S+ .*, expected tallystick 0\.0\.1 "
+    with pytest.raises(EngineError, match=message):
+        files_of("score to CSV", with_other_plugin(inputs), tmp_path / "there", Pickled())
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+DIGEST = r"sha256:\w{64}"
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "an engine": ({"engine": "0.0.1"}, r"found the engine tallystick \S+, expected 0\.0\.1"),
+    "a rule set": ({"digest": "sha256:12"}, r"found the rule set skills@1\.0\.0 to be sha256"),
+    "a plugin": (
+        {"plugins": (("essays", "essays 1.0 sha256:1"),)},
+        "found the plugin essays to be missing",
+    ),
+    "files of a plugin": (
+        {"code": (("the files of the plugin skills", "sha256:1"),)},
+        rf"found the files of the plugin skills to be {DIGEST}, expected sha256:1: install",
+    ),
+    "files of the engine": (
+        {"code": (("the files of the engine", "sha256:1"),)},
+        rf"found the files of the engine to be {DIGEST}, expected sha256:1",
+    ),
+    "files of a section": (
+        {"code": (("the files of the section allocation", "sha256:1"),)},
+        rf"found the files of the section allocation to be {DIGEST}, expected sha256:1",
+    ),
+    "a library": ({"code": (("msgspec", "0.0.1"),)}, r"found msgspec to be \S+, expected 0\.0\.1"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_worker_of_another_kind_is_refused(inputs: Inputs, name: str) -> None:
+    change, message = OTHERS[name]
+    spec = ScorerSpec.of(inputs.scorer)
+    installation = {key: value for key, value in change.items() if key != "digest"}
+    ((_, (rule_set,)),) = spec.spans
+    other = attrs.evolve(rule_set, digest=change.get("digest", rule_set.digest))
+    changed = attrs.evolve(
+        spec,
+        installation=attrs.evolve(spec.installation, **installation),
+        spans=((0, (other,)),),
+    )
+    function = PortableFunction(lambda: ScoringSpec(changed, "csv"))
+    with pytest.raises(EngineError, match=message):
+        list(Pickled().map(function, [ScoringTask(FileChunk(inputs.records, 0, 3, 1, 0))]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"engine": "0.0.1"}, r"found the engine tallystick \S+, expected 0\.0\.1"),
+        ({"definitions": (("mcp_server", "a", "b"),)}, "found other facts of "),
+    ],
+)
+def test_a_worker_that_would_take_other_facts_is_refused(
+    inputs: Inputs, change: dict[str, object], message: str
+) -> None:
+    spec = ExtractionSpec.of(installed())
+    if "engine" in change:
+        change = {"installation": attrs.evolve(spec.installation, **change)}
+    function = PortableFunction(lambda: attrs.evolve(spec, **change))
+    with pytest.raises(EngineError, match=message):
+        list(Pickled().map(function, [FileChunk(inputs.records, 0, 3, 1, 0)]))
+
+
+@attrs.frozen
+class Spec:
+    """The specification of a function of a package that is in no closure."""
+
+    def make(self) -> type[int]:
+        return int
+
+
+def test_a_worker_with_another_back_test_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its code is in no closure, as it decides no score; what is sent carries its digest."""
+    with monkeypatch.context() as patch:
+        patch.setattr(portable, "package_digest", lambda _: "sha256:1")
+        sent = pickle.dumps(PortableFunction(Spec))
+    with pytest.raises(EngineError, match=r"found the files of \w+ to be .*expected sha256:1"):
+        pickle.loads(sent)("7")  # noqa: S301  # its own
+
+
+def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), "csv"))
+    task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
+    with pytest.raises(InputError, match=r"^/nowhere/records\.jsonl: no such file"):
+        list(Pickled().map(function, [task]))
+
+
+# the same records as lines, as a table, as facts and as a folder of all three
+
+
+@pytest.fixture(scope="module")
+def good() -> list[bytes]:
+    """Records that a table can hold: a component of a consensus may not be null."""
+    every = lines(77, 4 * COUNT, SKILLS)
+    return [line for line in every if not isinstance(json.loads(line).get("consensus"), dict)][
+        :COUNT
+    ]
+
+
+def _table(records: list[bytes], path: Path) -> None:
+    values = pa.array([json.loads(line) for line in records])
+    pq.write_table(pa.Table.from_struct_array(values), path)
+
+
+def _facts(records: list[bytes], path: Path, folder: Path) -> None:
+    source = folder / "whole.jsonl"
+    source.write_bytes(b"".join(records))
+    extract_file(source, folder / "facts.parquet", installed(), chunk=64)
+    (folder / "facts.parquet").rename(path)
+
+
+@pytest.fixture(scope="module")
+def forms(good: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    folder, other = tmp_path_factory.mktemp("forms"), tmp_path_factory.mktemp("other")
+    paths = {name: folder / name for name in ("lines.jsonl", "rows.parquet", "facts.parquet")}
+    paths["lines.jsonl"].write_bytes(b"".join(good))
+    _table(good, paths["rows.parquet"])
+    _facts(good, paths["facts.parquet"], other)
+    mixed = paths["mixed"] = folder / "mixed"
+    mixed.mkdir()
+    third = COUNT // 3
+    (mixed / "a.jsonl").write_bytes(b"".join(good[:third]))
+    _facts(good[third : 2 * third], mixed / "b.parquet", other)
+    _table(good[2 * third :], mixed / "c.parquet")
+    return paths
+
+
+@pytest.fixture(scope="module")
+def one_by_one(scorer: tallystick.Scorer, good: list[bytes]) -> list[tallystick.Result]:
+    """Each record alone, by the reader that takes every fact exactly."""
+    results = [each for each in scorer.score_many(good) if isinstance(each, tallystick.Result)]
+    assert len(results) == COUNT
+    return results
+
+
+@pytest.fixture(scope="module")
+def as_table(
+    scorer: tallystick.Scorer, forms: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> bytes:
+    """The Parquet file of the plainest path."""
+    output = tmp_path_factory.mktemp("table") / "out.parquet"
+    scorer.score_file(forms["lines.jsonl"], output)
+    return output.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("form", "executor"),
+    [
+        *((form, None) for form in ("lines.jsonl", "rows.parquet", "facts.parquet")),
+        ("mixed", Pickled()),
+    ],
+)
+def test_every_path_gives_the_results_of_scoring_one_by_one(  # noqa: PLR0913, PLR0917  # fixtures
+    scorer: tallystick.Scorer,
+    forms: Mapping[str, Path],
+    one_by_one: list[tallystick.Result],
+    as_table: bytes,
+    executor: Pickled | None,
+    form: str,
+    tmp_path: Path,
+) -> None:
+    expected = "".join(f"{each.to_json()}\n" for each in one_by_one).encode()
+    receipt = scorer.score_file(forms[form], tmp_path / "out.jsonl", executor=executor)
+    assert receipt.output_digest == f"sha256:{hashlib.sha256(expected).hexdigest()}"
+    assert (tmp_path / "out.jsonl").read_bytes() == expected
+    scorer.score_file(forms[form], tmp_path / "out.parquet", executor=executor)
+    assert (tmp_path / "out.parquet").read_bytes() == as_table
+
+
+def test_the_parquet_holds_what_scoring_one_by_one_gives(
+    as_table: bytes, one_by_one: list[tallystick.Result]
+) -> None:
+    rows = pq.read_table(pa.BufferReader(as_table)).to_pylist()
+    for row, result in zip(rows, one_by_one, strict=True):
+        alone = result.to_dict()
+        assert (row["record"], row["miner_hotkey"]) == (alone["record"], alone["miner_hotkey"])
+        for name in ("quality", "emission", "consensus"):
+            assert (None if row[name] is None else f"{row[name]:.9f}") == alone[name]
