@@ -28,13 +28,14 @@ from attack.file_attack import KINDS, Files  # after the path of the tests
 from attack.hostile_lines import TYPES, mixed
 from attack.line_attack import Target
 from attack.scale import CASES, FILE, SEED
-from state.databases import running_server
-from state.kills import kill, places_of
+from crash.harness import Kills, every, killed
+from crash.operations import OPERATIONS, STARTS, prepare
+from state.databases import new_database, running_server
 
 MOST_MEMORY = 300
 """How many MB a process may need."""
 _CONTEXT = get_context("spawn")
-_LINES, _FILES, _KILLS = 20 * FILE, 100, 50
+_LINES, _FILES = 20 * FILE, 100
 
 
 @frozen
@@ -89,21 +90,29 @@ def files(kind: str, part: int) -> Report:
     return _measured(report, found, time.process_time() - begun, 0)
 
 
-def kills(kind: str, part: int) -> Report:
-    """Kill a process that changes a state."""
-    report = Report(f"kills on {kind}", _KILLS)
+def kills(kind: str, _: int) -> Report:
+    """Kill everything that changes a state at each of its writes."""
     with tempfile.TemporaryDirectory() as folder:
-        _tried(report, f"{kind} {SEED} {part}", lambda: _killed(kind, Path(folder), part))
-    return _measured(report, Counter(survived=_KILLS), 0, 0)
+        if kind == "SQLite":
+            found = _killed(Path(folder), None)
+        else:
+            with running_server() as server:
+                found = _killed(Path(folder), server)
+    cases, holes = sum(each.kills for each in found), [p for each in found for p in each.problems]
+    report = Report(f"kills on {kind}", cases, holes=holes)
+    return _measured(report, Counter(survived=cases - len(holes)), 0, 0)
 
 
-def _killed(kind: str, folder: Path, part: int) -> None:
-    if kind == "SQLite":
-        with places_of(None, folder) as places:
-            kill(places, folder, _KILLS, f"{SEED} {part}")
-    else:
-        with running_server() as server, places_of(server, folder) as places:
-            kill(places, folder, _KILLS, f"{SEED} {part}")
+def _killed(inputs: Path, server: str | None) -> list[Kills]:
+    prepare(inputs)
+    found = list[Kills]()
+    for name, operation in OPERATIONS.items():
+        start = None
+        if operation.start is not None:
+            start = str(inputs / f"{name}-start.db") if server is None else new_database(server)
+            STARTS[operation.start](start, inputs)
+        found.append(killed(name, start, server, inputs, every))
+    return found
 
 
 def _tried(report: Report, seed: str, attack: Callable[[], None]) -> None:
@@ -144,8 +153,8 @@ def parts() -> Iterator[tuple[Attack, str, int]]:
         yield from ((lines, rules, part) for rules in TYPES)
     for part in range(max(1, CASES // 100 // _FILES // len(KINDS))):
         yield from ((files, kind, part) for kind in KINDS)
-    yield from ((kills, "SQLite", part) for part in range(max(1, CASES // 1000 // _KILLS)))
-    yield from ((kills, "PostgreSQL", part) for part in range(max(1, CASES // 5000 // _KILLS)))
+    yield kills, "SQLite", 0
+    yield kills, "PostgreSQL", 0
 
 
 def main() -> int:

@@ -69,7 +69,7 @@ def first(change: Callable[[Any], object]) -> Callable[[list[Any]], object]:
     [
         (SKILLS, "reputations", "after", 1),
         (SKILLS, "reputations", "after", 2),
-        pytest.param(SKILLS, "weights", "score", 1, marks=pytest.mark.slow),
+        pytest.param(SKILLS, "weights", "score", 1, marks=pytest.mark.nightly),
         (WORKFLOW, "weights", "score", 1),
         (WORKFLOW, "weights", "score", 2),
     ],

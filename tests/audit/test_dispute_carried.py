@@ -42,7 +42,7 @@ def disputed(a: Path, b: Path) -> Dispute:
 
 
 @pytest.mark.parametrize(("rules", "step", "change"), PLANTED)
-@pytest.mark.parametrize("epoch", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epoch", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_a_liar_of_a_moved_state_is_found(
     tmp_path: Path, rules: str, step: str, change: Callable[[list[Any]], object], epoch: int
 ) -> None:

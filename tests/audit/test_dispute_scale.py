@@ -84,6 +84,6 @@ def test_ten_thousand_records(tmp_path: Path) -> None:
     located_and_judged(tmp_path, 10_000)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_records(tmp_path: Path) -> None:
     located_and_judged(tmp_path, 20_000, 50)

@@ -501,7 +501,7 @@ def test_the_command_tells_the_first_and_writes_all(
         assert run(*base, published, "--tolerance", bad).status == 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CHANGERS)
 def test_one_wrong_digit_in_a_hundred_thousand_results_is_found(
     scorer: tallystick.Scorer, tmp_path: Path, name: str

@@ -1,15 +1,12 @@
-"""Processes that change a state and are killed, limited or raced, and what a state then is.
+"""Processes that race for a state, and what it then is.
 
 The processes are forked from a server that has imported everything, so that one costs little.
 """
 
 import os
-import resource
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
 from multiprocessing import get_context
@@ -17,23 +14,18 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import psycopg
 from attrs import frozen
 from state.subnet import event, record, written
 
 import tallystick
 from tallystick.cli.main import main
 from tallystick_state.chain import check
-from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.store.connection import Connection as StoreConnection
-from tallystick_state.store.connection import Place
 from tallystick_state.store.store import Store
-from tallystick_state.transfer import import_state
 
 RULES, ADOPTED = "skills@1.0.0", "skills@1.2.0"
 MINERS = 5
@@ -61,12 +53,6 @@ _CONTEXT.set_forkserver_preload(
 _PATIENCE = 600
 """Seconds in which others come to the same barrier, and a server sees that its clients are gone."""
 
-Sign = tuple[int, int]
-"""How far a process is: the number of its step, and of what that step has reached.
-
-0 is its start; a transaction that begins, each statement that writes, one that is about to be
-committed, and one that is committed, are the next.
-"""
 Moment = tuple[int, int, str]
 """What a reader sees of a state: the open epoch, the number of entries, and the digest."""
 
@@ -146,12 +132,6 @@ def take(ledger: Ledger, sources: Sequence[Path], step: int) -> None:
             ledger.withdraw()
 
 
-def close_round(where: str, records: Sequence[object]) -> None:
-    """Close the open round with records; the bad ones are rejected."""
-    with Ledger.open(where) as ledger:
-        ledger.close_round(records, bad="reject")
-
-
 def _changes_before(step: int) -> int:
     """How many adoptions and withdrawals there are before a step."""
     return sum(what in {"adopt", "withdraw"} for what, _ in PLAN[:step])
@@ -180,143 +160,6 @@ def _patiently(target: Callable[..., None], *arguments: object) -> None:
     for opening in (Store.open.__func__, Store.create.__func__.__wrapped__):
         opening.__kwdefaults__["timeout"] = float(_PATIENCE)
     target(*arguments)
-
-
-def signs_of(target: Callable[..., None], *arguments: object) -> list[Sign]:
-    """The signs of a process that nobody disturbs."""
-    ours, theirs = _CONTEXT.Pipe(duplex=False)
-    process = started(target, *arguments, theirs)
-    theirs.close()
-    found = _received(ours)
-    process.join()
-    assert process.exitcode == 0
-    return found
-
-
-def died_at(sign: Sign, target: Callable[..., None], *arguments: object) -> tuple[Sign, bool]:
-    """Let a process kill itself at a sign; gives its last sign, and whether it gave that one.
-
-    However busy the machine is, the process is where it is meant to be.
-    """
-    ours, theirs = _CONTEXT.Pipe(duplex=False)
-    process = started(target, *arguments, theirs, sign)
-    theirs.close()
-    signs = _received(ours)
-    process.join()
-    assert process.exitcode == (-signal.SIGKILL if sign in signs else 0)
-    return max(signs), sign in signs
-
-
-def settled(where: str) -> None:
-    """Wait until the server of PostgreSQL, if there is one, has seen that its clients are gone.
-
-    It completes a commit that it was asked for before.
-    """
-    if "://" in where:
-        with psycopg.connect(where, autocommit=True) as connection:
-            deadline = time.monotonic() + _PATIENCE
-            while connection.execute(_OTHERS).fetchone() != (0,):
-                assert time.monotonic() < deadline, "a client is still there"
-                time.sleep(0.01)
-
-
-_OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
-
-
-def _received(pipe: Connection) -> list[Sign]:
-    found: list[Sign] = []
-    try:
-        while True:
-            found.append(pipe.recv())
-    except EOFError:
-        return found
-
-
-class _Signs:
-    """Tells through a pipe how far a process is."""
-
-    def __init__(self, pipe: Connection, fatal: Sign | None = None) -> None:
-        self.pipe, self.step, self.numbers, self.fatal = pipe, 0, count(), fatal
-        whole = Place.transaction
-
-        @contextmanager
-        def told(place: Place, access: Literal["read", "write"]) -> Iterator[object]:
-            self.reached()
-            with whole(place, access) as connection:
-                yield connection
-                self.reached()
-            # the instant at which what is done is known to nobody yet
-            self.reached()
-
-        setattr(Place, "transaction", told)  # noqa: B010  # of this process alone
-        for name in ("execute", "execute_many"):
-            setattr(StoreConnection, name, self.counted(getattr(StoreConnection, name)))
-
-    def counted(self, write: Callable[..., None]) -> Callable[..., None]:
-        """A method of a connection that writes, which is a sign."""
-
-        def counted(*arguments: Any) -> None:  # noqa: ANN401  # of any method
-            write(*arguments)
-            self.reached()
-
-        return counted
-
-    def begin(self, step: int) -> None:
-        self.step, self.numbers = step, count()
-        self.reached()
-
-    def reached(self, *_: object) -> None:
-        sign = self.step, next(self.numbers)
-        self.pipe.send(sign)
-        if sign == self.fatal:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def go_on(
-    where: str, sources: Sequence[Path], first: int, pipe: Connection, fatal: Sign | None = None
-) -> None:
-    """Take all steps from one on, or as far as a sign at which the process kills itself."""
-    with Ledger.open(where) as ledger:
-        signs = _Signs(pipe, fatal)
-        for step in range(first, STEPS):
-            signs.begin(step)
-            take(ledger, sources, step)
-        signs.begin(STEPS)
-
-
-def begin_once(
-    where: str, exported: Path | None, pipe: Connection, fatal: Sign | None = None
-) -> None:
-    """Begin a state, of an exported one if given, or as far as a sign."""
-    signs = _Signs(pipe, fatal)
-    signs.begin(0)
-    if exported is None:
-        Ledger.create(where, RULES).close()
-    else:
-        import_state(exported, where)
-    signs.begin(1)
-
-
-def die_at_entry(where: str, kind: str) -> None:
-    """Close an epoch in a process that is killed as it has made an entry of a kind."""
-    process = started(_close_and_die, where, kind)
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-
-
-def _close_and_die(where: str, kind: str) -> None:
-    chained = EventLog._chained
-
-    def killing(log: EventLog, found: str, body: str) -> object:
-        entry = chained(log, found, body)
-        if found == kind:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return entry
-
-    setattr(EventLog, "_chained", killing)  # noqa: B010  # of this process alone
-    with Ledger.open(where) as ledger:
-        ledger.close_epoch()
 
 
 def killed_at_each_call(source: Path, outputs: Sequence[Path]) -> int:
@@ -409,16 +252,14 @@ class Ended:
     err: str
 
 
-def commands(
-    folder: Path, *several: Sequence[str], limit: int = resource.RLIM_INFINITY
-) -> list[Ended]:
-    """Commands that start at the same instant; no file of theirs may grow beyond the limit."""
+def commands(folder: Path, *several: Sequence[str]) -> list[Ended]:
+    """Commands that start at the same instant."""
     barrier = _CONTEXT.Barrier(len(several))
     outputs = [folder / f"command-{number}" for number in range(len(several))]
     for output in outputs:
         output.mkdir(parents=True, exist_ok=True)
     processes = [
-        started(_command, list(arguments), output, limit, barrier)
+        started(_command, list(arguments), output, barrier)
         for arguments, output in zip(several, outputs, strict=True)
     ]
     for process in processes:
@@ -430,13 +271,11 @@ def commands(
     ]
 
 
-def _command(arguments: list[str], output: Path, limit: int, barrier: Barrier) -> None:
+def _command(arguments: list[str], output: Path, barrier: Barrier) -> None:
     for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
         with (output / name).open("wb") as file:
             os.dup2(file.fileno(), stream.fileno())
     sys.argv = ["tallystick", *arguments]
-    sys.dont_write_bytecode = True  # it would be cut off too, and stay for every later import
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     # where another one has died, nobody waits for it for ever
     barrier.wait(_PATIENCE)
     main()

@@ -17,6 +17,8 @@ from psycopg.sql import SQL, Identifier, Literal
 from sqlalchemy.engine import make_url
 
 KINDS = ("sqlite", "postgresql")
+PLACES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.nightly))
+"""The kinds for the parameters of a test; the fast tests start no server."""
 _NUMBERS = count()
 
 
@@ -87,7 +89,7 @@ def database(server: str) -> Iterator[str]:
     drop_database(server, url)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=PLACES)
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place where no store is yet, once for each kind of database."""
     if request.param == "sqlite":

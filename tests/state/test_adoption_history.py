@@ -172,7 +172,7 @@ def by_halves(ledger: Ledger, epoch: Epoch, at: Path) -> None:
     clear(ledger, epoch)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_on_postgresql_in_halves_with_adoptions_withdrawn_it_is_the_same(
     expected: Expected, database: str, tmp_path: Path
 ) -> None:
@@ -180,7 +180,7 @@ def test_on_postgresql_in_halves_with_adoptions_withdrawn_it_is_the_same(
         assert lived(ledger, expected.told, by_halves, withdrawn, tmp_path) == expected.life
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fed", [as_columns, backwards_by_validator])
 @pytest.mark.parametrize("calendar", [late, withdrawn])
 def test_order_batches_and_the_time_of_adoptions_do_not_matter(

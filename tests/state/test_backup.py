@@ -46,6 +46,7 @@ def test_a_backup_comes_back_as_the_same_state(where: str, tmp_path: Path) -> No
         assert ledger.close_epoch().epoch == EPOCHS - 1
 
 
+@pytest.mark.nightly
 def test_a_backup_comes_back_into_the_other_database(
     filled: Path, database: str, tmp_path: Path
 ) -> None:

@@ -201,7 +201,7 @@ def test_the_outcome_does_not_depend_on_arrival(
     check_arrival(empty, first, later, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @examples(150)
 @given(**CLAIMS)
 def test_neither_does_it_after_a_replay_of_what_came_in_any_order(

@@ -375,7 +375,7 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(2), pytest.param(range(2, 120), marks=pytest.mark.slow)], ids=str
+    "seeds", [range(2), pytest.param(range(2, 120), marks=pytest.mark.nightly)], ids=str
 )
 @pytest.mark.parametrize("name", VARIANTS)
 def test_columns_end_as_state_events(name: str, seeds: range) -> None:
@@ -384,7 +384,9 @@ def test_columns_end_as_state_events(name: str, seeds: range) -> None:
 
 
 @pytest.mark.parametrize("line", ["skills", "workflow"])
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 200), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(3, 200), marks=pytest.mark.nightly)]
+)
 def test_columns_end_as_state_events_where_rules_change(line: str, seeds: range) -> None:
     versions = [loaded(f"{line}@1.{minor}.0") for minor in (0, 1, 2, 2, 2)]
     assert [seed for seed in seeds if not agrees(seed, versions.__getitem__)] == []

@@ -30,7 +30,7 @@ MODES = [
     for mean in ("records", "validators")
 ]
 
-SEEDS = [range(120), pytest.param(range(120, 600), marks=pytest.mark.slow)]
+SEEDS = [range(120), pytest.param(range(120, 600), marks=pytest.mark.nightly)]
 
 
 def report(event: StateEvent) -> oracle.Report:
@@ -65,7 +65,7 @@ def test_an_epoch_ends_as_in_the_oracle(
     assert [seed for seed in seeds if not agrees(rules, their_rules, seed)] == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", oracle.RULES)
 def test_many_epochs_end_as_in_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
     rules, their_rules = all_rules[name], oracle.RULES[name]

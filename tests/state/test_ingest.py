@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -23,13 +22,12 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.io.chunks import LineChunk, RowChunk
-from tallystick.records.rejects import Reject
 from tallystick.records.schema import empties
 from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.event import StateEvent
-from tallystick_state.event_decoder import EventBatch, EventDecoder, events_of, record_digest
+from tallystick_state.event_decoder import EventBatch, EventDecoder, events_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -596,21 +594,3 @@ def test_the_schema_judges_as_intake_does() -> None:
             assert not validator.is_valid(row), row
     for part in (schema, *schema["$defs"].values(), *schema["properties"].values()):
         assert part["description"]
-
-
-def test_the_digest_of_long_texts_takes_time_as_they_are_long(scorer: tallystick.Scorer) -> None:
-    def seconds(letters: int) -> float:
-        found = generated(Random(7), "mcp_server")
-        texts = dict.fromkeys(("id", "category", "severity", "description", "evidence_ref"), "x")
-        found["submission"]["findings"] = [texts | {"description": "é" * letters}] * 4
-        decoded = scorer.decoder.decode(json.dumps(found).encode(), 1)
-        assert not isinstance(decoded, Reject)
-        return min(_spent(decoded) for _ in range(5))
-
-    def _spent(decoded: Any) -> float:  # noqa: ANN401  # a decoded record
-        start = time.process_time()
-        record_digest(decoded)
-        return time.process_time() - start
-
-    # what looks at the rest of the text from every letter takes sixteen times as long
-    assert seconds(4096) < 10 * seconds(1024)

@@ -236,7 +236,7 @@ def test_the_printed_damping_drives_a_perfect_miner_to_the_floor(tmp_path: Path)
     assert set(found[26:]) == {50_000_000}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_corrected_damping_takes_a_perfect_miner_to_the_top(tmp_path: Path) -> None:
     found = trajectory(tmp_path, "skills@1.1.0", 252)
     assert found == [min(10**9, 500_000_000 + 2_000_000 * (n + 1)) for n in range(252)]

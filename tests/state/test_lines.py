@@ -149,6 +149,7 @@ def test_a_round_of_one_line_leaves_the_weights_of_the_others(both: Ledger) -> N
     assert sorted(each["uid"] for each in shares.values()) == [*before.uids]
 
 
+@pytest.mark.nightly
 def test_order_does_not_matter_and_the_log_leads_to_it(
     both: Ledger, database: str, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ def test_an_overwrite_is_refused_or_changes_nothing(store: Live, tmp_path: Path)
     assert ends["refused"] > 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_overwrites_are_refused_or_change_nothing(store: Live, tmp_path: Path) -> None:
     ends = ends_of(store, tmp_path, range(1000))
     assert ends["refused"] > 200
@@ -210,11 +210,12 @@ def changed_cells(server: str, seeds: Iterable[int]) -> Counter[str]:
     return ends
 
 
+@pytest.mark.nightly
 def test_a_cell_that_sql_changed_is_refused_or_changes_nothing(server: str) -> None:
     assert changed_cells(server, range(SEED, SEED + 12))["refused"] > 6
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_hundred_cells_that_sql_changed_are_refused_or_change_nothing(server: str) -> None:
     assert changed_cells(server, range(200))["refused"] > 180
 

@@ -1,11 +1,7 @@
 """Pruning: what is removed is missed by nobody, and what is closed stays provable."""
 
 import json
-import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count
@@ -156,7 +152,7 @@ def later(kind: str, made: Made) -> Iterator[Callable[[Ledger], object]]:
     yield lambda ledger: ledger.close_epoch()
 
 
-@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.slow), "workflow"])
+@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.nightly), "workflow"])
 def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, kind: str) -> None:
     whole = lived(tmp_path / "whole.db", tmp_path, kind)
     pruned = lived(where, tmp_path, kind)
@@ -181,7 +177,7 @@ def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, 
     assert verify(pruned).snapshots == verify(whole).snapshots == CLOSED + 4
 
 
-@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.slow), "workflow"])
+@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.nightly), "workflow"])
 def test_a_pruned_state_is_copied_by_every_way(tmp_path: Path, where: str, kind: str) -> None:
     ledger = lived(where, tmp_path, kind)
     ledger.prune(BEFORE)
@@ -415,61 +411,3 @@ def test_a_backup_of_the_release_before_is_restored(tmp_path: Path) -> None:
     aged(str(tmp_path / "backup.db"))
     restore(tmp_path / "backup.db", tmp_path / "restored.db")
     assert shown(Ledger.open(tmp_path / "restored.db")) == before
-
-
-KILLED = """
-import os, signal, sys
-from tallystick_state.ledger import Ledger
-from tallystick_state.store.connection import Connection
-
-left = int(sys.argv[2])
-run = Connection._run
-
-
-def killing(self, statement, values):
-    global left
-    own = self.shown == sys.argv[1] and not statement.startswith(("SELECT", "PRAGMA"))
-    left -= own
-    if own and left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return run(self, statement, values)
-
-
-Connection._run = killing
-Ledger.open(sys.argv[1]).prune(4)
-print(int(sys.argv[2]) - left)
-"""
-
-
-def killed_at(place: Path, number: int) -> "subprocess.CompletedProcess[str]":
-    """Prune in a process that is killed before a statement that changes something."""
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(place), str(number)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    "every", [pytest.param(1, marks=pytest.mark.slow), pytest.param(40, id="some")]
-)
-def test_a_pruning_that_is_killed_anywhere_is_whole_or_not_there(
-    tmp_path: Path, every: int
-) -> None:
-    lived(tmp_path / "s.db", tmp_path, "workflow").backup(tmp_path / "backup.db")
-    before = shown(Ledger.open(tmp_path / "s.db"))
-    shutil.copy(tmp_path / "backup.db", tmp_path / "whole.db")
-    done = killed_at(tmp_path / "whole.db", 10**6)
-    statements = int(done.stdout)
-    assert statements > 10
-    for number in [*range(0, statements, every), statements - 1]:
-        place = tmp_path / f"killed-{number}.db"
-        shutil.copy(tmp_path / "backup.db", place)
-        assert killed_at(place, number).returncode == -signal.SIGKILL
-        ledger = Ledger.open(place)
-        assert shown(ledger) == before
-        verify(ledger)
-        ledger.prune(BEFORE)
-        assert shown(ledger) == before
-        assert verify(ledger).pruned is not None

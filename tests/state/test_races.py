@@ -31,7 +31,7 @@ from tallystick_state.replay import verify
 
 __all__ = ["database", "server", "where"]
 
-pytestmark = pytest.mark.parametrize("racers", [2, pytest.param(4, marks=pytest.mark.slow)])
+pytestmark = [pytest.mark.nightly, pytest.mark.parametrize("racers", [2, 4])]
 
 
 Alone = tuple[list[Path], list[Standing]]
@@ -88,6 +88,7 @@ def test_of_several_that_import_a_file_one_records_it(
     verified(where)
 
 
+@pytest.mark.process
 def test_several_that_import_parts_of_a_file_record_all_of_it(
     where: str, tmp_path: Path, racers: int, alone: Alone
 ) -> None:

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from state.chronicle import digest_of
-from state.crashing import close_round, standing, started
-from state.subnet import Record, event, missed, record, written
+from state.subnet import Record, event, missed, record
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
@@ -338,28 +336,3 @@ def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None
             assert [is_good(each) for each in found.results] == [False, True]
         with pytest.raises(InputError, match="found no record of any of 1 group"):
             ledger.close_round([record("t3", consensus=None)], groups=[group], bad="reject")
-
-
-@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
-def test_a_step_that_is_killed_is_there_whole_or_not_at_all(tmp_path: Path, kills: int) -> None:
-    rng, rounds = random.Random(kills), range(kills)
-    steps = [[*step_of(n, 0, 200), spoilt(record("x"), "nobody"), {}] for n in rounds]
-    whole, where = str(tmp_path / "whole.db"), str(tmp_path / "state.db")
-    begun(Path(whole)).close()
-    begun(Path(where)).close()
-    for step in steps:
-        began = time.monotonic()
-        process = started(close_round, whole, step)
-        process.join()
-        lasted = time.monotonic() - began
-        before = standing(where)
-        process = started(close_round, where, step)
-        process.join(rng.uniform(0, lasted))
-        process.kill()
-        process.join()
-        assert standing(where) in (before, standing(whole))
-        close_round(where, step)
-        assert standing(where) == standing(whole)
-    assert written(tmp_path / "last.jsonl", steps[-1][:3]).exists()
-    with Ledger.open(where) as ledger:
-        verify(ledger)

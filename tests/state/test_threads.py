@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 from state.chronicle import digest_of
-from state.databases import KINDS, new_database, server
+from state.databases import PLACES, new_database, server
 from state.subnet import record
 
 from tallystick import Ledger, Reject, Weights
@@ -35,7 +35,7 @@ def weights_of(ledger: Ledger) -> Weights:
         return queries.weights()
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=PLACES)
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
     if request.param == "postgresql":
         return begun(new_database(request.getfixturevalue("server")))

@@ -192,7 +192,7 @@ TIE = Fraction(1, 10**9)
 """So near to a tie the doubles of the package may round another way."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("release", [OLDEST, NEWEST])
 def test_uint16_is_what_bittensor_converts(release: str, tmp_path: Path) -> None:
     assert Requirement(extra()).specifier.contains(release)

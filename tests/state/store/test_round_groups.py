@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from cli.command import run
-from state.crashing import die_at_entry
 from state.subnet import Record, record, written
 
 import tallystick
@@ -230,22 +229,6 @@ def test_a_group_that_comes_twice_is_refused(tmp_path: Path) -> None:
         records, group = of_round(0)
         with pytest.raises(RefusedError, match="duplicate-group"):
             ledger.close_round(records, groups=[group, group])
-
-
-@pytest.mark.parametrize("entry", ["flag", "epoch"])
-def test_a_closing_that_is_killed_is_whole_or_did_not_happen(where: str, entry: str) -> None:
-    with begun(where, "skills@1.2.0") as ledger:
-        feed(ledger, range(5))
-        before = standing(ledger)
-    die_at_entry(where, entry)
-    with Ledger.open(where) as ledger:
-        assert standing(ledger) == before
-        ledger.close_epoch()
-        assert flags(ledger, 0) == flags_of_three()
-        verify(ledger)
-        after = standing(ledger)
-        ledger.close_epoch(0)
-        assert standing(ledger) == after
 
 
 def test_a_log_without_a_flag_that_follows_is_refused(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_a_store_is_checked_once_by_who_keeps_it_open(
     assert len(checks) == 4
 
 
+@pytest.mark.nightly
 def test_commands_tell_whether_postgresql_has_checksums_of_its_pages(
     database: str, tmp_path: Path
 ) -> None:

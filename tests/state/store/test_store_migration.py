@@ -109,6 +109,7 @@ def test_every_table_of_ours_is_known_by_its_name() -> None:
     assert all(table.name.startswith(PREFIX) for table in TABLES)
 
 
+@pytest.mark.nightly
 def test_opening_a_store_of_this_version_loads_no_alembic(tmp_path: Path) -> None:
     made(str(tmp_path / "s.db"))
     program = (

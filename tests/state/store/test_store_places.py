@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
 import psycopg
@@ -16,6 +17,7 @@ from state.databases import drop_database, new_database
 from state.store.filled import contents, event, made, record
 
 from tallystick.errors import StoreError
+from tallystick_state.store import connection
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import Store
 
@@ -49,6 +51,7 @@ def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (tmp_path / "s.db").is_file()
 
 
+@pytest.mark.nightly
 def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
     store = made(database, [event(1)])
     named = make_url(database).set(drivername="postgresql+psycopg")
@@ -56,21 +59,19 @@ def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
     assert contents(other) == contents(store)
 
 
-PRAGMAS = """
-import sys
-from tallystick_state.store.store import Store
-with Store.open(sys.argv[1]).writing() as transaction:
-    for name in ("journal_mode", "synchronous", "busy_timeout"):
-        print(transaction.connection.rows(f"PRAGMA {name}")[0][0])
-"""
-
-
 def test_a_file_is_in_wal_mode_and_commits_are_synced(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     made(str(path))
-    # the tests themselves do not wait for the disk
-    told = subprocess.check_output([sys.executable, "-c", PRAGMAS, path], text=True)
-    assert told.split() == ["wal", "2", f"{1000 * TIMEOUT:.0f}"]
+    # the module as users have it: the tests themselves do not wait for the disk
+    spec = find_spec(connection.__name__)
+    assert spec is not None
+    assert spec.loader is not None
+    fresh = module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    with fresh.place_of(str(path), TIMEOUT, create=False).transaction("write") as opened:
+        names = ("journal_mode", "synchronous", "busy_timeout")
+        found = [opened.rows(f"PRAGMA {name}")[0][0] for name in names]
+    assert found == ["wal", 2, 1000 * TIMEOUT]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,7 @@ def test_a_missing_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "expected it for PostgreSQL: run pip install 'tallystick[postgres]'" in said
 
 
+@pytest.mark.nightly
 def test_a_missing_database_is_told(database: str) -> None:
     missing = make_url(database).set(database="missing").render_as_string(hide_password=False)
     for said in refused(missing):
@@ -164,6 +166,7 @@ def test_an_empty_file_is_no_store_but_may_become_one(tmp_path: Path, kind: str)
     Store.open(str(path))
 
 
+@pytest.mark.nightly
 def test_a_database_of_postgresql_may_hold_something_else_too(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("CREATE TABLE books (title TEXT)")
@@ -181,6 +184,7 @@ def test_a_store_is_made_once(where: str) -> None:
     assert contents(store) == before
 
 
+@pytest.mark.nightly
 def test_a_database_that_is_not_unicode_is_refused(server: str) -> None:
     url = new_database(server, "SQL_ASCII")
     try:
@@ -190,6 +194,7 @@ def test_a_database_that_is_not_unicode_is_refused(server: str) -> None:
         drop_database(server, url)
 
 
+@pytest.mark.nightly
 def test_a_database_that_may_only_be_read_can_be_read(database: str) -> None:
     store = made(database, [event(1)])
     before = contents(store)
@@ -202,6 +207,7 @@ def test_a_database_that_may_only_be_read_can_be_read(database: str) -> None:
     assert contents(Store.open(database)) == before
 
 
+@pytest.mark.nightly
 def test_a_user_without_rights_is_told(database: str) -> None:
     store = made(database, [event(1)])
     with store.writing() as transaction:
@@ -232,6 +238,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.nightly
 def test_a_file_that_may_only_be_read_can_be_read() -> None:
     # not below the folder of the tests, which is closed to others
     with tempfile.TemporaryDirectory() as folder:
@@ -294,6 +301,7 @@ def reader(folder: Path, program: str) -> Iterator[subprocess.Popen[str]]:
         folder.chmod(0o755)
 
 
+@pytest.mark.nightly
 def test_a_folder_that_may_only_be_read_can_be_read() -> None:
     """Nobody has the store open, so that SQLite would have to make its files beside it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -306,6 +314,7 @@ def test_a_folder_that_may_only_be_read_can_be_read() -> None:
     assert refusal.startswith("s.db: found a store that can only be read, expected one that can be")
 
 
+@pytest.mark.nightly
 def test_a_wal_that_a_folder_keeps_from_being_read_is_told() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"
@@ -326,6 +335,7 @@ def test_a_wal_that_a_folder_keeps_from_being_read_is_told() -> None:
     assert "s.db-wal, expected one that was closed" in err
 
 
+@pytest.mark.nightly
 def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"

@@ -1,0 +1,179 @@
+"""What finds no room to write leaves a state as it was, or none, and says so in one line."""
+
+import resource
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from cli.command import Finished, run
+from state.crashing import PLAN, Standing, begin, files, standing, take
+from state.store.filled import contents, event, made, record
+
+from tallystick.errors import StoreError
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.store.store import Store
+from tallystick_state.transfer import export_state
+
+_PAGE = 4096
+
+
+@contextmanager
+def room(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size."""
+    before, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    # it would be cut off too, and stay for every later import
+    sys.dont_write_bytecode = True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = bytecode
+
+
+@frozen
+class Case:
+    """A command on a store, and where the store stands before and after it."""
+
+    start: Path
+    size: int
+    arguments: Sequence[str]
+    before: Standing
+    after: Standing
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Case]:
+    """An import into a state that has begun, and the closing of its epoch."""
+    folder, found = tmp_path_factory.mktemp("cases"), list[Case]()
+    sources, path = files(folder, 60), folder / "state.db"
+    begin(str(path))
+    for step in (0, 1):
+        start = folder / f"{step}.db"
+        shutil.copy(path, start)
+        before = standing(str(path))
+        with Ledger.open(str(path)) as ledger:
+            take(ledger, sources, step)
+        number = str(PLAN[step][1])
+        words = ["events", "import", str(sources[0])], ["epoch", "close", "--epoch", number]
+        size = path.stat().st_size
+        found.append(Case(start, size, words[step], before, standing(str(path))))
+    return found
+
+
+def complained(ended: Finished) -> bool:
+    """Whether a command said that there is no room, instead of doing its work."""
+    assert ended.status in (0, 2), ended
+    assert ended.err.count("\n") == ended.status // 2, ended
+    if ended.status == 0:
+        return False
+    assert ended.err.startswith("error: ")
+    assert "found no room to write" in ended.err
+    return True
+
+
+def limits(size: int) -> list[int]:
+    """Limits of file sizes from next to nothing up to more than enough."""
+    # SQLite's index of the log, its log, and the file itself each meet one of them
+    return [_PAGE, 8 * _PAGE, size // 4, size * 3 // 4, 2 * size]
+
+
+@pytest.mark.parametrize("step", [pytest.param(0, id="import"), pytest.param(1, id="close")])
+def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(
+    cases: Sequence[Case], tmp_path: Path, step: int
+) -> None:
+    tried, complaints = cases[step], list[bool]()
+    for limit in limits(tried.size):
+        place = tmp_path / f"{limit}.db"
+        shutil.copy(tried.start, place)
+        arguments = [*tried.arguments, "--state", str(place)]
+        with room(limit):
+            ended = run(*arguments)
+        complaints.append(complained(ended))
+        assert standing(str(place)) == (tried.before if complaints[-1] else tried.after)
+        assert run(*arguments).status == 0
+        assert standing(str(place)) == tried.after
+    assert complaints[0]
+    assert not complaints[-1]
+
+
+def test_a_full_disk_leaves_the_state_as_it_was(
+    cases: Sequence[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, place, connect = cases[0], tmp_path / "state.db", sqlite3.connect
+    shutil.copy(tried.start, place)
+    pages = tried.start.stat().st_size // _PAGE
+
+    def full(*arguments: Any, **options: Any) -> sqlite3.Connection:  # noqa: ANN401  # of connect
+        connection = connect(*arguments, **options)
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+        return connection
+
+    arguments = [*tried.arguments, "--state", str(place)]
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", full)
+        assert complained(run(*arguments))
+    assert standing(str(place)) == tried.before
+    assert run(*arguments).status == 0
+    assert standing(str(place)) == tried.after
+
+
+def test_a_state_that_finds_no_room_to_begin_is_whole_or_not_there(
+    cases: Sequence[Case], tmp_path: Path
+) -> None:
+    tried, source, complaints = cases[1], tmp_path / "state.jsonl", list[bool]()
+    shutil.copy(tried.start, tmp_path / "start.db")
+    with Ledger.open(str(tmp_path / "start.db")) as ledger:
+        export_state(ledger, source)
+    for limit in limits(tried.size):
+        place = tmp_path / f"{limit}.db"
+        arguments = ["state", "import", str(source), "--state", str(place)]
+        with room(limit):
+            ended = run(*arguments)
+        complaints.append(complained(ended))
+        if complaints[-1]:
+            with pytest.raises(StoreError, match="found no store"):
+                Store.open(str(place))
+            assert run(*arguments).status == 0
+        assert standing(str(place)) == tried.before
+    with Ledger.open(str(place)) as ledger:
+        verify(ledger)
+    assert complaints[0]
+    assert not complaints[-1]
+
+
+def test_an_export_without_room_leaves_no_file(cases: Sequence[Case], tmp_path: Path) -> None:
+    file = tmp_path / "out" / "state.jsonl"
+    file.parent.mkdir()
+    shutil.copy(cases[1].start, tmp_path / "start.db")
+    with room(8 * _PAGE):
+        ended = run("state", "export", str(file), "--state", str(tmp_path / "start.db"))
+    assert (ended.status, ended.err.count("\n")) == (2, 1)
+    assert ended.err.startswith("error: ")
+    assert list(file.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 5_000, 60_000])
+def test_a_store_finds_no_room(tmp_path: Path, size: int) -> None:
+    path, events = tmp_path / "s.db", [event(n) for n in range(100, 500)]
+    before = contents(made(str(path), [event(1)]))
+    with (
+        room(size),
+        pytest.raises(StoreError, match="found no room to write, expected some on the disk"),
+        Store.open(str(path)).writing() as transaction,
+    ):
+        record(transaction, events)
+    assert contents(Store.open(str(path))) == before
+    new = str(tmp_path / "new.db")
+    with room(size), pytest.raises(StoreError, match="found no room to write"):
+        made(new, events)
+    with pytest.raises(StoreError, match="found no store"):
+        Store.open(new)
+    made(new)
