@@ -50,9 +50,10 @@ def looked_at(*arguments: str | Path) -> str:
         mock.patch.object(sys, "argv", ["tallystick", *map(str, arguments)]),
         redirect_stdout(io.StringIO()),
         redirect_stderr(shown),
-        pytest.raises(SystemExit),
+        pytest.raises(SystemExit) as end,
     ):
         main()
+    assert not end.value.code, shown.getvalue()
     return shown.getvalue()
 
 

@@ -152,6 +152,9 @@ def test_a_full_disk_is_told_and_keeps_the_results_of_yesterday(
 ) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / f"out.{name}"
     source.write_bytes(records)
+    with without_room(room):
+        assert run("score", source, *RULES, "-o", output).status == 2
+    assert names(tmp_path) == {"records.jsonl"}
     output.write_bytes(b"of yesterday")
     with without_room(room):
         found = run("score", source, *RULES, "-o", output)
