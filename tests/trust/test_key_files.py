@@ -146,6 +146,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     assert "private" not in repr(new_key(tmp_path / "key.pem", None))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("kind", "text", "written"),
     [
@@ -163,6 +164,7 @@ def test_a_command_signs(kind: KeyType, text: str, written: str, tmp_path: Path)
     assert public.verifies(message, outside.sign(message))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -182,6 +184,7 @@ def test_a_command_that_does_not_sign(text: str, told: str, tmp_path: Path) -> N
     assert error.value.code == "signer-failed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("command", ["", "  ", "'open", "./no-such-signer", "/dev/null"])
 def test_a_command_that_does_not_start(command: str) -> None:
     with pytest.raises(TrustError) as error:

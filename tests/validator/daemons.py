@@ -7,10 +7,8 @@ lines of logs and answers, never for a while.
 import json
 import signal
 import socket
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +130,10 @@ class House:
             f'[intake]\nsocket = "{self.socket}"\n{more}'
         )
 
-    @cached_property
+    @property
     def socket(self) -> Path:
         """The socket of the intake."""
-        return Path(tempfile.mkdtemp(prefix="t")) / "s"
+        return self.folder / "s"
 
     def once(self) -> Ended:
         """Run the daemon for one step."""

@@ -168,7 +168,7 @@ def test_a_chain_that_is_not_there_fails_once_and_is_told(tmp_path: Path) -> Non
 
 
 def test_the_supervisor_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = house.socket.parent / "n"
+    path = house.folder / "n"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
         supervisor.bind(str(path))
         monkeypatch.setenv("NOTIFY_SOCKET", str(path))
