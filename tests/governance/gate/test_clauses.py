@@ -243,6 +243,7 @@ def test_an_outgrown_silence_is_found(tmp_path: Path) -> None:
     assert "silenced up to 0.1" in found[2][0]
 
 
+@pytest.mark.nightly
 def test_a_property_that_is_refuted_and_was_not_breaks(tmp_path: Path, old: Scorer) -> None:
     new = rules(tmp_path, FREE)
     found = outcome(asked(tmp_path, "[prove.new_refuted]\n", old, new))
@@ -253,6 +254,7 @@ def test_a_property_that_is_refuted_and_was_not_breaks(tmp_path: Path, old: Scor
     assert back == ("kept", "0 questions", ())
 
 
+@pytest.mark.nightly
 def test_what_was_refuted_before_is_not_new(tmp_path: Path) -> None:
     less = FREE.replace("success = 0.9, reliability = 0.1", "success = 0.95, reliability = 0.05")
     before, after = rules(tmp_path, FREE), rules(tmp_path, less)
