@@ -80,10 +80,13 @@ def killed(name: str, start: Start, server: str | None, inputs: Path, choice: Ch
     with _case(start, server, inputs) as case:
         first = view_or_none(case)
     with _case(start, server, inputs) as case:
-        whole = run(lambda: operation.work(case), case.outputs)
+        run(lambda: operation.work(case), case.outputs)
         # what the process left open is brought in
         last = view_or_none(case)
         end = _gone_on(case)
+    with _case(start, server, inputs) as case:
+        # counted last: what this process has met once, its forks do not write again
+        whole = run(lambda: operation.work(case), case.outputs)
     for limit in choice(whole, server is None):
         with _case(start, server, inputs) as case:
             try:
