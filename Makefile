@@ -53,7 +53,7 @@ check: lint types ## Check format, style, layers and types: before a commit.
 smoke: $(TEST) ## Try a little of everything, in less than a minute.
 	$(BIN)/python $(PYTEST) $(SIDE_BY_SIDE) -m smoke
 
-test: $(TEST) ## Run the fast tests, which start no process: four minutes on two cores.
+test: $(TEST) ## Run the fast tests, which start no process.
 	$(BIN)/python $(PYTEST) $(SIDE_BY_SIDE)
 
 test-process: $(TEST) ## Run the tests that start processes, one after the other.
@@ -143,7 +143,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/machines.py
 
 # TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
-attack: $(TEST) ## Attack with a million lines, ten thousand files and 1 200 kills. Takes an hour.
+attack: $(TEST) ## Attack with a million lines, ten thousand files and a kill at every write. Takes an hour.
 	$(BIN)/python tests/attack/run.py
 
 clean: ## Remove what these commands made.
