@@ -10,6 +10,7 @@ from conformance.fillings import Filling, fillings
 from work import calls
 
 from tallystick.diagnostics import Diagnostic
+from tallystick.errors import INTERNAL_ERROR
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.registry import installed
 from tallystick.records.schema import load_schema
@@ -39,7 +40,9 @@ def judged(name: str, filled: list[Filling]) -> dict[Filling, float]:
     """How many functions are called for each byte of a line, by its filling."""
     good, _ = samples(name)
     judge = every_fact(catalog_of(installed())).facts
-    judge([line(good), b"{}"])
+    assert [reject.line for reject in judge([line(good), b"{}"]).rejects] == [2]
+    for each in filled:
+        assert all(reject.code != INTERNAL_ERROR for reject in judge([each.line]).rejects), each
     return {
         each: calls(lambda each=each: judge([each.line])) / max(len(each.line), LEAST_BYTES)  # type: ignore[misc]
         for each in filled
