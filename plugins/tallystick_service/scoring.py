@@ -61,7 +61,7 @@ class Order:
 
 
 class Scoring(Protocol):
-    """What scores posted records for a service."""
+    """The processes that score posted records for a service."""
 
     def warm(self) -> None:
         """Get ready in the background."""

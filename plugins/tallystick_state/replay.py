@@ -377,7 +377,7 @@ def _begin(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
 
 
 def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
-    kind = _KINDS.get(entry.kind)
+    kind = KINDS.get(entry.kind)
     if kind is None:
         raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
     # an entry that somebody forged may hold anything
@@ -427,7 +427,7 @@ class _EntryKind:
     apply: Callable[[EventLog, Any, Authority], object]
 
 
-_KINDS: Mapping[str, _EntryKind] = MappingProxyType(
+KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
         "miner": _EntryKind(
             _Miner,

@@ -12,7 +12,7 @@ from attack.line_attack import Target
 from attack.scale import CASES, FILE, SEED
 
 PARTS = 5
-"""Of the lines of a rule set: each is a test, so that they run side by side."""
+"""Shares of the lines of a rule set: each is a test, so that they run side by side."""
 
 
 @pytest.fixture

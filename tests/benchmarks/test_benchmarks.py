@@ -10,7 +10,7 @@ pytestmark = pytest.mark.nightly
 
 FOLDER = Path(__file__).parent
 SHARED = {"by_hand.py", "float_loop.py", "floats.py", "paths.py"}
-"""What several benchmarks import."""
+"""Modules that several benchmarks import."""
 SMALL = {
     "dispute.py": ("300",),
     "history.py": ("--tiny", "--repeats", "1", "--part", "results", "--part", "backtest"),

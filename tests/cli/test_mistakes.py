@@ -1,4 +1,4 @@
-"""What commands refuse: the exit status, the code, the words that matter, and nothing is changed.
+"""Refusals of commands: the exit status, the code, the words that matter, and nothing is changed.
 
 One table for all commands, by the words that their rows have in common.
 """

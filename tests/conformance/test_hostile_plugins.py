@@ -168,7 +168,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda each: each.name)
 def test_no_hostile_plugin_passes(hostile: Hostile, tmp_path: Path) -> None:
-    """It is found, and what it wanted to do was not done."""
+    """A hostile plugin is found, and its deed is not done."""
     report = check(hostile.write(tmp_path / "project"))
     assert hostile.code in {found.code for found in report.findings}
     assert not (tmp_path / "mark").exists()

@@ -191,7 +191,7 @@ def _work(
 
 
 def apart(target: Callable[..., object], *arguments: object) -> Any:  # noqa: ANN401  # of the target
-    """What a call gives in a process without threads, which may fork."""
+    """Call a function in a process without threads, which may fork, and return its result."""
     ours, theirs = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_send, args=(theirs, target, *arguments))
     process.start()

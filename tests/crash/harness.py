@@ -28,7 +28,7 @@ Start = str | None
 
 @frozen
 class Kills:
-    """What came of the kills of an operation.
+    """The result of the kills of an operation.
 
     Attributes:
         writes: how many writes there are.

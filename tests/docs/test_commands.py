@@ -36,7 +36,7 @@ _NAMED = {
     name: {*re.findall(r"\btallystick (?=((?:[a-z-]+\b ?)+))", text)}
     for name, text in _PAGES.items()
 }
-"""What stands on each page behind the name of the program, as far as it looks like commands."""
+"""Words behind the name of the program on each page, as far as they look like commands."""
 
 
 def _text_about(command: str) -> str:

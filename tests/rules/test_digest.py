@@ -26,7 +26,11 @@ from tallystick.rules.structure import unstructure
 
 Value = Any  # of a document
 
-REFERENCES = ("skills@1.2.0", "workflow@1.2.0")
+REFERENCES = [
+    pytest.param(f"{name}@{version}", marks=[] if version == "1.2.0" else pytest.mark.nightly)
+    for name in ("skills", "workflow")
+    for version in ("1.0.0", "1.1.0", "1.2.0")
+]
 Text = Callable[[str], str]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of back-tests share."""
+"""Fixtures that the tests of back-tests share."""
 
 import pytest
 

@@ -106,7 +106,7 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
 
 
 def compared(reference: str, codes: Iterable[str], *changes: tuple[str, str]) -> list[Placed]:
-    """What comparisons find in a shipped rule set that is changed, beside the shipped one."""
+    """Return the findings of comparisons between a changed rule set and the shipped one."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rules.toml"
         path.write_text(shipped(reference, *changes), encoding="utf-8")

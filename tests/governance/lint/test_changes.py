@@ -1,4 +1,4 @@
-"""What a change of a rule set is told by beside the rules in force, and where, and what is not.
+"""Findings that a change of a rule set leads to beside the rules in force, and changes without one.
 
 The table is `changes.toml`; laws that need more than a row follow.
 """
@@ -109,7 +109,7 @@ def scorer_of(text: str) -> Scorer:
 
 
 def between(code: str, old: str, new: str) -> list[Placed]:
-    """What a comparison finds between two texts."""
+    """Return the findings of a comparison of two texts."""
     check = CHECKS[code]
     assert check.compare is not None
     return [
