@@ -139,6 +139,7 @@ class Corpus:
 
     def steady(self, text: str) -> str:
         """A text without folders, times, and digests of files that hold more than the content."""
+        text = _INSTALLED.sub("<tree>/", text)
         for folder, name in ((self.work, "<work>"), (self.tree, "<tree>")):
             text = text.replace(str(folder), name)
         if text.startswith("pyarrow "):
@@ -202,6 +203,9 @@ class Corpus:
 # what of a receipt changes with every line of code, and with what is installed
 _CODE = re.compile(r'("code": )\{(?:[^{}]|\{[^{}]*\})*\}')
 _FILES = re.compile(r'(code: |"(?:engine|code)": ")sha256:[0-9a-f]{64}')
+
+# where a wheel has what a checkout has beside the engine
+_INSTALLED = re.compile(r'[^"\s]*/tallystick/_data/')
 
 
 def without_later(value: Json) -> Json:
