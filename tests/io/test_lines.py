@@ -143,7 +143,7 @@ def test_splitting_is_little_work(tmp_path: Path) -> None:
 
 
 class HeardError(Exception):
-    """What a handler of a signal raises."""
+    """Raised by the handler of a signal."""
 
 
 class HearingAtSecondRead:

@@ -116,7 +116,7 @@ def network(  # noqa: PLR0913  # the sizes of a network
 
 
 def pay_per_work(rules: BoundRules, pool: Pool, strategy: str, skill_type: str) -> float:
-    """What the first miner is paid for its work when it takes a strategy, beside honest work."""
+    """Return the pay of the first miner under a strategy, in units of its pay for honest work."""
     return _pay(rules, pool, strategy, skill_type) / _pay(rules, pool, "honest", skill_type)
 
 

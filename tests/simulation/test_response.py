@@ -1,4 +1,4 @@
-"""What a response says of a strategy: its gain, and whether the seeds agree about it."""
+"""A response has the gain of a strategy, and says whether the seeds agree about it."""
 
 from __future__ import annotations
 

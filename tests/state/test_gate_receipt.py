@@ -43,7 +43,7 @@ GATED = root(gate=POLICY)
 
 
 def receipt(*outcomes: str, **changes: Any) -> Said:  # noqa: ANN401  # any keys of a receipt
-    """What a gate writes of the change from the old rules to the new ones."""
+    """Return the receipt that a gate writes of the change from the old rules to the new ones."""
     clauses = [
         {"clause": f"weight.clause_{letter}", "outcome": outcome, "limit": "", "figure": "0"}
         | {"details": []}
@@ -64,7 +64,7 @@ def receipt(*outcomes: str, **changes: Any) -> Said:  # noqa: ANN401  # any keys
 
 
 def vote(said: Said | None, root_said: Said = GATED, **changes: Any) -> Authority:  # noqa: ANN401  # of an adoption
-    """What stands behind the adoption: the signatures, and a receipt."""
+    """Return the signatures of the adoption, with the receipt of a gate if there is one."""
     signed = signed_adoption(ALICE, BOB, genesis=began(root_said), **changes)
     envelope = authority(signed).envelope
     return Authority(envelope, None, None if said is None else GateReceipt.of(said, "the test"))

@@ -1,4 +1,4 @@
-"""What finds no room to write leaves a state as it was, or none, and says so in one line."""
+"""A command that finds no room to write leaves the state as it was, and says so in one line."""
 
 import resource
 import shutil

@@ -325,7 +325,7 @@ def test_a_record_is_in_one_place_whatever_happens(tmp_path: Path, admission: Ad
 
 
 def test_a_killed_intake_has_all_that_it_answered(tmp_path: Path, admission: Admission) -> None:
-    """What a kill would leave is what its files have when an answer comes."""
+    """The files hold a row by the time its answer comes, so that a kill loses none."""
     path, rows = tmp_path / "i.db", lines(records(ALICE, 0, 20))
     with Intake(path, admission) as intake:
         for number, row in enumerate(rows, 1):

@@ -161,19 +161,12 @@ def comparison(  # noqa: PLR0913  # the parts of a check
         remedy: what to do.
         on_request: whether it takes so long that it is asked only where its code is.
     """
+    alone = check(code, severity, summary, *figures, documentation=documentation, remedy=remedy)(
+        nothing
+    )
 
     def decorate(compare: Compare) -> Check:
-        return Check(
-            code,
-            severity,
-            summary,
-            documentation=documentation,
-            remedy=remedy,
-            find=nothing,
-            figures=figures,
-            compare=compare,
-            on_request=on_request,
-        )
+        return attrs.evolve(alone, compare=compare, on_request=on_request)
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""What follows from ranges is proved without the solver, and nothing else is."""
+"""Ranges prove, without the solver, all that follows from them and nothing else."""
 
 from __future__ import annotations
 

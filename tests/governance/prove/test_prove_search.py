@@ -85,7 +85,7 @@ def test_a_hole_that_is_planted_in_a_formula_is_found(tmp_path: Path, seed: int)
 
 
 def broken(tmp_path: Path, name: str, **parts: Any) -> list[Answer]:  # noqa: ANN401  # of a rule set
-    """What the search alone refutes of a property."""
+    """Return the counterexamples to a property that the search finds without the solver."""
     scorer = sample(tmp_path, **parts)
     return [
         answer

@@ -1,4 +1,4 @@
-"""What a change leaves as it was is asked of neither rule set, and nothing else is left out."""
+"""A proof of a change asks nothing of the parts that are as they were, and leaves out no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What executors do: each job writes its files into a folder, from records or from facts."""
+"""Jobs for executors: each writes its files into a folder, from records or from facts."""
 
 from __future__ import annotations
 

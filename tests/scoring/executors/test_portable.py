@@ -1,4 +1,4 @@
-"""What is sent to another process gives the files of one, or says why it would not.
+"""Jobs that go to another process write the files of one process, or say why they would not.
 
 The executor is `Pickled`, which sends nothing away; with real processes see `test_processes.py`.
 """
