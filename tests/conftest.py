@@ -15,6 +15,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import distribution
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import hypothesis
@@ -68,6 +69,17 @@ def _note_a_start(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_note_a_start)
+
+# multiprocessing has no such event
+_start = BaseProcess.start
+
+
+def _note_and_start(process: BaseProcess) -> None:
+    _started.append(f"{type(process).__name__}({process.name})")
+    _start(process)
+
+
+BaseProcess.start = _note_and_start  # type: ignore[method-assign]
 
 
 def pytest_configure() -> None:

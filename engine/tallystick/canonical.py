@@ -80,11 +80,10 @@ def canonical_doubles(value: Any) -> bytes:  # noqa: ANN401  # what msgspec enco
     """
     import msgspec
 
-    data = _with_whole_numbers(plain_encoder()(value))
-    if data is None:
-        # RFC 8785 in Python takes long
-        return canonical_bytes(_with_doubles(msgspec.json.decode(plain_encoder()(value))))
-    return data
+    data = plain_encoder()(value)
+    whole = _with_whole_numbers(data)
+    # RFC 8785 in Python takes long
+    return canonical_bytes(_with_doubles(msgspec.json.decode(data))) if whole is None else whole
 
 
 def digest_of_bytes(data: bytes) -> str:

@@ -431,7 +431,7 @@ class _Closer:
         self, epoch: int, dispatches: Mapping[str, Sequence[Dispatch]]
     ) -> Iterator[StateEvent]:
         """Yield the flags that the engine gives for the alignments of an epoch."""
-        collusion = collusion_of(self.rules)
+        collusion = collusion_of(self.rules.rule_set)
         if collusion is None:
             return
         by_owner: dict[Owner, list[AlignmentRow]] = defaultdict(list)

@@ -21,6 +21,7 @@ from tallystick_state.miners import ENGINE, FLAG
 from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
+    from tallystick.rules.model import RuleSet
     from tallystick_state.rules import StateRules
     from tallystick_state.sections.reputation import Collusion
 
@@ -140,7 +141,7 @@ def collusion_flags(
     flags = []
     for (hotkey, skill_type), since in sorted(first.items()):
         rules = rules_of(skill_type)
-        collusion = None if rules is None else collusion_of(rules)
+        collusion = None if rules is None else collusion_of(rules.rule_set)
         if collusion is None:
             continue
         own = _since(records, hotkey, skill_type, since - collusion.detection.rounds)
@@ -150,9 +151,9 @@ def collusion_flags(
     return flags
 
 
-def collusion_of(rules: StateRules) -> Collusion | None:
+def collusion_of(rule_set: RuleSet) -> Collusion | None:
     """Return the collusion rules of a rule set; None where it has none."""
-    reputation = rules.rule_set.section(REPUTATION)
+    reputation = rule_set.section(REPUTATION)
     return None if reputation is None else reputation.collusion
 
 

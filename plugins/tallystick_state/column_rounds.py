@@ -122,11 +122,11 @@ class ColumnRounds:
         last: int | None = None,
     ) -> Sampled:
         """Return the samples of some steps; see `samples.Rounds`."""
-        factors, chosen = factors_of(rules), frozenset(hotkeys)
+        chosen = frozenset(hotkeys)
         of_round: SamplesByValue = {}
         if number is not None:
             of_round = {
-                value: _only(self._rounds_of(rules, value, factors).get(number, {}), chosen)
+                value: _only(self._rounds_of(rules, value).get(number, {}), chosen)
                 for value in values_of_round(rules)
             }
         return Sampled(of_round, self._of_all(rules, chosen, last))
@@ -161,7 +161,7 @@ class ColumnRounds:
         every = merged(
             before,
             {value: self._tasks_of(steps, value) for value in windows if value not in sums},
-            {value: _of_groups(self._sums_of(steps, value)) for value in sums},
+            {value: self._grouped(steps, self.parts.values(), value, _ALL) for value in sums},
         )
         return {
             value: {
@@ -176,64 +176,48 @@ class ColumnRounds:
 
     def tasks_of_round(self, steps: AllocationRules, number: int | None) -> SamplesByValue:
         """Return the samples of one round, a task each."""
-        factors, tasks = factors_of(steps), dict[str, dict[str, dict[str, list[Sample]]]]()
-        for value in values_of_round(steps):
-            groups: dict[str, dict[str, list[Sample]]] = {}
-            for part in self.parts.values():
-                own = part.take(part.round == number)
-                for _, group, hotkey, sample in self._sampled(steps, own, value, factors, _TASKS):
-                    groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
-            tasks[value] = groups
-        return tasks
+        parts = [part.take(part.round == number) for part in self.parts.values()]
+        return {
+            value: self._grouped(steps, parts, value, _TASKS) for value in values_of_round(steps)
+        }
 
     def _rounds_of(
-        self, rules: AllocationRules, value: str, factors: tuple[str, ...]
+        self, rules: AllocationRules, value: str
     ) -> dict[int, dict[str, dict[str, list[Sample]]]]:
         """Return the sums of samples by round, group and hotkey."""
         steps = [s for s in collects_of(rules) if s.value == value and s.records == "round"]
         form = _SHARED if any(map(_reads_tasks, steps)) else _PLAIN
         form = _TASKS if any(map(_looks_back, steps)) else form
-        key = value, rules.group if rules.groups else None, factors, form
+        key = value, rules.group if rules.groups else None, factors_of(rules), form
         if key not in self._cache:
             rounds: dict[int, dict[str, dict[str, list[Sample]]]] = {}
             for part in self.parts.values():
-                for number, group, hotkey, sample in self._sampled(
-                    rules, part, value, factors, form
-                ):
+                for number, group, hotkey, sample in self._sampled(rules, part, value, form):
                     by_hotkey = rounds.setdefault(number, {}).setdefault(group, {})
                     by_hotkey.setdefault(hotkey, []).append(sample)
             self._cache[key] = rounds
         return self._cache[key]
 
-    def _sums_of(self, rules: AllocationRules, value: str) -> list[tuple[str, str, Sample]]:
-        factors = factors_of(rules)
-        return [
-            (group, hotkey, sample)
-            for part in self.parts.values()
-            for _, group, hotkey, sample in self._sampled(rules, part, value, factors, _ALL)
-        ]
-
     def _tasks_of(self, rules: AllocationRules, value: str) -> dict[str, dict[str, list[Sample]]]:
         """Return the samples of all rounds of the epoch, a task each, by group and hotkey."""
-        factors, most = factors_of(rules), windows_of(rules)[value]
+        most = windows_of(rules)[value]
         if any(isinstance(step, Average) for step in rules.steps):
             most = None  # carried columns look back from each round
-        found = (
-            (group, hotkey, sample)
-            for part in self.parts.values()
-            for _, group, hotkey, sample in self._sampled(
-                rules, _newest_rounds(rules, part, value, most), value, factors, _TASKS
-            )
-        )
-        return _of_groups(found)
+        parts = (_newest_rounds(rules, part, value, most) for part in self.parts.values())
+        return self._grouped(rules, parts, value, _TASKS)
+
+    def _grouped(
+        self, rules: AllocationRules, parts: Iterable[RecordColumns], value: str, form: str
+    ) -> dict[str, dict[str, list[Sample]]]:
+        """Return the samples of some records by group and hotkey."""
+        groups: dict[str, dict[str, list[Sample]]] = {}
+        for part in parts:
+            for _, group, hotkey, sample in self._sampled(rules, part, value, form):
+                groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
+        return groups
 
     def _sampled(
-        self,
-        rules: AllocationRules,
-        part: RecordColumns,
-        value: str,
-        factors: tuple[str, ...],
-        form: str,
+        self, rules: AllocationRules, part: RecordColumns, value: str, form: str
     ) -> Iterator[tuple[int, str, str, Sample]]:
         """Yield round, group, hotkey and the sum of records that are collected alike."""
         rows = self._counted(part, value)
@@ -256,7 +240,7 @@ class ColumnRounds:
             columns[0] = np.zeros(len(rows), np.int64)
         order, starts = alike(*columns)
         first = order[starts]
-        pinned = _Factors(self.closing, part.skill_type, factors)
+        pinned = _Factors(self.closing, part.skill_type, factors_of(rules))
         for place, total, many, late, with_missed, without in zip(
             first.tolist(),
             totals_of(values, order, starts),
@@ -384,13 +368,6 @@ def _only(
         for group, by_hotkey in groups.items()
     }
     return {group: by_hotkey for group, by_hotkey in only.items() if by_hotkey}
-
-
-def _of_groups(found: Iterable[tuple[str, str, Sample]]) -> dict[str, dict[str, list[Sample]]]:
-    groups: dict[str, dict[str, list[Sample]]] = {}
-    for group, hotkey, sample in found:
-        groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
-    return groups
 
 
 def _groups_of(rules: AllocationRules, part: RecordColumns) -> tuple[Ints, Sequence[str]]:

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
@@ -126,10 +126,17 @@ class EventRecords:
     events: tuple[StateEvent, ...]
     newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
 
-    @property
+    @cached_property
     def owners(self) -> Collection[Owner]:
         """The hotkeys and skill types of all events."""
         return {(event.hotkey, event.skill_type) for event in self.events}
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, Sequence[StateEvent]]:
+        by_type = defaultdict[str, list[StateEvent]](list)
+        for event in self.events:
+            by_type[event.skill_type].append(event)
+        return by_type
 
     def alike(self) -> Iterator[tuple[Alike, int]]:
         """Yield each record on its own."""
@@ -139,7 +146,7 @@ class EventRecords:
 
     def results(self, skill_type: str) -> Results:
         """Return the results of a skill type."""
-        return EventResults(tuple(e for e in self.events if e.skill_type == skill_type))
+        return EventResults(self._by_type.get(skill_type, ()))
 
     def rounds(self, closing: Closing) -> Rounds:
         """Return the records by round."""

@@ -38,7 +38,7 @@ from tallystick_state.record_columns import RecordColumns, Rows, alike, counts_o
 from tallystick_state.roles import Roles
 from tallystick_state.round_scores import scores_of_round
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import Rounds, SamplesByValue
+from tallystick_state.samples import SamplesByValue
 from tallystick_state.weights import LineWeights, Weighing, weigh
 
 
@@ -124,7 +124,7 @@ def close(  # noqa: PLR0913  # what a closing is made of
     closing = Closing(rules, pinned, epoch_records, state, begun, attributes)
     after = closed(closing)
     flags = epoch_records.flags()
-    rounds = ColumnRounds(parts, epoch_records.alone, closing, held)
+    rounds = epoch_records.rounds(closing)
     columns = after.carry.get(rules.line, {})
     kept = _next_memory(rounds, held, (rules, *later), columns)
     return EpochOutcome(
@@ -244,6 +244,7 @@ class ColumnRecords:
     parts: Mapping[str, RecordColumns]
     alone: tuple[StateEvent, ...] = ()
     memory: Memory = NOTHING_YET
+    _rounds: list[ColumnRounds] = attrs.field(factory=list, init=False)
 
     @cached_property
     def owners(self) -> Collection[Owner]:
@@ -301,9 +302,11 @@ class ColumnRecords:
         """Return the results of a skill type."""
         return ColumnResults(self.parts.get(skill_type))
 
-    def rounds(self, closing: Closing) -> Rounds:
-        """Return the records by round."""
-        return ColumnRounds(self.parts, self.alone, closing, self.memory)
+    def rounds(self, closing: Closing) -> ColumnRounds:
+        """Return the records by round, grouped once: no step changes what they are read by."""
+        if not self._rounds:
+            self._rounds.append(ColumnRounds(self.parts, self.alone, closing, self.memory))
+        return self._rounds[0]
 
     def flags(self) -> Flags:
         """Return the collusion flags that came with the records, or alone."""

@@ -129,20 +129,6 @@ def _ordered(
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
-def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str, ...]:
-    """Return the hotkeys that the recovery slot may go to, ascending; none without such a slot.
-
-    They miss nothing but the minimum reputation (E31 of docs/errata.md).
-
-    Raises:
-        StateError: the rule set has no groups.
-    """
-    if not rules.groups.recovery.enabled:
-        return ()
-    _, below = _split_by_reputation(state, skill_type, rules)
-    return tuple(sorted(miner.hotkey for miner in below))
-
-
 def auditor_pool(
     state: State,
     skill_type: str,
@@ -188,6 +174,7 @@ def select_group(  # noqa: PLR0913  # what a group follows from
     selectable, below = _split_by_reputation(state, skill_type, rules)
     pool = _ordered(selectable, skill_type, rules, round)
     primaries, rest = _split(pool, rules, auditor_streaks)
+    # they miss nothing but the minimum reputation (E31)
     recovering = [miner.hotkey for miner in below] if rules.groups.recovery.enabled else []
     drawn = _draw(skill_type, round, seed)
 

@@ -38,7 +38,7 @@ from tallystick_state.replay import replaying
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Collected, factors_of
+from tallystick_state.samples import Collected
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.checksums import delete, delete_by_number
 from tallystick_state.store.integrity import size
@@ -205,7 +205,7 @@ class _Pruner:
         known = LineRecords(
             self.transaction, self.in_force, line, lambda _: None, counted_by=self.epoch - 1
         )
-        collected = Collected(allocation, known, factors_of(allocation))
+        collected = Collected(allocation, known)
         for hotkey in self._hotkeys() if collected.windows else ():
             read = list[StateEvent]()
             collected.take_windows(_noted(known.newest(hotkey), read))

@@ -190,7 +190,7 @@ def samples_of(
     Raises:
         StateError: a mean is weighed by what no state knows.
     """
-    collected = Collected(rules, records, factors_of(rules))
+    collected = Collected(rules, records)
     for event in of_round:
         if event.is_record and event.hotkey in hotkeys:
             collected.take(event)
@@ -214,7 +214,7 @@ class Collected:
 
     rules: AllocationRules
     records: Records
-    factors: tuple[str, ...]
+    factors: tuple[str, ...] = attrs.field(init=False)
     of_round: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
     of_all: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
     # the same for all records of an epoch and a type
@@ -224,6 +224,10 @@ class Collected:
     def hotkeys(self) -> set[str]:
         """The hotkeys of all samples."""
         return hotkeys_of(self.of_round, self.of_all)
+
+    @factors.default
+    def _factors_of_rules(self) -> tuple[str, ...]:
+        return factors_of(self.rules)
 
     @cached_property
     def windows(self) -> Mapping[str, int | None]:

@@ -358,7 +358,7 @@ class LineRecords:
         return weigh(
             Weighing(
                 rules=rules,
-                rounds=EventRounds(self, {} if number is None else {number: self.of_round(number)}),
+                rounds=EventRounds.of(self, self.of_round(number)),
                 hotkeys=hotkeys,
                 number=number,
                 carry=carry,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import attrs
 
 from tallystick.diagnostics import Severity
+from tallystick.numbers.nano import publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
@@ -169,6 +170,16 @@ def comparison(  # noqa: PLR0913  # the parts of a check
         return attrs.evolve(alone, compare=compare, on_request=on_request)
 
     return decorate
+
+
+def figure(value: Fraction) -> str:
+    """Return a number as messages and evidence have it: rounded to nine places."""
+    return to_text(publish(value))
+
+
+def old_and_new(old: Fraction, new: Fraction) -> dict[str, str]:
+    """Return the evidence of a comparison: a number before and after."""
+    return {"old": figure(old), "new": figure(new)}
 
 
 def checks_in(*modules: ModuleType) -> tuple[Check, ...]:

@@ -12,11 +12,10 @@ from functools import lru_cache
 
 import attrs
 
-from tallystick.numbers.nano import publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import comparison, less, more
+from tallystick.scoring.lint import comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints.made_up import TASKS, MadeUp, Way, Work, steady
 from tallystick_allocation.rules import ALLOCATION, CapStep, StepRules, placed_steps
@@ -217,14 +216,6 @@ def _keys(old: StepRules, new: StepRules) -> list[str]:
     return [key for key in after if before.get(key) != after[key]]
 
 
-def _text(value: Fraction) -> str:
-    return to_text(publish(value))
-
-
-def _figures(before: Fraction, after: Fraction) -> dict[str, str]:
-    return {"old": _text(before), "new": _text(after)}
-
-
 @comparison(
     "weights-nobody",
     "error",
@@ -245,7 +236,7 @@ def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
     if after is None:
         yield Finding((), "no allocation gives weights", {})
         return
-    who = f"a miner with {_text(_HONEST)} of the greatest value" if after.spread else "nobody"
+    who = f"a miner with {figure(_HONEST)} of the greatest value" if after.spread else "nobody"
     yield Finding(_changed(old, new), f"{who} has {'no' if after.spread else 'a'} weight", {})
 
 
@@ -265,9 +256,9 @@ def _silence_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after > Fraction(3, 4) and after - before > Fraction(1, 5):
             yield Finding(
                 _changed(old, new),
-                f"who misses every second deadline has {_text(after)} of the weight of who meets "
-                f"all; before {_text(before)}",
-                _figures(before, after),
+                f"who misses every second deadline has {figure(after)} of the weight of who meets "
+                f"all; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -287,9 +278,9 @@ def _volume_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after > Fraction(3, 2) and after > before * Fraction(3, 2):
             yield Finding(
                 _changed(old, new),
-                f"a miner with {_MORE} times as many tasks has {_text(after)} of the weight of "
-                f"others; before {_text(before)}",
-                _figures(before, after),
+                f"a miner with {_MORE} times as many tasks has {figure(after)} of the weight of "
+                f"others; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -311,8 +302,8 @@ def _echo_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(
                 _changed(old, new),
                 "a miner whose good tasks are reported four times and whose bad ones once has "
-                f"{_text(after)} of the weight of who does all alike; before {_text(before)}",
-                _figures(before, after),
+                f"{figure(after)} of the weight of who does all alike; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -332,9 +323,9 @@ def _splitting_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after > before * Fraction(3, 2):
             yield Finding(
                 _changed(old, new),
-                f"{_HOTKEYS} hotkeys that divide the work of one have {_text(after)} times its "
-                f"weight; before {_text(before)}",
-                _figures(before, after),
+                f"{_HOTKEYS} hotkeys that divide the work of one have {figure(after)} times its "
+                f"weight; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -356,16 +347,16 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
             if after - before > Fraction(1, 10):
                 yield Finding(
                     _changed(old, new),
-                    f"{who} has {_text(after)} of the weight of an honest miner; before "
-                    f"{_text(before)}",
-                    {"who": who, **_figures(before, after)},
+                    f"{who} has {figure(after)} of the weight of an honest miner; before "
+                    f"{figure(before)}",
+                    {"who": who, **old_and_new(before, after)},
                 )
     for before_all, after_all in _both(old, new):
         if after_all.worthless > before_all.worthless:
             yield Finding(
                 _changed(old, new),
                 "miners have weights although no record of anybody is worth anything",
-                _figures(before_all.worthless, after_all.worthless),
+                old_and_new(before_all.worthless, after_all.worthless),
             )
 
 
@@ -387,8 +378,8 @@ def _memory_shortened(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if lost > Fraction(1, 5) and lost >= 3 * lost_before:
             yield Finding(
                 _changed(old, new),
-                f"one round decides {_text(lost)} of a weight; before {_text(lost_before)}",
-                _figures(lost_before, lost),
+                f"one round decides {figure(lost)} of a weight; before {figure(lost_before)}",
+                old_and_new(lost_before, lost),
             )
 
 
@@ -409,8 +400,8 @@ def _memory_lengthened(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if lost < Fraction(1, 20) and lost * 4 <= lost_before and lost_before > 0:
             yield Finding(
                 _changed(old, new),
-                f"one round decides {_text(lost)} of a weight; before {_text(lost_before)}",
-                _figures(lost_before, lost),
+                f"one round decides {figure(lost)} of a weight; before {figure(lost_before)}",
+                old_and_new(lost_before, lost),
             )
 
 
@@ -430,9 +421,9 @@ def _newcomer_gains(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after >= before * 3 and after > Fraction(1, 2):
             yield Finding(
                 _changed(old, new),
-                f"a newcomer has {_text(after)} of the weight of who did as well for many "
-                f"rounds; before {_text(before)}",
-                _figures(before, after),
+                f"a newcomer has {figure(after)} of the weight of who did as well for many "
+                f"rounds; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -453,9 +444,9 @@ def _newcomer_waits(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if before > Fraction(4, 5) and after < before * Fraction(3, 4):
             yield Finding(
                 _changed(old, new),
-                f"who joined after a third of the rounds has {_text(after)} of the "
-                f"weight of who did as well from the first round on; before {_text(before)}",
-                _figures(before, after),
+                f"who joined after a third of the rounds has {figure(after)} of the "
+                f"weight of who did as well from the first round on; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -475,9 +466,9 @@ def _absence_unpaid(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if before > Fraction(4, 5) and after < before / 2:
             yield Finding(
                 _changed(old, new),
-                f"who was not drawn in the last round has {_text(after)} of the weight of others; "
-                f"before {_text(before)}",
-                _figures(before, after),
+                f"who was not drawn in the last round has {figure(after)} of the weight of others; "
+                f"before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -497,9 +488,9 @@ def _standing(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if abs(after - before) > Fraction(1, 5):
             yield Finding(
                 _changed(old, new),
-                f"at half of the standing a miner has {_text(after)} of the weight at the full "
-                f"one; before {_text(before)}",
-                _figures(before, after),
+                f"at half of the standing a miner has {figure(after)} of the weight at the full "
+                f"one; before {figure(before)}",
+                old_and_new(before, after),
             )
 
 
@@ -525,9 +516,9 @@ def _types(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(
                 _changed(old, new),
                 "work of the type with the largest base weight has "
-                f"{_text(ratios[1])} of the weight of equal work of the one with the smallest; "
-                f"before {_text(ratios[0])}",
-                _figures(*ratios),
+                f"{figure(ratios[1])} of the weight of equal work of the one with the smallest; "
+                f"before {figure(ratios[0])}",
+                old_and_new(*ratios),
             )
 
 
@@ -547,9 +538,9 @@ def _alike(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.alike < before.alike * Fraction(9, 10):
             yield Finding(
                 _changed(old, new),
-                f"of miners that do the same, one has {_text(after.alike)} of the weight of "
-                f"another; before {_text(before.alike)}",
-                _figures(before.alike, after.alike),
+                f"of miners that do the same, one has {figure(after.alike)} of the weight of "
+                f"another; before {figure(before.alike)}",
+                old_and_new(before.alike, after.alike),
             )
 
 
@@ -571,16 +562,16 @@ def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.dominant > Fraction(1, 4) and after.dominant > before.dominant * Fraction(3, 2):
             yield Finding(
                 _changed(old, new),
-                f"a miner that is far better than others gets {_text(after.dominant)} of all "
-                f"weight; before {_text(before.dominant)}",
-                _figures(*shares),
+                f"a miner that is far better than others gets {figure(after.dominant)} of all "
+                f"weight; before {figure(before.dominant)}",
+                old_and_new(*shares),
             )
         elif after.best_over_middle > before.best_over_middle * 2:
             yield Finding(
                 _changed(old, new),
-                f"the best of {_MINERS} miners gets {_text(after.best_over_middle)} of the weight "
-                f"of the middle one; before {_text(before.best_over_middle)}",
-                _figures(before.best_over_middle, after.best_over_middle),
+                f"the best of {_MINERS} miners gets {figure(after.best_over_middle)} of the weight "
+                f"of the middle one; before {figure(before.best_over_middle)}",
+                old_and_new(before.best_over_middle, after.best_over_middle),
             )
 
 
@@ -606,9 +597,9 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
             if before.strong < share < after.strong:
                 yield Finding(
                     (*placed.origin, "excess"),
-                    f"under a cap of {rules.share} a miner gets {_text(after.strong)} of all "
-                    f"weight; before {_text(before.strong)}",
-                    _figures(before.strong, after.strong),
+                    f"under a cap of {rules.share} a miner gets {figure(after.strong)} of all "
+                    f"weight; before {figure(before.strong)}",
+                    old_and_new(before.strong, after.strong),
                 )
 
 
@@ -629,9 +620,9 @@ def _merit(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if gains[0] > Fraction(1, 10) and gains[1] < gains[0] / 2:
             yield Finding(
                 _changed(old, new),
-                f"the best of {_MINERS} miners gets {_text(after.best_over_middle)} of the weight "
-                f"of the middle one; before {_text(before.best_over_middle)}",
-                _figures(before.best_over_middle, after.best_over_middle),
+                f"the best of {_MINERS} miners gets {figure(after.best_over_middle)} of the weight "
+                f"of the middle one; before {figure(before.best_over_middle)}",
+                old_and_new(before.best_over_middle, after.best_over_middle),
             )
 
 
@@ -653,7 +644,7 @@ def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if moved > Fraction(1, 5):
             yield Finding(
                 _changed(old, new),
-                f"{_text(moved)} of all weight changes hands among {_MINERS} miners of different "
+                f"{figure(moved)} of all weight changes hands among {_MINERS} miners of different "
                 "merit",
-                {"moved": _text(moved)},
+                {"moved": figure(moved)},
             )

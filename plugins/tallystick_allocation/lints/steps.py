@@ -12,7 +12,7 @@ from tallystick.errors import AllocationError, FormulaError, UndecidedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, less, more
+from tallystick.scoring.lint import check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.column import Number, column_of
@@ -294,13 +294,13 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
                 less, more = weights[index], weights[index - 1]
                 yield Finding(
                     probe.column.origin,
-                    f"of {miners} miners, who has {_text(values[index])} of {probe.column.name} "
-                    f"gets {to_text(less)}, and who has {_text(values[index - 1])} gets "
+                    f"of {miners} miners, who has {figure(values[index])} of {probe.column.name} "
+                    f"gets {to_text(less)}, and who has {figure(values[index - 1])} gets "
                     f"{to_text(more)}",
                     {
                         "step": probe.column.name,
                         "miners": miners,
-                        "values": [_text(values[index - 1]), _text(values[index])],
+                        "values": [figure(values[index - 1]), figure(values[index])],
                         "weights": [to_text(more), to_text(less)],
                     },
                 )
@@ -309,10 +309,6 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
 
 def _miners(found: Allocation) -> Sequence[Miner]:
     return found.given.population.miners
-
-
-def _text(value: Fraction) -> str:
-    return to_text(round(value * 10**9))
 
 
 @check(
@@ -347,9 +343,9 @@ def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
             if edge is not None and is_beyond:
                 yield Finding(
                     (*step.origin, key),
-                    f"{rules.of} is at most {_text(highest)}, and the filter asks for "
+                    f"{rules.of} is at most {figure(highest)}, and the filter asks for "
                     f"{'more than' if key == 'above' else 'at least'} {edge}",
-                    {"bound": str(edge), "highest": _text(highest)},
+                    {"bound": str(edge), "highest": figure(highest)},
                 )
 
 

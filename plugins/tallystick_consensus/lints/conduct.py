@@ -13,12 +13,12 @@ from typing import Any
 
 import attrs
 
-from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.records.rejects import Reject
 from tallystick.rules.findings import Finding, one_of
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.lint import check, comparison, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.checks import FACTOR
@@ -585,13 +585,7 @@ def _looks_honest(old: Scorer, new: Scorer) -> Iterator[Finding]:
     before, after = compared[0].alignments, compared[1].alignments
     hidden = [part for part, was in before.items() if after.get(part, Fraction()) < was / 4]
     if hidden:
-        figures = {
-            part: {
-                "old": to_text(publish(before[part])),
-                "new": to_text(publish(after.get(part, Fraction()))),
-            }
-            for part in hidden
-        }
+        figures = {part: old_and_new(before[part], after.get(part, Fraction())) for part in hidden}
         yield Finding(
             (*_SECTION, "alignment"),
             f"primaries that agree on false {one_of(hidden)} are hardly told from auditors",

@@ -119,7 +119,7 @@ def _flags(
     known: Known, epoch: int, line: str, hotkey: str, skill_type: str
 ) -> Iterator[StateEvent]:
     """Yield the flags that the engine gives a miner in a type as an epoch closes."""
-    collusion = collusion_of(known.rules(line, epoch))
+    collusion = collusion_of(known.rules(line, epoch).rule_set)
     events = {
         at: [event_of(row) for row in known.rows(at, "results", (hotkey, skill_type))]
         for at in range(epoch + 1)

@@ -19,7 +19,6 @@ from tallystick_state import views
 from tallystick_state.cli.options import (
     PoolOptions,
     at_epoch_option,
-    authority_of,
     authority_options,
     line_option,
     major_option,
@@ -80,8 +79,10 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     the state. With --pool instead of RULES it schedules other shares of the lines, in place of
     those that were scheduled for that epoch or later.
     """
+    from tallystick_state.authority import read_authority
+
     pools = PoolOptions.read(shares, idle)
-    authority = authority_of(signed, block, gate_receipt)
+    authority = read_authority(signed, block, gate_receipt)
     if reference is None or pools.shares:
         if reference is not None or not pools.shares or major:
             raise click.UsageError("found RULES and --pool, or neither: expected one of them")
@@ -139,7 +140,9 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     held: Held,
 ) -> None:
     """Take back the last adoption, as long as its epoch has not begun."""
-    authority = authority_of(signed, block)
+    from tallystick_state.authority import read_authority
+
+    authority = read_authority(signed, block)
     with opened(where, held) as ledger:
         before = ledger.in_force
         adoption = ledger.withdraw(line, authority=authority)

@@ -14,7 +14,6 @@ from tallystick.cli.shown import echo, print_json
 from tallystick_state import views
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
 from tallystick_state.cli.options import (
-    authority_of,
     authority_options,
     groups_option,
     opened,
@@ -62,7 +61,9 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     With --groups records get the consensus that their groups compute, as by `round close`.
     """
-    authority = authority_of(signed, block)
+    from tallystick_state.authority import read_authority
+
+    authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
     if as_json:

@@ -26,7 +26,6 @@ from tallystick_state import rows
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
-    from tallystick_state.authority import Authority
     from tallystick_state.ledger import Ledger
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey, Signer
@@ -147,25 +146,6 @@ def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return signed_option(
         block_option("The current block; signatures may expire by blocks.")(command)
     )
-
-
-def authority_of(
-    signed: Path | None, block: int | None, gate_receipt: Path | None = None
-) -> Authority:
-    """Return the authority for a change from the values of `authority_options`.
-
-    Args:
-        signed: the file of the envelope.
-        block: the current block.
-        gate_receipt: the file of the receipt of a gate.
-
-    Raises:
-        InputError: a file cannot be read.
-        TrustError: a file holds no envelope, or no receipt.
-    """
-    from tallystick_state.authority import read_authority
-
-    return read_authority(signed, block, gate_receipt)
 
 
 def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,6 @@ from tallystick_state import views
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
 from tallystick_state.cli.options import (
     at_option,
-    authority_of,
     authority_options,
     groups_option,
     number_type,
@@ -187,10 +186,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     With --groups the records get the consensus that their groups compute, and must give none of
     their own. The similarities of the members are kept, and the submissions to be run again.
     """
+    from tallystick_state.authority import read_authority
     from tallystick_state.reports import round_report
 
     passes = _passes(plugin_options, records, groups)
-    authority = authority_of(signed, block)
+    authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         for second in passes if groups is not None else ():
             second.check_consensus(ledger)

@@ -31,7 +31,6 @@ from tallystick_state.cli.options import (
     PoolOptions,
     as_option,
     at_option,
-    authority_of,
     authority_options,
     number_type,
     opened,
@@ -125,6 +124,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     that the state hears and whose signatures it requires: then --carry needs --signed, which
     `tallystick sign carry` makes.
     """
+    from tallystick_state.authority import read_authority
     from tallystick_state.ledger import Ledger
 
     if hear and trust is not None:
@@ -143,7 +143,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         burn=pools.burn,
         carry=carry,
         network=network,
-        authority=authority_of(signed, block),
+        authority=read_authority(signed, block),
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root

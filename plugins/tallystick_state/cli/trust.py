@@ -14,7 +14,6 @@ from tallystick.cli.options import PATH, as_json
 from tallystick.cli.shown import echo, print_json
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.options import (
-    authority_of,
     authority_options,
     expiry_option,
     opened,
@@ -180,7 +179,9 @@ def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     A first one is the operator's decision. From then on --signed is needed: the groups named root,
     of the trust file in force and of FILE, have to reach their thresholds.
     """
-    authority = authority_of(signed, block)
+    from tallystick_state.authority import read_authority
+
+    authority = read_authority(signed, block)
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
         name = ledger.store.shown

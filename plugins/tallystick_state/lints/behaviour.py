@@ -13,15 +13,14 @@ from functools import lru_cache
 
 import attrs
 
-from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_text
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.lint import check, comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.lints.reputation import best_and_worst, trajectory
+from tallystick_state.lints.reputation import delta_of, dynamics_of
 from tallystick_state.reputation import effect, mean_delta
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION, Reputation
 
 _EVENTS: KeyPath = ("reputation", "events")
@@ -59,26 +58,20 @@ class Behaviour:
         """The section."""
         return self.rules.reputation
 
-    @property
-    def ceiling(self) -> int:
-        """The greatest reputation, in nano."""
-        return from_decimal(self.reputation.ceiling)
-
-    def delta(self, events: tuple[str, ...], reputation: int | None = None) -> Fraction:
-        """Return the change by a record with some events, 0 where it stays out of the mean.
+    def delta(self, event: str, reputation: int | None = None) -> Fraction:
+        """Return the change by a record with one event, 0 where it stays out of the mean.
 
         Args:
-            events: of the record.
+            event: of the record.
             reputation: of its miner, in nano; the ceiling by default.
         """
-        together = effect(self.rules, events)
-        at = self.ceiling if reputation is None else reputation
-        return together.delta(at) if together.takes_part else Fraction()
+        ceiling = self.rules.reputation_bounds[1]
+        return delta_of(self.rules, event, ceiling if reputation is None else reputation)
 
     def of_consensus(self, consensus: Fraction) -> Fraction:
         """Return the change by a record whose group scores it so, at the ceiling."""
         event = self.reputation.consensus_event(_decimal(consensus))
-        return Fraction() if event is None else self.delta((event,))
+        return Fraction() if event is None else self.delta(event)
 
 
 def _decimal(value: Fraction) -> Decimal:
@@ -88,22 +81,17 @@ def _decimal(value: Fraction) -> Decimal:
 @lru_cache(maxsize=4)
 def behaviour_of(scorer: Scorer) -> Behaviour | None:
     """Return where the reputation rules of a rule set lead; None without events that count."""
-    if scorer.rule_set.section(REPUTATION) is None:
+    dynamics = next(iter(dynamics_of(scorer)), None)
+    if dynamics is None:
         return None
-    rules = state_rules_of(scorer)
-    best, worst = best_and_worst(rules)
-    if not best:
-        return None
-    reputation, groups = rules.reputation, scorer.rule_set.section(GROUPS)
-    initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
-    least = 0 if groups is None else from_decimal(groups.minimum_reputation)
-    span = Fraction(ceiling - least)
+    rules, least = state_rules_of(scorer), dynamics.filter
+    span = Fraction(rules.reputation_bounds[1] - least)
     return Behaviour(
         rules,
         least,
-        len(trajectory(rules, initial, best).values) - 1,
-        trajectory(rules, ceiling, worst).below(least),
-        (initial - least) / span if span > 0 else Fraction(1),
+        len(dynamics.best.values) - 1,
+        dynamics.worst.below(least),
+        (dynamics.initial - least) / span if span > 0 else Fraction(1),
         mean_delta(rules, [(0, 1), (_MANY * NANO, _MANY)]) or Fraction(),
     )
 
@@ -112,10 +100,6 @@ def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Behaviour, Behaviour]]:
     before, after = behaviour_of(old), behaviour_of(new)
     if before is not None and after is not None:
         yield before, after
-
-
-def _text(value: Fraction) -> str:
-    return to_text(publish(value))
 
 
 def _event_path(after: Behaviour, event: str) -> KeyPath:
@@ -143,14 +127,14 @@ def _cheating_pays(scorer: Scorer) -> Iterator[Finding]:
     if found is not None and found > Fraction(1, 2):
         yield Finding(
             _EVENTS,
-            f"a miner loses more than it gains only where {_text(found)} of its cheats are found",
-            {"found": _text(found)},
+            f"a miner loses more than it gains only where {figure(found)} of its cheats are found",
+            {"found": figure(found)},
         )
 
 
 def _found_at_least(behaviour: Behaviour) -> Fraction | None:
     """Return the part of records that must be found before cheating loses; None without both."""
-    deltas = [behaviour.delta((name,)) for name in behaviour.reputation.events]
+    deltas = [behaviour.delta(name) for name in behaviour.reputation.events]
     gain, loss = max(deltas, default=Fraction()), -min(deltas, default=Fraction())
     return gain / (gain + loss) if gain > 0 and loss > 0 else None
 
@@ -173,9 +157,9 @@ def _cheating_pays_longer(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if was is not None and now is not None and now > Fraction(1, 10) and now >= 2 * was:
             yield Finding(
                 _EVENTS,
-                f"a miner loses more than it gains where {_text(now)} of its cheats are found; "
-                f"before {_text(was)}",
-                {"old": _text(was), "new": _text(now)},
+                f"a miner loses more than it gains where {figure(now)} of its cheats are found; "
+                f"before {figure(was)}",
+                old_and_new(was, now),
             )
 
 
@@ -194,13 +178,14 @@ def _cheating_pays_longer(old: Scorer, new: Scorer) -> Iterator[Finding]:
 def _penalty_weakened(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for before, after in _both(old, new):
         for event in before.reputation.events:
-            was, now = before.delta((event,)), after.delta((event,))
+            was, now = before.delta(event), after.delta(event)
             if was < 0 and now > was / 2:
-                changes = f"adds {_text(now)}" if now > 0 else f"takes {_text(-now)}"
+                changes = f"adds {figure(now)}" if now > 0 else f"takes {figure(-now)}"
                 yield Finding(
                     _event_path(after, event),
-                    f"{event} took {_text(-was)} of a reputation at the ceiling, and now {changes}",
-                    {"event": event, "old_loss": _text(-was), "loss": _text(-now)},
+                    f"{event} took {figure(-was)} of a reputation at the ceiling, and now "
+                    f"{changes}",
+                    {"event": event, "old_loss": figure(-was), "loss": figure(-now)},
                     "error" if now > 0 else None,
                 )
 
@@ -220,12 +205,12 @@ def _reward_gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for before, after in _both(old, new):
         floor = from_decimal(before.reputation.floor)
         for event in before.reputation.events:
-            was, now = before.delta((event,), floor), after.delta((event,), floor)
+            was, now = before.delta(event, floor), after.delta(event, floor)
             if was > 0 and now < was / 4:
                 yield Finding(
                     _event_path(after, event),
-                    f"{event} added {_text(was)} to a reputation, and now {_text(now)}",
-                    {"event": event, "old_gain": _text(was), "gain": _text(now)},
+                    f"{event} added {figure(was)} to a reputation, and now {figure(now)}",
+                    {"event": event, "old_gain": figure(was), "gain": figure(now)},
                     "error" if now < 0 else None,
                 )
 
@@ -245,13 +230,13 @@ def _reward_gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
 def _penalty_out_of_proportion(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for before, after in _both(old, new):
         for event in after.reputation.events:
-            was, now = -before.delta((event,)), -after.delta((event,))
+            was, now = -before.delta(event), -after.delta(event)
             if now > Fraction(1, 4) and now > 3 * max(was, Fraction()):
                 yield Finding(
                     (*_EVENTS, event),
-                    f"{event} took {_text(max(was, Fraction()))} of a reputation at the ceiling, "
-                    f"and now takes {_text(now)}",
-                    {"event": event, "old_loss": _text(was), "loss": _text(now)},
+                    f"{event} took {figure(max(was, Fraction()))} of a reputation at the ceiling, "
+                    f"and now takes {figure(now)}",
+                    {"event": event, "old_loss": figure(was), "loss": figure(now)},
                 )
 
 
@@ -284,7 +269,7 @@ def _bar_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
         }
         for message, moved in moves.items():
             if len(moved) * 10 > _STEPS + 1:
-                ends = _text(moved[0]), _text(moved[-1])
+                ends = figure(moved[0]), figure(moved[-1])
                 yield Finding(
                     _EVENTS,
                     f"{message}: from {ends[0]} to {ends[1]}",
@@ -307,7 +292,7 @@ def _diluted(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for before, after in _both(old, new):
         for event in after.reputation.events:
             was, now = effect(before.rules, [event]), effect(after.rules, [event])
-            if now.takes_part and not was.takes_part and after.delta((event,)) == 0:
+            if now.takes_part and not was.takes_part and after.delta(event) == 0:
                 yield Finding(
                     (*_EVENTS, event, "in_mean"),
                     f"a record with {event} alone counts in the mean, and changes nothing",
@@ -394,9 +379,9 @@ def _begins_high(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.start > Fraction(2, 3) and after.start >= before.start * Fraction(3, 2):
             yield Finding(
                 ("reputation", "initial"),
-                f"a newcomer begins {_text(after.start)} of the way from the filter to the "
-                f"ceiling; before {_text(before.start)}",
-                {"old": _text(before.start), "new": _text(after.start)},
+                f"a newcomer begins {figure(after.start)} of the way from the filter to the "
+                f"ceiling; before {figure(before.start)}",
+                old_and_new(before.start, after.start),
             )
 
 
@@ -417,9 +402,9 @@ def _begins_low(old: Scorer, new: Scorer) -> Iterator[Finding]:
             same = before.filter == after.filter
             yield Finding(
                 ("reputation", "initial") if same else ("groups", "minimum_reputation"),
-                f"a newcomer begins {_text(after.start)} of the way from the filter to the "
-                f"ceiling; before {_text(before.start)}",
-                {"old": _text(before.start), "new": _text(after.start)},
+                f"a newcomer begins {figure(after.start)} of the way from the filter to the "
+                f"ceiling; before {figure(before.start)}",
+                old_and_new(before.start, after.start),
             )
 
 
@@ -439,9 +424,9 @@ def _one_validator(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.crowd > before.crowd:
             yield Finding(
                 ("reputation", "mean"),
-                f"a validator with {_MANY} of {_MANY + 1} records decides {_text(after.crowd)} of "
-                f"the mean; before {_text(before.crowd)}",
-                {"old": _text(before.crowd), "new": _text(after.crowd)},
+                f"a validator with {_MANY} of {_MANY + 1} records decides {figure(after.crowd)} of "
+                f"the mean; before {figure(before.crowd)}",
+                old_and_new(before.crowd, after.crowd),
             )
 
 

@@ -8,9 +8,9 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, comparison, less, more
 from tallystick.scoring.scorer import Scorer
+from tallystick_state.collusion import collusion_of
 from tallystick_state.sections.claims import claims_of
 from tallystick_state.sections.groups import GROUPS
-from tallystick_state.sections.reputation import REPUTATION
 
 _LIMITS = ("per_round", "per_epoch", "rounds_per_epoch")
 _FAR = 4
@@ -30,8 +30,7 @@ _FAR = 4
     remedy="lower the limit below the other one, or leave it out",
 )
 def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
-    claims, reputation = claims_of(scorer.rule_set), scorer.rule_set.section(REPUTATION)
-    collusion = None if reputation is None else reputation.collusion
+    claims, collusion = claims_of(scorer.rule_set), collusion_of(scorer.rule_set)
     reached = claims.per_epoch
     limits = {"per_round": claims.per_round, "rounds_per_epoch": claims.rounds_per_epoch}
     for key, limit in limits.items():

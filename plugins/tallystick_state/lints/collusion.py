@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
-from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.lint import check, comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.collusion import AlignmentRow, flags_of
+from tallystick_state.collusion import AlignmentRow, collusion_of, flags_of
 from tallystick_state.groups import is_ejected
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import MinerEntry
 from tallystick_state.rules import state_rules_of
-from tallystick_state.sections.reputation import REPUTATION, Collusion
+from tallystick_state.sections.reputation import Collusion
 
 _COLLUSION: KeyPath = ("reputation", "collusion")
 _DETECTION: KeyPath = (*_COLLUSION, "detection")
@@ -29,11 +30,6 @@ _FLAGS = 1000
 """Maximum number of flags of one validator that are tried."""
 _GRID = 50
 """Number of steps of an alignment from 0 to 1."""
-
-
-def _collusion(scorer: Scorer) -> Collusion | None:
-    reputation = scorer.rule_set.section(REPUTATION)
-    return None if reputation is None else reputation.collusion
 
 
 def _rows(primaries: int, auditors: int, rounds: int = _ROUNDS) -> list[AlignmentRow]:
@@ -49,7 +45,7 @@ def _first_flag(collusion: Collusion) -> int | None:
 
 def _ejected_after(scorer: Scorer) -> int | None:
     """Return the number of rounds until the engine's own flags eject a colluder; None if never."""
-    collusion = _collusion(scorer)
+    collusion = collusion_of(scorer.rule_set)
     if collusion is None:
         return None
     flags = flags_of(_rows(NANO, 0), collusion)
@@ -66,7 +62,7 @@ def _flagged(validator: str, flags: int) -> MinerEntry:
 
 def _flags_of_one(scorer: Scorer) -> int | None:
     """Return the number of flags with which one validator alone ejects a miner; None if none."""
-    if _collusion(scorer) is None:
+    if collusion_of(scorer.rule_set) is None:
         return None
     rules = state_rules_of(scorer)
     counts = range(1, _FLAGS + 1)
@@ -75,10 +71,13 @@ def _flags_of_one(scorer: Scorer) -> int | None:
 
 def _is_flagged(collusion: Collusion, primaries: int, auditors: int) -> bool:
     """Return whether a miner that is aligned alike in each round is ever flagged."""
-    rounds = min(_ROUNDS, collusion.detection.rounds)
+    detection = collusion.detection
+    # of rows that are alike, the fewest that count are flagged, or none
+    rounds = min(_ROUNDS, detection.rounds, max(1, detection.minimum_samples))
     return bool(flags_of(_rows(primaries, auditors, rounds), collusion))
 
 
+@lru_cache(maxsize=4)
 def _flagged_part(collusion: Collusion) -> Fraction:
     """Return the part of pairs of alignments, each in steps from 0 to 1, that are flagged."""
     ends = [NANO * step // _GRID for step in range(_GRID + 1)]
@@ -103,7 +102,7 @@ def _flaggable(collusion: Collusion, ends: list[int]) -> list[int]:
     remedy="ask for fewer samples than the window has rounds, and for bounds inside [0, 1]",
 )
 def _never_fires(scorer: Scorer) -> Iterator[Finding]:
-    collusion = _collusion(scorer)
+    collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is not None:
         return
     detection = collusion.detection
@@ -140,7 +139,7 @@ def _never_fires(scorer: Scorer) -> Iterator[Finding]:
     remedy="let auditors_below be at most primaries_above",
 )
 def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
-    collusion = _collusion(scorer)
+    collusion = collusion_of(scorer.rule_set)
     if collusion is None:
         return
     ends = [NANO * step // _GRID for step in range(_GRID + 1)]
@@ -165,7 +164,7 @@ def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
     remedy="ask for more samples",
 )
 def _one_sample(scorer: Scorer) -> Iterator[Finding]:
-    collusion = _collusion(scorer)
+    collusion = collusion_of(scorer.rule_set)
     if collusion is not None and _first_flag(collusion) == 1:
         path = (*_DETECTION, "minimum_samples")
         yield Finding(path, "one sample is enough to be flagged", {"minimum_samples": 1})
@@ -197,7 +196,7 @@ def _one_flag(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower reputation.collusion.eject_at",
 )
 def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
-    collusion = _collusion(scorer)
+    collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is None:
         return
     if _ejected_after(scorer) is None:
@@ -222,7 +221,7 @@ def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
     remedy="raise reputation.collusion.quorum to at least 2",
 )
 def _ejects_alone(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    if _collusion(old) is None:
+    if collusion_of(old.rule_set) is None:
         return
     was, now = _flags_of_one(old), _flags_of_one(new)
     if now is not None and (was is None or now * 2 < was):
@@ -250,7 +249,7 @@ def _goes_on(old: Scorer, new: Scorer) -> Iterator[Finding]:
     was, now = _ejected_after(old), _ejected_after(new)
     if was is None or (now is not None and now < 3 * was):
         return
-    has = _collusion(new) is not None
+    has = collusion_of(new.rule_set) is not None
     never = "stays" if has else "stays: the rule set has no collusion"
     yield Finding(
         _COLLUSION if has else _COLLUSION[:1],
@@ -315,17 +314,13 @@ def _widened(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 def _parts(old: Scorer, new: Scorer, *, widened: bool) -> Iterator[Finding]:
-    before, after = _collusion(old), _collusion(new)
+    before, after = collusion_of(old.rule_set), collusion_of(new.rule_set)
     if before is None or after is None or before.detection == after.detection:
         return
     was, now = _flagged_part(before), _flagged_part(after)
     if now > 3 * was if widened else 0 < now < was / 2:
         yield Finding(
             _DETECTION,
-            f"{_text(now)} of all pairs of alignments are flagged; before {_text(was)}",
-            {"old": _text(was), "new": _text(now)},
+            f"{figure(now)} of all pairs of alignments are flagged; before {figure(was)}",
+            old_and_new(was, now),
         )
-
-
-def _text(value: Fraction) -> str:
-    return to_text(publish(value))

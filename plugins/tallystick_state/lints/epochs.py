@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import attrs
-
-from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.numbers.nano import NANO
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, more
+from tallystick.scoring.lint import check, comparison, figure, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.epoch import EventResults, next_threshold
 from tallystick_state.event import StateEvent
@@ -163,9 +161,9 @@ def _easily_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if now > was + Fraction(1, 20) and now > was * 2:
             yield Finding(
                 ("epochs", "thresholds", name),
-                f"twenty perfect results of one miner move {name} by {_text(now)}; before by "
-                f"{_text(was)}",
-                {"old": _text(was), "new": _text(now)},
+                f"twenty perfect results of one miner move {name} by {figure(now)}; before by "
+                f"{figure(was)}",
+                old_and_new(was, now),
             )
 
 
@@ -185,9 +183,9 @@ def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
             if max(was, now) > Fraction(1, 20) and (now > 2 * was or now * 3 < was):
                 yield Finding(
                     ("epochs", "thresholds", name),
-                    f"perfect results of every {role} move {name} by {_text(now)}; before by "
-                    f"{_text(was)}",
-                    {"role": role, "old": _text(was), "new": _text(now)},
+                    f"perfect results of every {role} move {name} by {figure(now)}; before by "
+                    f"{figure(was)}",
+                    {"role": role, "old": figure(was), "new": figure(now)},
                 )
 
 
@@ -226,28 +224,30 @@ def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
         yield Finding((), "the rule set has no epochs", {})
 
 
-def _of_one_miner(roles: Sequence[Role]) -> list[_Result]:
+def _of_one_miner(roles: Sequence[Role]) -> EventResults:
     """Return many perfect results of one miner, and a middling one of each of some others."""
     others = [(f"miner-{number}", NANO // 2) for number in range(1, _MINERS)]
-    results = [*[("miner-0", NANO)] * _RESULTS, *others]
-    return [_Result(hotkey, role, nano) for role in roles for hotkey, nano in results]
+    return _results([*[("miner-0", NANO)] * _RESULTS, *others], roles)
 
 
-def _of_all_miners(roles: Sequence[Role]) -> list[_Result]:
+def _of_all_miners(roles: Sequence[Role]) -> EventResults:
     """Return a perfect result of each of some miners in each role."""
-    miners = [f"miner-{number}" for number in range(_MINERS)]
-    return [_Result(hotkey, role, NANO) for role in roles for hotkey in miners]
+    return _results([(f"miner-{number}", NANO) for number in range(_MINERS)], roles)
 
 
-@attrs.frozen
-class _Result:
-    hotkey: str
-    role: Role
-    quality: int
+def _results(qualities: Sequence[tuple[str, int]], roles: Sequence[Role]) -> EventResults:
+    """Return results by hotkey and quality, in each role; nobody reads their types and tasks."""
+    return EventResults(
+        [
+            StateEvent("validator", hotkey, "", "", 0, 0, role=role, quality=quality)
+            for role in roles
+            for hotkey, quality in qualities
+        ]
+    )
 
 
 def _moves(
-    old: Scorer, new: Scorer, results: Sequence[_Result]
+    old: Scorer, new: Scorer, results: EventResults
 ) -> Iterator[tuple[str, Fraction, Fraction]]:
     """Yield how far results move each threshold that both rule sets track, before and after."""
     sections = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
@@ -260,25 +260,11 @@ def _moves(
             yield name, was, now
 
 
-def _move(rules: StateRules, name: str, results: Sequence[_Result]) -> Fraction:
+def _move(rules: StateRules, name: str, results: EventResults) -> Fraction:
     """Return the part of the way to 1 that a threshold moves, the most of any skill type."""
     moves = [Fraction()]
     for kind, seeds in rules.seeds.items():
-        events = EventResults(
-            tuple(
-                StateEvent(
-                    *("validator", result.hotkey, kind, f"task-{index}", 0, 0),
-                    role=result.role,
-                    quality=result.quality,
-                )
-                for index, result in enumerate(results)
-            )
-        )
-        moved = next_threshold(rules, kind, name, seeds, events) - seeds[name]
+        moved = next_threshold(rules, kind, name, seeds, results) - seeds[name]
         if seeds[name] < NANO:
             moves.append(Fraction(moved, NANO - seeds[name]))
     return max(moves)
-
-
-def _text(value: Fraction) -> str:
-    return to_text(publish(value))

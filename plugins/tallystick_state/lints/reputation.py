@@ -15,12 +15,12 @@ from typing import Any
 import attrs
 
 from tallystick.formula.text import decimal_text
-from tallystick.numbers.nano import from_decimal, publish, to_text
+from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, less, more
+from tallystick.scoring.lint import check, figure, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.reputation import damped, record_delta
+from tallystick_state.reputation import damped, effect, record_delta
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION, Band, Reputation, ReputationEvent
@@ -30,7 +30,7 @@ _LONGEST = 20_000
 
 
 @attrs.frozen
-class _Dynamics:
+class Dynamics:
     """The reputation rules of a type, as the checks read them.
 
     Attributes:
@@ -50,19 +50,18 @@ class _Dynamics:
     worst: Trajectory
 
 
-@lru_cache(maxsize=1)
-def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
-    """Yield the dynamics of a rule set; none without a reputation with events that count."""
+@lru_cache(maxsize=4)
+def dynamics_of(scorer: Scorer) -> tuple[Dynamics, ...]:
+    """Return the dynamics of a rule set; none without a reputation with events that count."""
     if scorer.rule_set.section(REPUTATION) is None:
         return ()
     rules = state_rules_of(scorer)
     best, worst = best_and_worst(rules)
     if not best:
         return ()
-    reputation = rules.reputation
-    initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
-    dynamics = _Dynamics(
-        floor=from_decimal(reputation.floor),
+    initial, (floor, ceiling) = rules.initial_reputation, rules.reputation_bounds
+    dynamics = Dynamics(
+        floor=floor,
         filter=_filter(rules),
         initial=initial,
         best=trajectory(rules, initial, best),
@@ -96,7 +95,7 @@ def _filter(rules: StateRules) -> int:
     ),
 )
 def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         below = dynamics.best.below(dynamics.filter)
         if below is None:
             continue
@@ -129,7 +128,7 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
 )
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         last = dynamics.rewarded.below(dynamics.filter)
         if groups is None or last is None:
             continue
@@ -158,7 +157,7 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
 )
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         recovers = groups is not None and groups.recovery.enabled
         if groups is None or recovers or dynamics.floor >= dynamics.filter:
             continue
@@ -183,7 +182,7 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
 )
 def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         if dynamics.best.rests_at < dynamics.initial:
             yield Finding(
                 ("reputation", "initial"),
@@ -209,7 +208,7 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
 )
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
             key = "floor" if dynamics.worst.rests_at == dynamics.floor else "damping"
             yield Finding(
@@ -238,7 +237,7 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
     remedy="compare the epochs with how fast the network should reward and punish",
 )
 def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
-    for dynamics in _dynamics(scorer):
+    for dynamics in dynamics_of(scorer):
         worst = dynamics.worst.below(dynamics.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
         yield Finding(
@@ -302,12 +301,18 @@ def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajec
     return Trajectory(events, tuple(values))
 
 
+def delta_of(rules: StateRules, event: str, reputation: int) -> Fraction:
+    """Return the delta on a reputation in nano of a record with one event; 0 outside the mean."""
+    together = effect(rules, [event])
+    return together.delta(reputation) if together.takes_part else Fraction()
+
+
 def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the single event that raises a reputation most, and the one that lowers it most.
 
     Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
     """
-    start = from_decimal(rules.reputation.initial)
+    start = rules.initial_reputation
     events = [name for name, event in rules.reputation.events.items() if event.in_mean]
     deltas = {name: record_delta(rules, start, (name,)) for name in events}
     if not deltas:
@@ -385,7 +390,7 @@ def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
         yield Finding(
             _EVENTS,
             f"a group's score from {decimal_text(low)} to {decimal_text(high)} is no event",
-            {"from": to_text(publish(low)), "to": to_text(publish(high))},
+            {"from": figure(low), "to": figure(high)},
         )
 
 
@@ -423,12 +428,13 @@ def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
     rules = state_rules_of(scorer)
     for low, high in pairwise(_bands(reputation)):
         worst = max(
-            _ends(reputation), key=lambda at: _delta(rules, low, at) - _delta(rules, high, at)
+            rules.reputation_bounds,
+            key=lambda at: delta_of(rules, low, at) - delta_of(rules, high, at),
         )
-        less, more = (_delta(rules, name, worst) for name in (high, low))
+        less, more = (delta_of(rules, name, worst) for name in (high, low))
         if less < more:
             at = to_text(worst)
-            moves = {name: to_text(publish(d)) for name, d in ((low, more), (high, less))}
+            moves = {name: figure(d) for name, d in ((low, more), (high, less))}
             yield Finding(
                 (*_EVENTS, high),
                 f"at a reputation of {at} the lower band {low} changes it by {moves[low]}, and "
@@ -456,24 +462,13 @@ def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
     rules = state_rules_of(scorer)
     for name, event in reputation.events.items():
         if event.multiply is not None and event.multiply > 1:
-            least, most = (to_text(publish(_delta(rules, name, at))) for at in _ends(reputation))
+            least, most = (figure(delta_of(rules, name, at)) for at in rules.reputation_bounds)
             yield Finding(
                 (*_EVENTS, name),
                 f"{name} multiplies by {event.multiply}: it gives {least} at the floor and {most} "
                 "at the ceiling",
                 {"event": name, "at_floor": least, "at_ceiling": most},
             )
-
-
-def _ends(reputation: Reputation) -> tuple[int, int]:
-    """Return the floor and the ceiling in nano: a change is linear between them."""
-    return from_decimal(reputation.floor), from_decimal(reputation.ceiling)
-
-
-def _delta(rules: StateRules, name: str, reputation: int) -> Fraction:
-    """Return the delta of an event on a reputation in nano; 0 for one outside the mean."""
-    event = rules.reputation.events[name]
-    return record_delta(rules, reputation, (name,)) if event.in_mean else Fraction(0)
 
 
 def _bands(reputation: Reputation) -> list[str]:

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import attrs
 
-from tallystick.numbers.nano import from_decimal, publish, to_text
+from tallystick.numbers.nano import from_decimal
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.lint import check, comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.model import MinerEntry, State
@@ -117,14 +117,6 @@ def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Selection, Selection]]:
         yield before, after
 
 
-def _text(value: Fraction) -> str:
-    return to_text(publish(value))
-
-
-def _figures(before: Fraction, after: Fraction) -> dict[str, str]:
-    return {"old": _text(before), "new": _text(after)}
-
-
 @check(
     "ties-by-hotkey",
     "warning",
@@ -199,9 +191,9 @@ def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.favoured > Fraction(3, 4) and after.favoured > before.favoured and not all_are:
             yield Finding(
                 ("groups",),
-                f"of equal miners one is primary in {_text(after.favoured)} of all rounds; before "
-                f"in at most {_text(before.favoured)}",
-                _figures(before.favoured, after.favoured),
+                f"of equal miners one is primary in {figure(after.favoured)} of all rounds; before "
+                f"in at most {figure(before.favoured)}",
+                old_and_new(before.favoured, after.favoured),
             )
 
 
@@ -245,9 +237,9 @@ def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if same and after.top < before.top * Fraction(4, 5):
             yield Finding(
                 ("groups", "rotation"),
-                f"the best miners have {_text(after.top)} of the seats of primaries; before "
-                f"{_text(before.top)}",
-                _figures(before.top, after.top),
+                f"the best miners have {figure(after.top)} of the seats of primaries; before "
+                f"{figure(before.top)}",
+                old_and_new(before.top, after.top),
             )
 
 
@@ -268,9 +260,9 @@ def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.below > Fraction(2, 3) and after.below > before.below:
             yield Finding(
                 ("groups", "auditors"),
-                f"miners below the filter have {_text(after.below)} of the seats of auditors; "
-                f"before {_text(before.below)}",
-                _figures(before.below, after.below),
+                f"miners below the filter have {figure(after.below)} of the seats of auditors; "
+                f"before {figure(before.below)}",
+                old_and_new(before.below, after.below),
             )
 
 
@@ -295,8 +287,8 @@ def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
             if is_alone or now >= 3 * was or now * 3 <= was:
                 yield Finding(
                     ("groups", key),
-                    f"groups have {_text(now)} {key}; before {_text(was)}",
-                    _figures(was, now),
+                    f"groups have {figure(now)} {key}; before {figure(was)}",
+                    old_and_new(was, now),
                 )
 
 
@@ -316,9 +308,9 @@ def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
         if after.with_consensus * 2 < before.with_consensus:
             yield Finding(
                 ("groups", "consensus"),
-                f"{_text(after.with_consensus)} of all groups have a consensus; before "
-                f"{_text(before.with_consensus)}",
-                _figures(before.with_consensus, after.with_consensus),
+                f"{figure(after.with_consensus)} of all groups have a consensus; before "
+                f"{figure(before.with_consensus)}",
+                old_and_new(before.with_consensus, after.with_consensus),
             )
 
 

@@ -62,13 +62,14 @@ class GateReceipt:
             check_size(canonical_bytes(value), MAX_GATE_RECEIPT_BYTES, where, _WHAT)
         except CanonicalError as error:
             raise TrustError(f"{where}: found no canonical form ({error})", code=_BAD) from None
-        broken = [clause["clause"] for clause in value["clauses"] if clause["outcome"] == "broken"]
+        receipt = cls(value)
+        broken = receipt.broken()
         if value["passed"] == bool(broken):
             state = "passed" if value["passed"] else "not passed"
             named = ", ".join(broken[:3]) or "none"
             message = f"{where}: found {state} with the broken clauses {named}, expected a receipt"
             raise TrustError(f"{message} that agrees with its clauses", code=_BAD)
-        return cls(value)
+        return receipt
 
     @property
     def policy(self) -> str:
