@@ -55,6 +55,11 @@ class Calendar:
     tenures: Mapping[str, Tenure] = attrs.field(factory=dict)
     defects: frozenset[int] = frozenset()
 
+    @property
+    def first(self) -> int:
+        """The first epoch; 0 of no records."""
+        return min(self.records, default=0)
+
     def replaced(self) -> dict[str, str]:
         """Return by hotkey whose slot it takes over as the epoch of its first record begins."""
         by_slot = defaultdict[int, list[str]](list)

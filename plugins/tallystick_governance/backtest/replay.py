@@ -112,6 +112,16 @@ class Start:
     state: State
     rules: Mapping[str, StateRules]
 
+    def under(self, candidate: BoundRules, epoch: int) -> State:
+        """Return the state as an epoch begins with the rules of a candidate."""
+        rules = state_rules_of(candidate)
+        # no history has all records of a state: its first epoch is the first here
+        state = attrs.evolve(self.state, epoch=epoch)
+        before = self.rules.get(rules.line)
+        is_other = before is not None and before.digest != rules.digest
+        state = adopt(state, before, rules) if is_other else state
+        return attrs.evolve(state, thresholds={**rules.seeds, **state.thresholds})
+
 
 class _EpochReplay:
     """One candidate on its way through the epochs."""
@@ -123,7 +133,7 @@ class _EpochReplay:
         calendar: Calendar,
         *,
         follows: bool,
-        start: Start | None = None,
+        start: State | None = None,
         groups: GroupHistory | None = None,
     ) -> None:
         """Begin a new network, or a given one.
@@ -133,7 +143,7 @@ class _EpochReplay:
             rules: of the candidate, and those that it adopts.
             calendar: of the history.
             follows: whether thresholds and reputations follow from epoch to epoch.
-            start: what the network is in the beginning; by default a new one.
+            start: the state as the first epoch begins; by default that of a new network.
             groups: of the history, if any.
         """
         own = None if groups is None else groups.groups_of(rules)
@@ -145,7 +155,7 @@ class _EpochReplay:
         self.timeline = Timeline(rules, rules.later).map(state_rules_of)
         self.state, self.memory = State(0, {}, self.timeline.first.seeds), NOTHING_YET
         self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
-        self.first = min(calendar.records, default=0)
+        self.first = calendar.first
         self.defects, self.displaced = list[Reject](), list[int]()
         self.records = 0
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
@@ -159,19 +169,13 @@ class _EpochReplay:
             self._begin_with(start)
         self._follow(0)
 
-    def _begin_with(self, start: Start) -> None:
+    def _begin_with(self, state: State) -> None:
         """Begin with the miners, thresholds and carried columns of a state."""
-        state, rules = start.state, self.timeline.first
-        # no history has all records of a state: its first epoch is the first here
-        state = attrs.evolve(state, epoch=self.first)
-        before = start.rules.get(rules.line)
-        if before is not None and before.digest != rules.digest:
-            state = adopt(state, before, rules)
         known = {hotkey: miner.uid for hotkey, miner in state.miners.items()}
         self.slots -= {hotkey for hotkey, uid in known.items() if uid is None}
         self.slots |= {hotkey for hotkey, uid in known.items() if uid is not None}
         self.replaced = {new: old for new, old in self.replaced.items() if new not in known}
-        self.state = attrs.evolve(state, thresholds={**rules.seeds, **state.thresholds})
+        self.state = state
 
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
@@ -571,6 +575,11 @@ def replays(  # noqa: PLR0913  # what replays are made of
         EngineError: the workers cannot be used.
     """
     miners = tuple(miner.hotkey for miner in outcome.miners)
+    starts = (
+        None
+        if start is None
+        else tuple(start.under(candidate.rules, calendar.first) for candidate in candidates)
+    )
     function = PortableFunction(
         lambda: ReplaySpec(
             ScorerSpec.of_each(candidate.rules for candidate in candidates),
@@ -580,10 +589,10 @@ def replays(  # noqa: PLR0913  # what replays are made of
             calendar,
             miners,
             follows,
-            start,
+            starts,
             None if reader.groups is None else reader.groups.place,
         ),
-        Replay(candidates.__getitem__, lambda _: reader, calendar, miners, follows, start),
+        Replay(candidates.__getitem__, lambda _: reader, calendar, miners, follows, starts),
     )
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
@@ -604,7 +613,7 @@ class Replay:
         calendar: of the history.
         miners: the hotkeys in the order of the outcome's counts.
         follows: whether thresholds and reputations follow from epoch to epoch.
-        start: what the network is in the beginning; None for a new one.
+        starts: by position, the state as the first epoch begins; None for a new network.
     """
 
     candidate: Callable[[int], Candidate]
@@ -612,7 +621,7 @@ class Replay:
     calendar: Calendar
     miners: tuple[str, ...]
     follows: bool
-    start: Start | None = None
+    starts: tuple[State, ...] | None = None
 
     def __call__(self, positions: Sequence[int]) -> list[Replayed]:
         """Return the replay of each candidate.
@@ -629,7 +638,7 @@ class Replay:
                 candidate.rules,
                 self.calendar,
                 follows=self.follows,
-                start=self.start,
+                start=None if self.starts is None else self.starts[position],
                 groups=reader.groups,
             )
             for position, candidate in zip(positions, candidates, strict=True)
@@ -655,7 +664,7 @@ class ReplaySpec:
         calendar: of the history.
         miners: the hotkeys in the order of the outcome's counts.
         follows: whether thresholds and reputations follow from epoch to epoch.
-        start: what the network is in the beginning; None for a new one.
+        starts: by position, the state as the first epoch begins; None for a new network.
         groups: the file of the groups of the history and its digest; None without one.
     """
 
@@ -665,7 +674,7 @@ class ReplaySpec:
     calendar: Calendar = attrs.field(repr=False)
     miners: tuple[str, ...] = attrs.field(repr=False)
     follows: bool
-    start: Start | None = attrs.field(default=None, repr=False)
+    starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
     groups: tuple[Path, str] | None = None
 
     def make(self) -> Replay:
@@ -676,7 +685,7 @@ class ReplaySpec:
             self.calendar,
             self.miners,
             self.follows,
-            self.start,
+            self.starts,
         )
 
     def _reader(self, candidates: Sequence[Candidate]) -> Reader:

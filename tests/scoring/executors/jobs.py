@@ -15,6 +15,7 @@ from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.facts.run import extract_file
 from tallystick_governance.backtest import report
 from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.replay import Start
 from tallystick_governance.backtest.run import backtest
 from tallystick_governance.backtest.statistics import Bootstrap
 
@@ -32,12 +33,14 @@ class Inputs:
         records: a file of lines.
         facts: what was extracted of it.
         history: its first lines, as to weigh an epoch takes long.
+        start: of a back-test; by default a new network.
     """
 
     scorer: tallystick.Scorer
     records: Path
     facts: Path
     history: Path
+    start: Start | None = None
 
     @classmethod
     def of(cls, scorer: tallystick.Scorer, records: Path, folder: Path) -> Inputs:
@@ -82,6 +85,7 @@ def _backtest(inputs: Inputs, folder: Path, executor: Executor | None, told: Tol
             candidates,
             folder,
             with_state=True,
+            start=inputs.start,
             bootstrap=Bootstrap(0),
             command="again",
             executor=executor,

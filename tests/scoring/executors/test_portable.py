@@ -26,6 +26,7 @@ from scoring.executors.jobs import JOBS, Inputs, files_of
 import tallystick
 from tallystick.errors import EngineError, InputError
 from tallystick.io.chunks import FileChunk
+from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
@@ -33,6 +34,9 @@ from tallystick.scoring.facts.run import ExtractionSpec, extract_file
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick_governance.backtest.replay import Start
+from tallystick_state.model import State
+from tallystick_state.rules import state_rules_of
 
 COUNT = 150
 
@@ -88,6 +92,15 @@ def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -
     assert there != files_of("score to CSV", inputs, tmp_path / "seeds")
     assert max(read) <= 201
     assert 49 < len(read) < 200
+
+
+def test_a_back_test_goes_on_from_a_state(inputs: Inputs, tmp_path: Path) -> None:
+    rules = state_rules_of(inputs.scorer)
+    start = Start(State(7, {}, {"executable_python": {"baseline": NANO // 3}}), {rules.line: rules})
+    begun = attrs.evolve(inputs, start=start)
+    there = files_of("back-test", begun, tmp_path / "there", Pickled())
+    assert there == files_of("back-test", begun, tmp_path / "here")
+    assert there != files_of("back-test", inputs, tmp_path / "new")
 
 
 def test_the_lines_of_a_pipe_are_sent_themselves(inputs: Inputs, tmp_path: Path) -> None:
