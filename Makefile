@@ -143,7 +143,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/machines.py
 
 # TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
-attack: $(TEST) ## Attack with a million lines, ten thousand files and a kill at every write. Takes an hour.
+attack: $(TEST) ## Attack with a million lines and ten thousand files. Takes an hour.
 	$(BIN)/python tests/attack/run.py
 
 clean: ## Remove what these commands made.

@@ -33,7 +33,7 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "allocation": (("plugins/tallystick_allocation/*.py",), ("tests/allocation",)),
     "consensus": (("plugins/tallystick_consensus/*.py",), ("tests/consensus",)),
     "yuma": (("plugins/tallystick_yuma/*.py",), ("tests/yuma",)),
-    "state": (("plugins/tallystick_state/*.py",), ("tests/state",)),
+    "state": (("plugins/tallystick_state/*.py",), ("tests/state", "tests/vectors")),
     "store": (("plugins/tallystick_state/store/*.py",), ("tests/state",)),
     "trust": (("plugins/tallystick_state/trust/*.py",), ("tests/trust",)),
     "audit": (("plugins/tallystick_state/audit/*.py",), ("tests/audit",)),

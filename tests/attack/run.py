@@ -1,4 +1,4 @@
-"""The whole attack: hostile lines, hostile files and kills, and what came of it.
+"""The whole attack: hostile lines and hostile files, and what came of it.
 
 Run as ``make attack``, or ``python tests/attack/run.py``; `scale` says how much that is. Every part
 has a process of its own, so that one that dies is a hole, too. The exit status is 1 if there was a
@@ -28,9 +28,6 @@ from attack.file_attack import KINDS, Files  # after the path of the tests
 from attack.hostile_lines import TYPES, mixed
 from attack.line_attack import Target
 from attack.scale import CASES, FILE, SEED
-from crash.harness import Kills, every, killed
-from crash.operations import OPERATIONS, STARTS, prepare
-from state.databases import new_database, running_server
 
 MOST_MEMORY = 300
 """How many MB a process may need."""
@@ -90,31 +87,6 @@ def files(kind: str, part: int) -> Report:
     return _measured(report, found, time.process_time() - begun, 0)
 
 
-def kills(kind: str, _: int) -> Report:
-    """Kill everything that changes a state at each of its writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        if kind == "SQLite":
-            found = _killed(Path(folder), None)
-        else:
-            with running_server() as server:
-                found = _killed(Path(folder), server)
-    cases, holes = sum(each.kills for each in found), [p for each in found for p in each.problems]
-    report = Report(f"kills on {kind}", cases, holes=holes)
-    return _measured(report, Counter(survived=cases - len(holes)), 0, 0)
-
-
-def _killed(inputs: Path, server: str | None) -> list[Kills]:
-    prepare(inputs)
-    found = list[Kills]()
-    for name, operation in OPERATIONS.items():
-        start = None
-        if operation.start is not None:
-            start = str(inputs / f"{name}-start.db") if server is None else new_database(server)
-            STARTS[operation.start](start, inputs)
-        found.append(killed(name, start, server, inputs, every))
-    return found
-
-
 def _tried(report: Report, seed: str, attack: Callable[[], None]) -> None:
     try:
         attack()
@@ -153,8 +125,6 @@ def parts() -> Iterator[tuple[Attack, str, int]]:
         yield from ((lines, rules, part) for rules in TYPES)
     for part in range(max(1, CASES // 100 // _FILES // len(KINDS))):
         yield from ((files, kind, part) for kind in KINDS)
-    yield kills, "SQLite", 0
-    yield kills, "PostgreSQL", 0
 
 
 def main() -> int:

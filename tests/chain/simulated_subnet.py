@@ -40,10 +40,10 @@ def submit(
     return chain.as_hotkey(hotkey).submit_row(NETUID, mechanism, pairs, key, 1.0)
 
 
-def stored(chain: SimulatedChain, uid: int = 0, mechanism: int = 0) -> Pairs:
-    """The row of a uid after the block that is built."""
+def stored(chain: SimulatedChain, mechanism: int = 0) -> Pairs:
+    """The row of the validator, uid 0, after the block that is built."""
     block = chain.advance()
-    return chain.as_hotkey(VALIDATOR).row(NETUID, mechanism, uid, block)
+    return chain.as_hotkey(VALIDATOR).row(NETUID, mechanism, 0, block)
 
 
 def everything(view: Chain, netuid: int, block: int) -> tuple[object, ...]:

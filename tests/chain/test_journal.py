@@ -175,8 +175,8 @@ def _intent(epoch: int, attempt: int = 1) -> Intent:
     )
 
 
-def _settled(epoch: int, outcome: Outcome = Outcome.SET, attempt: int = 1) -> Settlement:
-    return Settlement(epoch=epoch, attempt=attempt, outcome=outcome, block=1)
+def _settled(epoch: int, outcome: Outcome = Outcome.SET) -> Settlement:
+    return Settlement(epoch=epoch, attempt=1, outcome=outcome, block=1)
 
 
 def _answer(epoch: int) -> Answer:

@@ -31,14 +31,12 @@ class Kills:
     """The result of the kills of an operation.
 
     Attributes:
-        writes: how many writes there are.
         kills: how many processes were killed.
         old: how many of them left the state before.
         changes: whether one can be told from the other.
         problems: what was otherwise than it must be.
     """
 
-    writes: int
     kills: int
     old: int
     changes: bool
@@ -108,7 +106,7 @@ def killed(name: str, start: Start, server: str | None, inputs: Path, choice: Ch
             except Exception:  # noqa: BLE001  # whatever it is, it is a problem
                 kind = "" if limit.write is None else whole.writes[limit.write]
                 problems.append(f"{name} at {limit} {kind}: {traceback.format_exc(limit=-4)}")
-    return Kills(len(whole.writes), kills, old, first != last, problems)
+    return Kills(kills, old, first != last, problems)
 
 
 def view_or_none(case: Case) -> View:

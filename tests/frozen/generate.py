@@ -7,8 +7,8 @@ the public names alone, so that the same script runs on any tree::
     python tests/frozen/generate.py OUTPUT --tree OTHER  # another, by its own .venv
 
 What comes out is what programs read: results, receipts, rejects, facts, exports, figures, statuses,
-every ``--json`` without its sentences. It changes only as `declared` says; what changed is taken by
-name, with the reason in the commit message::
+every ``--json`` without its sentences. `declared` names what may differ; what changed for good is
+taken by name, with the reason in the commit message::
 
     python tests/frozen/generate.py --take machine/lint-skills@1.0.0.json
 
@@ -658,15 +658,14 @@ def embedding(corpus: Corpus) -> None:
 SECTIONS = (scoring, explaining, rule_sets, plugins, histories, states, mistakes, embedding)
 
 
-def generate(tree: Path, output: Path, sections: Sequence[str] = ()) -> dict[str, str]:
-    """Write the corpus of a tree into an empty folder, and return its whole texts by name."""
+def generate(tree: Path, output: Path, sections: Sequence[str] = ()) -> None:
+    """Write the corpus of a tree into an empty folder."""
     with tempfile.TemporaryDirectory(prefix="frozen-") as folder:
         with Corpus(tree.resolve(), Path(folder).resolve()) as corpus:
             for section in SECTIONS:
                 if not sections or section.__name__ in sections:
                     section(corpus)
         corpus.write(output)
-        return corpus.texts
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -703,17 +702,11 @@ def main() -> None:
     parser.add_argument("output", nargs="?", type=Path)
     parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--take", nargs="+", default=[], metavar="NAME")
-    parser.add_argument("--before", action="store_true", help="write before.json (see declared.py)")
     parser.add_argument("--sections", nargs="+", default=[], metavar="SECTION")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         output = options.output or Path(folder)
-        texts = generate(options.tree, output, options.sections)
-        if options.before:
-            # beside this file, which runs as a script here
-            from declared import BEFORE, digests
-
-            BEFORE.write_text(json.dumps(digests(texts), indent=1) + "\n", encoding="utf-8")
+        generate(options.tree, output, options.sections)
         for name in options.take:
             target = EXPECTED / name
             target.parent.mkdir(parents=True, exist_ok=True)

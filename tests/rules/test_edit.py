@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,8 +20,16 @@ from tallystick.rules.loading import load, shipped
 from tallystick.rules.toml import KeyPath, parse
 
 SHIPPED = tuple(shipped(installed()))
-TEXTS = {reference: load(reference, installed()).text for reference in SHIPPED}
-DATA: dict[str, dict[str, Any]] = {name: dict(parse(text, "").data) for name, text in TEXTS.items()}
+
+
+@cache
+def text_of(name: str) -> str:
+    return load(name, installed()).text
+
+
+@cache
+def data_of(name: str) -> dict[str, Any]:
+    return dict(parse(text_of(name), "").data)
 
 
 def values(place: object, path: KeyPath = ()) -> dict[KeyPath, Value]:
@@ -37,7 +46,10 @@ def values(place: object, path: KeyPath = ()) -> dict[KeyPath, Value]:
     return {k: v for key, inner in pairs for k, v in values(inner, (*path, key)).items()}
 
 
-PLACES = [(name, keys) for name in SHIPPED for keys in values(DATA[name])]
+@cache
+def places() -> list[tuple[str, KeyPath]]:
+    """Every value of every shipped rule set."""
+    return [(name, keys) for name in SHIPPED for keys in values(data_of(name))]
 
 
 def other(value: Value) -> str:
@@ -53,10 +65,10 @@ def comment(line: str) -> str:
 
 
 @examples(30)
-@given(st.sampled_from(PLACES))
+@given(st.deferred(lambda: st.sampled_from(places())))
 def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPath]) -> None:
     name, keys = place
-    text, data = TEXTS[name], DATA[name]
+    text, data = text_of(name), data_of(name)
     before = values(data)
     if "weights" in keys:
         return
@@ -72,16 +84,19 @@ def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPat
 
 
 @examples(20)
-@given(st.sampled_from([p for p in PLACES if "weights" in p[1]]), st.integers(0, 1000))
+@given(
+    st.deferred(lambda: st.sampled_from([place for place in places() if "weights" in place[1]])),
+    st.integers(0, 1000),
+)
 def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
     place: tuple[str, KeyPath], thousandths: int
 ) -> None:
     name, keys = place
     value = Decimal(thousandths) / 1000
-    found = edited_text(TEXTS[name], edits(DATA[name], [(dotted(keys), value)]))
+    found = edited_text(text_of(name), edits(data_of(name), [(dotted(keys), value)]))
     after: Any = parse(found, "").data
     *outer, axis = keys
-    before: Any = DATA[name]
+    before: Any = data_of(name)
     for key in outer:
         after, before = after[key], before[key]
     assert after[axis] == value
@@ -91,9 +106,9 @@ def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_an_edit_that_changes_nothing_keeps_every_byte(name: str) -> None:
-    same = [(dotted(keys), value) for keys, value in values(DATA[name]).items()]
+    same = [(dotted(keys), value) for keys, value in values(data_of(name)).items()]
     same = [(path, value) for path, value in same if ".weights." not in path]
-    assert edited_text(TEXTS[name], edits(DATA[name], same)) == TEXTS[name]
+    assert edited_text(text_of(name), edits(data_of(name), same)) == text_of(name)
 
 
 LAYOUTS = {

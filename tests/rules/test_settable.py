@@ -9,12 +9,13 @@ from cli.command import message_of, run
 
 import tallystick
 from tallystick.errors import TallystickError
+from tallystick.plugins.registry import installed
 from tallystick.rules.edit import edited, edits, read_value
 from tallystick.rules.loading import shipped
 from tallystick.rules.settable import settable_paths
 from tallystick.rules.toml import parse
 
-REFERENCES = sorted(shipped(tallystick.load("workflow@1.0.0").registry))
+REFERENCES = sorted(shipped(installed()))
 
 
 @pytest.mark.parametrize("reference", REFERENCES)

@@ -35,10 +35,10 @@ def repeated(value: pa.Scalar | str, times: int) -> pa.Array:
     )
 
 
-def lists(items: pa.Array, rows: int, times: int = 1) -> pa.ChunkedArray:
+def lists(items: pa.Array, rows: int) -> pa.ChunkedArray:
     """Rows that are lists of the same items."""
     one = pa.LargeListArray.from_arrays(pa.array([0, len(items)], pa.int64()), items)
-    return pa.chunked_array([pa.concat_arrays([one] * rows)] * times)
+    return pa.chunked_array([pa.concat_arrays([one] * rows)])
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,21 @@ from tallystick.io import chunks
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
 from tallystick.scoring.receipt import Progress
+from tallystick.scoring.result import ResultLayout
 
 Row = dict[str, Any]
 Scorers = dict[str, tallystick.Scorer]
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 TYPES = {"skills": SKILLS, "workflow": ["workflow"]}
-LAYOUT = tallystick.load("skills@1.1.0").layout
-"""The fields of results of the shipped rule sets, which are the same ones."""
 BOTH = ("skills@1.1.0", "workflow@1.1.0")
 COUNT = 120
+
+
+@cache
+def layout() -> ResultLayout:
+    """The fields of results of the shipped rule sets, which are the same ones."""
+    return tallystick.load("skills@1.1.0").layout
 
 
 def schema(name: str) -> Draft202012Validator:
@@ -79,7 +85,7 @@ def rows_of_csv(path: Path) -> list[Row]:
 
 
 def row_of_cells(cells: dict[str, str]) -> Row:
-    row: Row = {name: cells.get(name) or None for name in LAYOUT.fields}
+    row: Row = {name: cells.get(name) or None for name in layout().fields}
     found = {name.removeprefix("axes."): text for name, text in cells.items() if "axes." in name}
     row["axes"] = {name: text for name, text in found.items() if text}
     return row | {name: int(cells[name]) for name in ("record", "miner_uid")}
@@ -126,7 +132,7 @@ def test_rows_and_rejects_are_as_their_schemas_say(
     assert [e.message for each in rows_of_jsonl(output) for e in row.iter_errors(each)] == []
     assert [e.message for each in rejects_of(output) for e in reject.iter_errors(each)] == []
     schema("receipt-1").validate(receipt.to_dict())
-    assert list(rows_of_jsonl(output)[0]) == list(LAYOUT.fields)
+    assert list(rows_of_jsonl(output)[0]) == list(layout().fields)
 
 
 @pytest.mark.parametrize("rules", BOTH)
@@ -194,7 +200,7 @@ def test_a_missed_deadline_is_a_row_without_values(scorers: Scorers, tmp_path: P
     assert len(missed) == receipt.counts.missed > 0
     for row in missed:
         assert row["axes"] == {}
-        assert {row[name] for name in (*LAYOUT.decimals, "tier")} == {None}
+        assert {row[name] for name in (*layout().decimals, "tier")} == {None}
     assert all(row["quality"] is not None for row in rows if row not in missed)
 
 
@@ -234,8 +240,8 @@ def test_the_same_records_give_the_same_bytes(scorers: Scorers, tmp_path: Path, 
 def test_parquet_is_exact_decimals_under_one_schema(scorers: Scorers, tmp_path: Path) -> None:
     output, _ = scored(scorers["skills@1.0.0"], tmp_path, "out.parquet")
     found = pq.read_schema(output)
-    assert found.names == list(LAYOUT.fields)
-    for name in LAYOUT.decimals:
+    assert found.names == list(layout().fields)
+    for name in layout().decimals:
         assert pa.types.is_decimal128(found.field(name).type)
         assert found.field(name).type.scale == 9
     axes = found.field("axes").type

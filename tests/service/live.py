@@ -132,9 +132,9 @@ class Live:
         finally:
             connection.close()
 
-    def raw(self, data: bytes, *, wait: float = 600) -> bytes:
+    def raw(self, data: bytes) -> bytes:
         """All that the service sends until it ends the connection."""
-        with socket.create_connection(self.place, timeout=wait) as connection:
+        with socket.create_connection(self.place, timeout=600) as connection:
             connection.sendall(data)
             return received(connection)
 

@@ -23,9 +23,9 @@ EVERY = (*BEHAVIOURS, "always:REVIEW", *(f"{how}:submission.findings" for how in
 Record = Mapping[str, Any]
 
 
-def records(reference: str, skill_type: str, behaviour: str, accuracy: int = 75) -> list[Record]:
+def records(reference: str, skill_type: str, behaviour: str) -> list[Record]:
     """The records of one behaviour."""
-    return [*pool_of(reference).of(skill_type).block(Key(behaviour, accuracy)).records]
+    return [*pool_of(reference).of(skill_type).block(Key(behaviour, 75)).records]
 
 
 @pytest.mark.parametrize(("reference", "skill_type"), TYPES)

@@ -7,7 +7,6 @@ every test has a database of its own.
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -22,9 +21,9 @@ PLACES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.nightly))
 _NUMBERS = count()
 
 
-@contextmanager
-def running_server() -> Iterator[str]:
-    """The URL of a PostgreSQL with no store in it, which runs as long as the block."""
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL with no store in it."""
     # the path of a socket must be short; the folder of sockets must be the user's alone
     with (
         tempfile.TemporaryDirectory(prefix="pg") as data,
@@ -53,13 +52,6 @@ def _outlive_processes_alone(url: str) -> None:
         for name in ("fsync", "full_page_writes"):
             connection.execute(SQL("ALTER SYSTEM SET {} = off").format(Identifier(name)))
         connection.execute("SELECT pg_reload_conf()")
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL with no store in it."""
-    with running_server() as url:
-        yield url
 
 
 def new_database(server: str, encoding: str = "UTF8", template: str | None = None) -> str:

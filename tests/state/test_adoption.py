@@ -1,6 +1,7 @@
 """What an adoption makes of a state: each step by hand, and what holds for all of them."""
 
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import attrs
@@ -22,28 +23,32 @@ from tallystick_state.sections.reputation import REPUTATION
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
-RULES = {name: state_rules_of(tallystick.load(name)) for name in SKILLS}
+
+
+@cache
+def rules_of(name: str) -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
 def changed(name: str, section: str, **values: Any) -> StateRules:  # noqa: ANN401  # of any field
     """Shipped rules with other values in a section."""
-    rule_set = RULES[name].rule_set
+    rule_set = rules_of(name).rule_set
     other = attrs.evolve(rule_set.sections[section], **values)  # type: ignore[misc]  # attrs
     return under(
-        RULES[name], attrs.evolve(rule_set, sections={**rule_set.sections, section: other})
+        rules_of(name), attrs.evolve(rule_set, sections={**rule_set.sections, section: other})
     )
 
 
 def without(name: str, skill_type: str) -> StateRules:
     """Shipped rules without a skill type."""
-    rule_set = RULES[name].rule_set
+    rule_set = rules_of(name).rule_set
     types = {each: rules for each, rules in rule_set.skill_types.items() if each != skill_type}
-    return under(RULES[name], attrs.evolve(rule_set, skill_types=types))
+    return under(rules_of(name), attrs.evolve(rule_set, skill_types=types))
 
 
 def without_reputation(name: str) -> StateRules:
-    rule_set: RuleSet = with_section(RULES[name].rule_set, REPUTATION, None)
-    return under(RULES[name], rule_set)
+    rule_set: RuleSet = with_section(rules_of(name).rule_set, REPUTATION, None)
+    return under(rules_of(name), rule_set)
 
 
 def state(rules: StateRules, *miners: MinerEntry, **thresholds: dict[str, str]) -> State:
@@ -67,7 +72,7 @@ def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> Mi
 
 
 def test_reputations_stay() -> None:
-    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    old, new = rules_of("skills@1.0.0"), rules_of("skills@1.1.0")
     assert adopted(state(old, miner()), old, new) == miner()
 
 
@@ -80,13 +85,13 @@ def test_reputations_stay() -> None:
     ],
 )
 def test_reputations_come_within_the_new_floor_and_ceiling(before: str, after: str) -> None:
-    old = RULES["skills@1.1.0"]
+    old = rules_of("skills@1.1.0")
     narrow = changed("skills@1.1.0", "reputation", floor=Decimal("0.2"), ceiling=Decimal("0.9"))
     assert adopted(state(old, miner(before)), old, narrow) == miner(after)
 
 
 def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() -> None:
-    old, new = RULES["skills@1.1.0"], without("skills@1.2.0", PYTHON)
+    old, new = rules_of("skills@1.1.0"), without("skills@1.2.0", PYTHON)
     low = changed("skills@1.1.0", "reputation", floor=Decimal("0.7"))
     before = state(old, miner())
     gone = adopt(
@@ -103,20 +108,20 @@ def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() ->
 
 
 def test_a_declared_type_without_a_reputation_begins_at_initial() -> None:
-    old, new = without_reputation("skills@1.1.0"), RULES["skills@1.2.0"]
+    old, new = without_reputation("skills@1.1.0"), rules_of("skills@1.2.0")
     bare = miner(types=(PYTHON, RAG), reputation={})
     found = adopted(state(old, bare), old, new)
     assert found.reputation == dict.fromkeys((PYTHON, RAG), from_text("0.500000000"))
 
 
 def test_rules_without_reputations_leave_them() -> None:
-    old, new = RULES["skills@1.1.0"], without_reputation("skills@1.1.0")
+    old, new = rules_of("skills@1.1.0"), without_reputation("skills@1.1.0")
     low = miner("0.010000000")
     assert adopted(state(old, low), old, new) == low
 
 
 def test_flags_stay_and_those_who_gave_them_come_from_the_log_for_a_first_quorum() -> None:
-    old, new = RULES["skills@1.1.0"], RULES["skills@1.2.0"]
+    old, new = rules_of("skills@1.1.0"), rules_of("skills@1.2.0")
     alone = miner(flags=3)
     assert is_ejected(old, alone)
     found = adopted(state(old, alone), old, new, flagged_by={"hk-1": {"val-1": 3}})
@@ -128,8 +133,8 @@ def test_flags_stay_and_those_who_gave_them_come_from_the_log_for_a_first_quorum
 
 
 def test_without_a_quorum_nobody_is_noted_and_between_quorums_who_was_stays() -> None:
-    rules, before = RULES["skills@1.2.0"], miner(flags=3, flagged_by={"val-1": 2, "val-2": 1})
-    found = adopted(state(rules, before), rules, RULES["skills@1.1.0"])
+    rules, before = rules_of("skills@1.2.0"), miner(flags=3, flagged_by={"val-1": 2, "val-2": 1})
+    found = adopted(state(rules, before), rules, rules_of("skills@1.1.0"))
     assert (found.flags, found.flagged_by) == (3, {})
     more = attrs.evolve(rules.reputation, collusion=attrs.evolve(_collusion(rules), quorum=3))
     stricter = under(rules, with_section(rules.rule_set, REPUTATION, more))
@@ -137,7 +142,7 @@ def test_without_a_quorum_nobody_is_noted_and_between_quorums_who_was_stays() ->
 
 
 def test_a_quorum_of_another_line_keeps_who_gave_the_flags() -> None:
-    old, new = RULES["skills@1.2.0"], RULES["skills@1.1.0"]
+    old, new = rules_of("skills@1.2.0"), rules_of("skills@1.1.0")
     before = miner(flags=3, flagged_by={"val-1": 3})
     assert adopted(state(old, before), old, new, quorum_elsewhere=2) == before
 
@@ -147,7 +152,7 @@ def _collusion(rules: StateRules) -> Any:  # noqa: ANN401  # that it is there
 
 
 def test_a_threshold_that_both_track_is_carried_and_another_one_seeded() -> None:
-    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    old, new = rules_of("skills@1.0.0"), rules_of("skills@1.1.0")
     before = state(old, executable_python={"baseline": "0.700000000", "novel": "0.990000000"})
     found = adopt(before, old, new).thresholds[PYTHON]
     # the baseline of 1.1.0 is the published constant, which follows nothing
@@ -157,14 +162,14 @@ def test_a_threshold_that_both_track_is_carried_and_another_one_seeded() -> None
 
 
 def test_a_tracked_baseline_is_carried_between_rules_that_track_it() -> None:
-    old = RULES["skills@1.0.0"]
+    old = rules_of("skills@1.0.0")
     new = changed("skills@1.1.0", "epochs", baseline=old.epochs.baseline)
     before = state(old, executable_python={"baseline": "0.700000000", "novel": "0.990000000"})
     assert adopt(before, old, new).thresholds[PYTHON] == before.thresholds[PYTHON]
 
 
 def test_a_name_that_is_tracked_no_more_is_dropped_and_tracked_anew_seeded() -> None:
-    old = RULES["skills@1.1.0"]
+    old = rules_of("skills@1.1.0")
     new = changed("skills@1.1.0", "epochs", thresholds={})
     before = state(old, executable_python={"novel": "0.990000000"})
     dropped = adopt(before, old, new)
@@ -173,7 +178,7 @@ def test_a_name_that_is_tracked_no_more_is_dropped_and_tracked_anew_seeded() -> 
 
 
 def test_the_floor_of_the_new_formula_holds_at_once() -> None:
-    old = RULES["skills@1.0.0"]
+    old = rules_of("skills@1.0.0")
     median = BaselineTracking("median_quality", roles=("primary",))
     # 1.1.0 has the novel threshold at least at b + (1 − b) / 2 where 1.5 · b is above that
     new = changed("skills@1.1.0", "epochs", baseline=median)
@@ -183,7 +188,7 @@ def test_the_floor_of_the_new_formula_holds_at_once() -> None:
 
 
 def test_types_of_other_lines_are_left_alone() -> None:
-    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    old, new = rules_of("skills@1.0.0"), rules_of("skills@1.1.0")
     other = {"workflow": {"baseline": 1}}
     found = adopt(attrs.evolve(state(old), thresholds={**old.seeds, **other}), old, new)
     assert found.thresholds["workflow"] == {"baseline": 1}
@@ -200,7 +205,7 @@ states = st.builds(
     lambda found, values: State(
         3,
         {found.hotkey: found},
-        {name: {"baseline": values[0], "novel": values[1]} for name in RULES[SKILLS[0]].seeds},
+        {name: {"baseline": values[0], "novel": values[1]} for name in rules_of(SKILLS[0]).seeds},
     ),
     miners,
     st.tuples(nanos, nanos),
@@ -210,7 +215,7 @@ names = st.sampled_from(SKILLS)
 
 @given(states, names)
 def test_adopting_the_same_rules_only_clamps_and_applies_floors(found: State, name: str) -> None:
-    rules = RULES[name]
+    rules = rules_of(name)
     once = adopt(found, rules, rules)
     assert adopt(once, rules, rules) == once
     for skill_type, nano in found.miners["hk-1"].reputation.items():
@@ -224,7 +229,7 @@ def test_adopting_the_same_rules_only_clamps_and_applies_floors(found: State, na
 def test_there_and_back_keeps_what_both_have_a_place_for(
     found: State, name: str, other: str
 ) -> None:
-    old, new = RULES[name], RULES[other]
+    old, new = rules_of(name), rules_of(other)
     settled = adopt(found, old, old)
     back = adopt(adopt(settled, old, new), new, old)
     assert back.miners["hk-1"].reputation == settled.miners["hk-1"].reputation
@@ -236,6 +241,6 @@ def test_there_and_back_keeps_what_both_have_a_place_for(
 
 @given(states, names, names)
 def test_an_adoption_is_a_function_of_nothing_else(found: State, name: str, other: str) -> None:
-    first = adopt(found, RULES[name], RULES[other])
-    assert first == adopt(found, RULES[name], RULES[other])
+    first = adopt(found, rules_of(name), rules_of(other))
+    assert first == adopt(found, rules_of(name), rules_of(other))
     assert (first.epoch, first.miners.keys()) == (found.epoch, found.miners.keys())

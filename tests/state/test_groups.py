@@ -17,7 +17,6 @@ from oracle.decimals import count
 from oracle.groups import Candidate
 from rules.documents import with_section
 from state.subnet import under
-from vectors import cases
 
 import tallystick
 from tallystick.errors import StateError
@@ -92,24 +91,6 @@ CANDIDATES = st.lists(
 )
 DISPATCHES = st.tuples(st.integers(0, 2**31 - 1), st.text(max_size=5))
 NAMES = st.sampled_from([PUBLISHED, CORRECTED])
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [pair for case in cases.load("group_selection") for pair in case.rows()],
-)
-def test_a_group_is_as_the_vector_says(row: cases.Row, expected: cases.Row) -> None:
-    found = [
-        Candidate(each["hotkey"], Fraction(each["reputation"]), each.get("flags", 0))
-        for each in row["candidates"]
-    ]
-    pool = auditor_pool(state(found), TYPE, rules(), round=1, auditor_streaks={})
-    group = select(found)
-    assert list(group.primaries) == expected["primaries"]
-    assert list(pool) == expected["auditor_pool"]
-    assert len(group.auditors) == 2
-    assert set(group.auditors) <= set(pool)
-    assert group.consensus
 
 
 @given(CANDIDATES, NAMES, DISPATCHES)

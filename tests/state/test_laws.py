@@ -34,11 +34,11 @@ EPOCHS, ROUNDS = 4, 2
 WAYS = ("mappings", "file", "rounds", "columns")
 
 
-def with_late(epoch: Epoch, rng: random.Random) -> Epoch:
+def with_late(epoch: Epoch, rng: random.Random, share: float) -> Epoch:
     """The epoch with some submissions that came late, often the best of all."""
     lines = list[Record]()
     for line in epoch.lines:
-        if "submission" in line and rng.random() < 0.15:
+        if "submission" in line and rng.random() < share:
             events = ["missed_deadline", *rng.choices(AT_ONCE, k=rng.choice([0, 0, 1]))]
             latency = rng.choice([line["submission"]["latency_ms"], 30_000])
             late = {"events": events, "submission": line["submission"] | {"latency_ms": latency}}
@@ -86,13 +86,14 @@ class Lives(RuleBasedStateMachine):
         seed=st.integers(0, 2**20),
         name=st.sampled_from(NAMES),
         plain=st.booleans(),
+        late=st.sampled_from((0.1, 0.4, 0.8)),
         bare=st.booleans(),
     )
-    def begin(self, seed: int, name: str, plain: bool, bare: bool) -> None:
+    def begin(self, seed: int, name: str, plain: bool, late: float, bare: bool) -> None:
         """Make a history up, and begin a state under one of the rule sets."""
         rng = random.Random(seed)
         made = history(seed, EPOCHS, plain=plain, records=5)
-        self.epochs = [with_late(each, rng) for each in made]
+        self.epochs = [with_late(each, rng, late) for each in made]
         self.plain, self.folder = plain, TemporaryDirectory()
         self.path, self.places = Path(self.folder.name), 0
         self.calendar, self.pending = {0: name}, dict[int, str]()

@@ -51,7 +51,7 @@ def skills_of(number: int, epoch: int, validator: str = "val-1") -> list[Record]
     ]
 
 
-def tasks_of(number: int, epoch: int, validator: str = "val-1") -> list[Record]:
+def tasks_of(number: int, epoch: int) -> list[Record]:
     return [
         task(
             10 * number + n,
@@ -59,7 +59,7 @@ def tasks_of(number: int, epoch: int, validator: str = "val-1") -> list[Record]:
             0.05 + 0.1 * ((3 * number + n) % 9),
             round=number,
             epoch=epoch,
-            validator=validator,
+            validator="val-1",
         )
         for n, hotkey in enumerate(MINERS)
         if (number + n) % 4

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.consensus import band
-from oracle.decimals import text
 from oracle.reputation import RULES, delta, mean, moved
 from rules.documents import with_section
 from state.subnet import under
-from vectors import cases
 
 from tallystick.errors import StateError
-from tallystick.numbers import nano
 from tallystick_state import reputation as module
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION, Band, ReputationEvent
@@ -38,51 +35,6 @@ def with_reputation(rules: StateRules, **changes: object) -> StateRules:
     rule_set = rules.rule_set
     changed = attrs.evolve(rules.reputation, **changes)
     return under(rules, with_section(rule_set, REPUTATION, changed))
-
-
-@pytest.mark.parametrize("case", cases.load("reputation_record_delta"), ids=lambda case: case.id)
-def test_a_vector_of_one_record_has_its_delta(
-    case: cases.Case, all_rules: dict[str, StateRules]
-) -> None:
-    rules = all_rules[case.rule_set]
-    for row, expected in case.rows():
-        reputation = nano.from_text(row["rep"])
-        assert text(module.record_delta(rules, reputation, row["events"])) == expected
-
-
-@pytest.mark.parametrize("case", cases.load("epoch_update"), ids=lambda case: case.id)
-def test_a_vector_of_an_epoch_has_its_reputation(
-    case: cases.Case, all_rules: dict[str, StateRules]
-) -> None:
-    rules = all_rules[case.rule_set]
-    for row, expected in case.rows():
-        deltas = [nano.from_text(each) for each in row["deltas"]]
-        by = module.mean_delta(rules, [(sum(deltas), len(deltas))])
-        assert nano.to_text(module.damped(rules, nano.from_text(row["rep"]), by)) == expected
-
-
-@pytest.mark.parametrize("case", cases.load("consensus"), ids=lambda case: case.id)
-def test_a_vector_of_a_consensus_has_its_event(
-    case: cases.Case, all_rules: dict[str, StateRules]
-) -> None:
-    for _, expected in case.rows():
-        found = module.consensus_event(all_rules[case.rule_set], nano.from_text(expected["score"]))
-        assert found == f"consensus_{expected['band']}"
-
-
-@pytest.mark.parametrize(
-    ("consensus", "event"),
-    [
-        (0, "consensus_fail"),
-        (399_999_999, "consensus_fail"),
-        (400_000_000, "consensus_weak"),
-        (699_999_999, "consensus_weak"),
-        (700_000_000, "consensus_pass"),
-        (NANO, "consensus_pass"),
-    ],
-)
-def test_an_edge_belongs_to_the_band_above(rules: StateRules, consensus: int, event: str) -> None:
-    assert module.consensus_event(rules, consensus) == event
 
 
 @given(st.integers(0, NANO))

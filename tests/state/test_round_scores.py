@@ -15,7 +15,6 @@ from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
 from state.subnet import record as line_of
 from state.subnet import under
-from vectors import cases
 
 import tallystick
 from tallystick.errors import StateError
@@ -85,19 +84,6 @@ def expected(tasks: list[Task], reputations: dict[str, Fraction], name: str) -> 
             above += 0 if task.missed else task.emission * reputation
             below += weight
     return published(above / below) if below else Fraction(0)
-
-
-@pytest.mark.parametrize(
-    ("row", "answer"), [pair for case in cases.load("round_score") for pair in case.rows()]
-)
-def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> None:
-    events = [
-        record(number, task["type"], Fraction(task["emission"]))
-        for number, task in enumerate(row["tasks"])
-    ]
-    reputations = {name: Fraction(value) for name, value in row["reputation"].items()}
-    scores = round_scores(events, rules(), reading(reputations))
-    assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == {"hk": answer}
 
 
 @given(

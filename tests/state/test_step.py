@@ -63,7 +63,7 @@ def begun(where: Path, rules: str = "skills@1.1.0", **options: Any) -> Ledger:  
     return ledger
 
 
-def step_of(number: int, epoch: int, count: int = 12) -> list[Record]:
+def step_of(number: int, epoch: int) -> list[Record]:
     """The good records of a round."""
     return [
         record(
@@ -75,13 +75,8 @@ def step_of(number: int, epoch: int, count: int = 12) -> list[Record]:
             consensus=None if n % 5 == 0 else 0.5 + n / 40,
             latency_ms=30_000 + 90 * (n % MINERS),
         )
-        for n in range(count)
+        for n in range(12)
     ]
-
-
-def late_of(number: int, epoch: int) -> Record:
-    """A record of a deadline that was missed."""
-    return missed(f"m{number}", "hk-1", validator=OWN, round=number, epoch=epoch)
 
 
 def outcome(found: Result | Reject) -> tuple[int, str]:

@@ -10,7 +10,6 @@ from oracle.reputation import RULES, Report, next_baseline, next_novel
 from oracle.tiers import BASELINES
 from rules.documents import with_section
 from state.subnet import under
-from vectors import cases
 
 from tallystick.numbers import nano
 from tallystick_state.epoch import EventResults, next_baselines, next_threshold
@@ -46,13 +45,6 @@ def baseline_after(rules: StateRules, old: dict[str, int], events: list[StateEve
     found = next_baselines(rules, TYPE, old, EventResults(events))
     assert list(found) == ["baseline"]
     return nano.to_text(found["baseline"])
-
-
-@pytest.mark.parametrize("case", cases.load("novel_threshold"), ids=lambda case: case.id)
-def test_a_vector_has_its_threshold(case: cases.Case, all_rules: dict[str, StateRules]) -> None:
-    for row, expected in case.rows():
-        old = tracked(row["base"], row["prev"])
-        assert novel_after(all_rules[case.rule_set], old, each_of(*row["qs"])) == expected
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.decimals import count, published, text
+from oracle.decimals import published, text
 from oracle.weights import filled
 from packaging.requirements import Requirement
 from sdk_environment import NEWEST, OLDEST, extra, python, variables
 from state.steps import window_steps, with_steps
-from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
@@ -67,14 +66,6 @@ def exactly(scores: Mapping[str, int]) -> dict[str, Fraction]:
 
 
 # -------------------------------------------------------------------------------------- the cap
-
-
-@pytest.mark.parametrize(
-    ("row", "answer"), [pair for case in cases.load("weight_cap") for pair in case.rows()]
-)
-def test_weights_are_as_the_vector_says(row: cases.Row, answer: dict[str, str]) -> None:
-    scores = {name: count(Fraction(share)) for name, share in row["weights"].items()}
-    assert {n: to_text(nano) for n, nano in weights_of(rules(), scores).items()} == answer
 
 
 @given(SOME, CAPS)
@@ -159,25 +150,6 @@ def test_a_rule_set_without_a_cap_scales_only(shares: dict[str, int]) -> None:
 
 
 # --------------------------------------------------------------------------------------- uint16
-
-
-@pytest.mark.parametrize(
-    ("given_weights", "uids", "values"),
-    [
-        ({}, [], []),
-        ({3: 0}, [], []),
-        ({3: 7}, [3], [65535]),
-        ({9: 1, 2: 1, 4: 0}, [2, 9], [65535, 65535]),
-        ({1: 2, 0: 1}, [0, 1], [32768, 65535]),  # 32767.5 goes to the even
-        ({0: 131070, 1: 1, 2: 3, 3: 2}, [0, 2, 3], [65535, 2, 1]),  # 0.5 to 0, 1.5 to 2
-        ({0: NANO, 1: 1}, [0], [65535]),
-        ({0: 150_000_000, 1: 94_444_444}, [0, 1], [65535, 41263]),
-    ],
-)
-def test_weights_become_uint16(
-    given_weights: dict[int, int], uids: list[int], values: list[int]
-) -> None:
-    assert to_uint16(given_weights) == (uids, values)
 
 
 @given(st.dictionaries(st.integers(0, 65535), st.integers(0, NANO), max_size=20))

@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from oracle.decimals import count
@@ -12,26 +13,22 @@ from state.weighing import NANO, Made, tasks_of, weighed
 
 import tallystick
 from tallystick_state.event import StateEvent
-from tallystick_state.rules import state_rules_of
+from tallystick_state.rules import StateRules, state_rules_of
 
 HISTORIES = 500
 HOTKEYS = tuple(f"hk-{number}" for number in range(9))
-WORKFLOW = state_rules_of(tallystick.load("workflow@1.1.0"))
-SKILLS = state_rules_of(tallystick.load("skills@1.1.0"))
 
 
-OPTIONS = {
-    (low, warm): with_steps(
-        WORKFLOW, *window_steps(3, low="0.3" if low else None, warm=4 if warm else None)
-    )
-    for low in (False, True)
-    for warm in (False, True)
-}
-ROUNDS = {
-    (mode, missed): with_steps(SKILLS, *round_steps(mode == "twice", "0.1", zero=missed == "zero"))
-    for mode in ("twice", "once")
-    for missed in ("zero", "excluded")
-}
+@cache
+def windows(low: bool, warm: bool) -> StateRules:
+    steps = window_steps(3, low="0.3" if low else None, warm=4 if warm else None)
+    return with_steps(state_rules_of(tallystick.load("workflow@1.1.0")), *steps)
+
+
+@cache
+def rounds(mode: str, missed: str) -> StateRules:
+    steps = round_steps(mode == "twice", "0.1", zero=missed == "zero")
+    return with_steps(state_rules_of(tallystick.load("skills@1.1.0")), *steps)
 
 
 def nano(found: dict[str, Fraction]) -> dict[str, int]:
@@ -57,7 +54,7 @@ def test_windows_caps_and_options(half: int) -> None:
         }
         events = [each for hotkey in hotkeys for each in tasks_of(tasks[hotkey], hotkey)]
         chance.shuffle(events)
-        found = weighed(Made(OPTIONS[low, warm], tuple(events)), hotkeys, immune=immune)
+        found = weighed(Made(windows(low, warm), tuple(events)), hotkeys, immune=immune)
         scores = {
             hotkey: window_score(
                 [[Fraction(each, NANO) for each in task] for task in tasks[hotkey]],
@@ -94,7 +91,7 @@ def test_rounds(half: int) -> None:
             )
             tasks.setdefault(hotkey, []).append(task)
         made = Made(
-            ROUNDS[mode, missed],
+            rounds(mode, missed),
             tuple(events),
             lambda event: reputations[event.task_id],  # noqa: B023  # asked before the next
         )

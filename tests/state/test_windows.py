@@ -12,7 +12,6 @@ from oracle.decimals import count, text
 from oracle.weights import window_score as expected
 from state.steps import window_steps, with_steps
 from state.weighing import Made, tasks_of, weighed, window_score
-from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
@@ -57,14 +56,6 @@ def mean(scores: Iterable[int], tasks: int) -> int:
 def exact(tasks: list[list[int]], last: int) -> Fraction:
     """The published mean of the means of the last tasks."""
     return expected([[Fraction(each, NANO) for each in task] for task in tasks], last)
-
-
-@pytest.mark.parametrize(
-    ("row", "answer"), [pair for case in cases.load("window_mean") for pair in case.rows()]
-)
-def test_a_mean_is_as_the_vector_says(row: cases.Row, answer: str) -> None:
-    scores = [count(Fraction(score)) for score in row["scores"]]
-    assert to_text(mean(scores, row["window"])) == answer
 
 
 @given(SCORES, st.integers(1, 14))

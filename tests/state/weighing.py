@@ -1,6 +1,6 @@
 """What rules make of records that are made by hand, without a store."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
@@ -46,12 +46,10 @@ def weighed(
     )
 
 
-def tasks_of(
-    scores: Sequence[Sequence[int]], hotkey: str = "hk", skill_type: str = "workflow"
-) -> list[StateEvent]:
+def tasks_of(scores: Sequence[Sequence[int]], hotkey: str = "hk") -> list[StateEvent]:
     """Records of the tasks of a miner, oldest first, with what each validator gave in nano."""
     return [
-        StateEvent(f"val-{v}", hotkey, skill_type, f"t{n:04}", n, 0, quality=quality)
+        StateEvent(f"val-{v}", hotkey, "workflow", f"t{n:04}", n, 0, quality=quality)
         for n, task in enumerate(scores)
         for v, quality in enumerate(task)
     ]
@@ -63,9 +61,3 @@ def window_score(
     """The score of one miner over its window, in nano."""
     made = Made(rules, tuple(tasks_of(scores)))
     return weighed(made, ["hk"], immune=["hk"] if immune else ()).scores["hk"]
-
-
-def shares_of(rules: StateRules, scores: Mapping[str, int]) -> dict[str, int]:
-    """The weights of miners that have one, in nano, by the qualities of one task of each."""
-    events = [e for hotkey, nano in scores.items() for e in tasks_of([[nano]], hotkey)]
-    return dict(weighed(Made(rules, tuple(events)), scores).weights)

@@ -21,9 +21,6 @@ VECTORS = HERE.parent / "vectors" / "subnets.json"
 NANO = 10**9
 
 Case = dict[str, Any]
-Mutation = tuple[str, object]
-"""A path in a case, and what stands there instead; `GONE` takes it away."""
-
 GONE = object()
 
 

@@ -44,9 +44,9 @@ def hotkey(name: str) -> str:
     return ss58_text(signer(name, "sr25519").public.data)
 
 
-def stake_text(stake: Mapping[str, int | str], block: int = 4711) -> str:
+def stake_text(stake: Mapping[str, int | str]) -> str:
     """A stake snapshot."""
-    return json.dumps({"format": 1, "block": block, "stake": stake})
+    return json.dumps({"format": 1, "block": 4711, "stake": stake})
 
 
 def key(name: str, kind: KeyType = "ed25519", hotkey: str | None = None) -> dict[str, Any]:

@@ -28,11 +28,11 @@ def by_stake(stake: dict[str, int | str], share: str, **changes: Any) -> TrustRo
     return root({"now": snapshot}, **{"keys": keys, "groups": {"council": group}, **changes})
 
 
-def refusal(trusted: TrustRoot, *signers: str, statement: Statement | None = None) -> str:
+def refusal(trusted: TrustRoot, *signers: str) -> str:
     """The code by which an adoption is refused; empty where it is not."""
     expected = to_adopt()
     try:
-        authorise(trusted, "adopt", expected, signed(statement or expected, signers), None)
+        authorise(trusted, "adopt", expected, signed(expected, signers), None)
     except TrustError as error:
         return error.code
     return ""

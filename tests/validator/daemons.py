@@ -54,9 +54,9 @@ def network(more: str = "") -> Network:
     return Network.parse(NETWORK + more, "network.toml")
 
 
-def chain_of(validators: Sequence[str], *, lag: int = LAG, seed: int = 0) -> SimulatedChain:
+def chain_of(validators: Sequence[str], *, seed: int = 0) -> SimulatedChain:
     """A chain at the first block of epoch 0, with validators of equal stake, and miners."""
-    chain = SimulatedChain(finality_lag=lag, seed=seed)
+    chain = SimulatedChain(finality_lag=LAG, seed=seed)
     parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
     chain.create_subnet(NETUID, parameters)
     for hotkey in validators:

@@ -38,12 +38,12 @@ def counted(epoch: int, *batches: CountedBatch) -> Counted:
     return Counted(epoch, batches)
 
 
-def both(epoch: int, count: int = 8) -> Counted:
+def both(epoch: int) -> Counted:
     """Batches of two validators, with records of the epoch and late ones of the one before."""
     of_alice, of_bob = (
         [
-            *lines(records(validator, epoch, count)),
-            *(lines(records(validator, epoch - 1, count + 3)[count:]) if epoch else ()),
+            *lines(records(validator, epoch, 8)),
+            *(lines(records(validator, epoch - 1, 11)[8:]) if epoch else ()),
         ]
         for validator in (ALICE, BOB)
     )
@@ -56,9 +56,9 @@ def standing(ledger: Ledger) -> tuple[Any, ...]:
         return queries.digest(), queries.rules_digest(), head.entries, head.hash
 
 
-def closed_all(path: Path, epochs: int = 3) -> tuple[Any, ...]:
+def closed_all(path: Path) -> tuple[Any, ...]:
     with begun(path) as ledger:
-        for epoch in range(epochs):
+        for epoch in range(3):
             close(ledger, NETWORK, both(epoch), SLOTS)
         return standing(ledger)
 

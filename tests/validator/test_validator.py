@@ -55,8 +55,8 @@ def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
     return Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
 
 
-def sent(validator: Validator, epoch: int, count: int = 6) -> None:
-    answers = validator.intake.take(lines(records(ALICE, epoch, count))).result()
+def sent(validator: Validator, epoch: int) -> None:
+    answers = validator.intake.take(lines(records(ALICE, epoch, 6))).result()
     assert {answer.status for answer in answers} == {"recorded"}
 
 

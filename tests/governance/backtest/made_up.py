@@ -185,9 +185,9 @@ def compared(found: Outcome) -> list[CandidateComparison]:
     return [compare(found, n, distances) for n in positions]
 
 
-def uncertain(found: CandidateComparison, seed: int = 1) -> CandidateComparison:
+def uncertain(found: CandidateComparison) -> CandidateComparison:
     """A comparison with intervals around what it says."""
-    chance = random.Random(seed)
+    chance = random.Random(1)
 
     def around(value: int, most: int) -> Interval:
         return Interval(value - chance.randrange(most), value + chance.randrange(most))
@@ -230,7 +230,7 @@ def adopted(found: CandidateComparison) -> CandidateComparison:
     return attrs.evolve(found, incentives=effect(paid.miners, paid.before, paid.after, four))
 
 
-def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:
+def flips(found: Outcome, candidate: int, many: int = 50) -> FlipRows:
     """Some flips of a candidate; every fifth is of a gate."""
     chance = random.Random(candidate)
     who = [chance.choice(found.miners) for _ in range(many)]
@@ -242,7 +242,7 @@ def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -
 
     return FlipRows(
         candidate,
-        name,
+        "alpha",
         np.arange(1, many + 1),
         pa.array([f"task {i}" for i in range(many)]),
         np.array([each.uid for each in who]),

@@ -28,7 +28,6 @@ from tallystick_governance.backtest.outcome import FlipRows, Outcome
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.backtest.type_totals import MinerGroups, Sums
 
-RECORDS = [*few_epochs(lines(5, 360)), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {
     "skills": (
         ["skills@1.0.0", "skills@1.1.0"],
@@ -49,6 +48,12 @@ CASES = {
 Flip = dict[str, Any]
 
 
+@cache
+def records() -> list[bytes]:
+    """Lines of every type, and two that are refused."""
+    return [*few_epochs(lines(5, 360)), b'{"skill_type": "workflow"}\n', b"[]\n"]
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -64,7 +69,7 @@ def candidates(request: pytest.FixtureRequest) -> tuple[Candidate, ...]:
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "records.jsonl"
-    path.write_bytes(b"".join(RECORDS))
+    path.write_bytes(b"".join(records()))
     return path
 
 
@@ -75,7 +80,7 @@ def scorer_of(candidate: Candidate) -> Scorer:
 
 @cache
 def scored(candidate: Candidate) -> dict[int, Result | Reject]:
-    found = scorer_of(candidate).score_many(RECORDS)
+    found = scorer_of(candidate).score_many(records())
     return {each.line if isinstance(each, Reject) else each.record: each for each in found}
 
 
@@ -226,7 +231,7 @@ def test_what_is_missed_or_rejected_is_counted(
             scorable - len(missed) - sum(own.values())
         )
     assert sum(outcome.history.rejects.values()) == 2
-    assert outcome.history.lines == len(RECORDS)
+    assert outcome.history.lines == len(records())
 
 
 def test_the_form_of_the_history_does_not_matter(
@@ -236,7 +241,7 @@ def test_the_form_of_the_history_does_not_matter(
     folder = tmp_path / "folder"
     folder.mkdir()
     for part in range(3):
-        some = RECORDS[part * 120 : 120 + part * 120 if part < 2 else None]
+        some = records()[part * 120 : 120 + part * 120 if part < 2 else None]
         (folder / f"{part}.jsonl").write_bytes(b"".join(some))
     first, extract = folder / "1.jsonl", folder / "1.parquet"
     extract_file(first, tmp_path / "1.parquet", installed(), chunk=90)
@@ -260,7 +265,7 @@ def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
     }
     swept = candidates_of([name], [parse_sweep(sweep[name])], installed())[1]
     checked = 0
-    for line in RECORDS[:240]:
+    for line in records()[:240]:
         found = next(scorer_of(swept).score_many([line]))
         if isinstance(found, Reject) or found.quality is None:
             continue

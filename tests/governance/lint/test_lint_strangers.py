@@ -69,9 +69,9 @@ def rules(tmp_path: Path) -> Path:
     return path
 
 
-def offer(site: Path, text: str, owner: str = "acme", module: str = "acme_lints") -> None:
-    (site / f"{module}.py").write_text(text)
-    install(site, f"{owner}-lints", lints={owner: f"{module}:LINTS"})
+def offer(site: Path, text: str, owner: str = "acme") -> None:
+    (site / "acme_lints.py").write_text(text)
+    install(site, f"{owner}-lints", lints={owner: "acme_lints:LINTS"})
 
 
 def test_a_stranger_s_lint_is_made_beside_the_linter_s_own(site: Path, rules: Path) -> None:

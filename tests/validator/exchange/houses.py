@@ -176,7 +176,6 @@ def house_of(  # noqa: PLR0913  # what a test changes
     signer: Signer | None = None,
     trust: Path | None = None,
     network: Network = network(),  # noqa: B008  # a value
-    limits: Limits = QUICK,
     rules: str = RULES,
 ) -> House:
     """A validator; in a folder that was used before it goes on."""
@@ -195,7 +194,7 @@ def house_of(  # noqa: PLR0913  # what a test changes
         folder / "batches",
         peers=peers,
         signer=signer,
-        limits=limits,
+        limits=QUICK,
         state_name="state.db",
     )
     return House(chain, network, ledger, intake, exchange, folder)

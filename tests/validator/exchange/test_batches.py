@@ -45,17 +45,17 @@ def trusted(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     return ledger
 
 
-def made(state: Ledger, *lines: bytes, epoch: int = 1) -> bytes:
+def made(state: Ledger, *lines: bytes) -> bytes:
     """The bytes of a batch of some lines."""
-    built = build(lines, epoch, HOTKEY, NET, state, ANN)
+    built = build(lines, 1, HOTKEY, NET, state, ANN)
     assert built is not None
     assert not built.left_out
     return built.data
 
 
-def checked(state: Ledger, data: bytes, epoch: int = 1, validator: str = HOTKEY) -> None:
+def checked(state: Ledger, data: bytes) -> None:
     """Take some bytes as a peer does that has their hash."""
-    check(parse(data, digest_of(data)), epoch, validator, NET, state)
+    check(parse(data, digest_of(data)), 1, HOTKEY, NET, state)
 
 
 def test_what_is_made_is_taken(plain: Ledger, trusted: Ledger) -> None:
