@@ -6,14 +6,10 @@ docs/lint.md calls it. What each code of the linter notices is in tests/governan
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import attrs
+from governance.revision import Change, shipped
 
-RULES = Path(__file__).resolve().parents[2] / "rules"
 SKILLS, WORKFLOW = "skills@1.1.0", "workflow@1.1.0"
-
-Change = tuple[str, str]
 
 
 @attrs.frozen
@@ -36,17 +32,7 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        found = text_of(self.base)
-        for old, new in self.changes:
-            assert old in found, old
-            found = found.replace(old, new)
-        return found
-
-
-def text_of(reference: str) -> str:
-    """The text of a shipped rule set."""
-    name, _, version = reference.partition("@")
-    return (RULES / name / f"{version}.toml").read_text(encoding="utf-8")
+        return shipped(self.base, *self.changes)
 
 
 def skills(name: str, *changes: Change, by: str = "", of: str = "rag_knowledge") -> Mutant:

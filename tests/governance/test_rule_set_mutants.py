@@ -7,7 +7,8 @@ from pathlib import Path
 
 import attrs
 import pytest
-from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED, Mutant, text_of
+from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED, Mutant
+from governance.revision import shipped
 
 import tallystick
 from tallystick_governance.lint.catalog import installed_lints
@@ -85,7 +86,7 @@ def test_what_does_not_load_is_told_and_not_counted(mutant: Mutant, tmp_path: Pa
 def test_nothing_notices_what_is_listed_as_unnoticed_or_is_as_sound(
     mutant: Mutant, tmp_path: Path
 ) -> None:
-    assert mutant.text != text_of(mutant.base)
+    assert mutant.text != shipped(mutant.base)
     assert report(written(tmp_path, mutant.text)).loaded
     assert new_in(mutant, tmp_path) == set()
     assert refuted(mutant, tmp_path) == set()

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from linted import RULES
+from governance.revision import RULES
+from governance.revision import shipped as text_of
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
@@ -30,9 +31,7 @@ def of(reference: str, code: str) -> list[Diagnostic]:
 
 
 def document(reference: str) -> dict[str, Any]:
-    name, _, version = reference.partition("@")
-    text = (RULES / name / f"{version}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text, parse_float=Decimal)
+    return tomllib.loads(text_of(reference), parse_float=Decimal)
 
 
 @pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"])
