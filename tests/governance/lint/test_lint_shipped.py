@@ -184,19 +184,6 @@ def test_e51_the_cap_needs_seven_miners(version: str) -> None:
     assert found.evidence["weights_of_fewer"] == "0.900000000"
 
 
-@pytest.mark.parametrize(
-    ("reference", "code"),
-    [
-        ("skills@1.1.0", "tier-unreachable"),
-        ("skills@1.1.0", "base-weight-counted-twice"),
-        ("workflow@1.1.0", "free-points"),
-    ],
-)
-def test_what_the_corrected_rule_sets_correct_is_gone(reference: str, code: str) -> None:
-    assert of(reference.replace("1.1.0", "1.0.0"), code)
-    assert of(reference, code) == []
-
-
 def test_the_window_is_a_cliff_for_every_type() -> None:
     (found,) = of("skills@1.1.0", "cliff")
     assert found.path == "axes.efficiency"
