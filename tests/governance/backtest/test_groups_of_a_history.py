@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 from cli.command import run as command
 from governance.backtest.histories import Records, by_hand, grouped, written
+from governance.revision import shipped, with_values
 from pyarrow import parquet
 
 import tallystick
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed_plugins
-from tallystick.rules.edit import edited_text, edits
-from tallystick.rules.toml import parse
 from tallystick.scoring.executors.local import Local
 from tallystick_governance.backtest.candidates import candidates_of
 from tallystick_governance.backtest.run import backtest
 from tallystick_governance.weight_effect import weight_effect
 
-ROOT = Path(__file__).resolve().parents[3]
 BASE = "skills@1.2.0"
 DETECTION = "reputation.collusion.detection"
 CHANGES: dict[str, dict[str, Decimal | str]] = {
@@ -44,10 +42,9 @@ def changed(tmp_path: Path) -> Change:
     """Writes the base with some values, and returns its path."""
 
     def write(name: str) -> str:
-        text = (ROOT / "rules" / "skills" / "1.2.0.toml").read_text()
         path = tmp_path / f"{name}.toml"
         pairs = [*CHANGES[name].items(), ("rule_set.version", "1.3.0")]
-        path.write_text(edited_text(text, edits(parse(text, "").data, pairs)))
+        path.write_text(with_values(shipped(BASE), pairs))
         return str(path)
 
     return write
@@ -212,7 +209,7 @@ def test_a_record_that_contradicts_its_group_counts_under_no_candidate(
 def test_groups_of_a_type_that_a_candidate_lacks_are_left_out(
     tmp_path: Path, history: tuple[Path, Path]
 ) -> None:
-    text = (ROOT / "rules" / "skills" / "1.2.0.toml").read_text()
+    text = shipped(BASE)
     start, end = (text.index(f"[skill_types.{n}]") for n in ("declarative", "executable_python"))
     kept = (text[:start] + text[end:]).splitlines(keepends=True)
     path = tmp_path / "without.toml"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli.command import ROOT, Finished
+from cli.command import Finished
 from cli.command import run as command
 from governance.backtest.made_up import adopted, compared, effect, network, outcome
 from governance.backtest.test_report import page_of
+from governance.revision import shipped
 from oracle.yuma import epoch
 from third_party.real_projects import rules as of_a_stranger
 
@@ -171,7 +172,7 @@ def test_weights_have_what_a_rule_set_burns(tmp_path: Path) -> None:
             "burn = 7, publish = true },"
         ),
     )
-    text = (ROOT / "rules" / "skills" / "1.2.0.toml").read_text()
+    text = shipped("skills@1.2.0")
     lines = [line for line in text.splitlines() if 'name = "weight", do =' not in line]
     place = next(n for n, line in enumerate(lines) if 'name = "part", do =' in line)
     lines[place + 1 : place + 1] = steps

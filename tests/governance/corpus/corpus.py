@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from governance.revision import assigned
 
-from tallystick.rules.edit import edited_text, edits, read_value
 from tallystick.rules.reading import read_text
-from tallystick.rules.toml import parse
 from tallystick.scoring.scorer import Scorer, bind, load
 from tallystick_governance.diff.policy import Level, successor
-from tallystick_governance.revision import parse_assignment
 
 FOLDER = Path(__file__).parent
 BASE = "skills@1.2.0"
@@ -102,12 +100,9 @@ def build(entry: Entry) -> Pair:
     if entry.prepare:
         old = _bound(_replaced(old.loaded.text, entry.prepare), old)
     text = _replaced(old.loaded.text, entry.replace)
-    data = parse(text, "").data
     # whatever a change removes may be what results name, so the first part of the version is raised
     version = successor(old.rule_set.rule_set.version, Level.MAJOR)
-    assigned = [*map(parse_assignment, entry.set), (VERSION, version)]
-    values = [(path, read_value(data, path, value)) for path, value in assigned]
-    return Pair(old, _bound(edited_text(text, edits(data, values)), old))
+    return Pair(old, _bound(assigned(text, [*entry.set, f"{VERSION}={version}"]), old))
 
 
 @cache

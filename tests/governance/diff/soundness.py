@@ -12,13 +12,12 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+from governance.revision import Value, shipped, with_values
 
 import tallystick
 from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column
-from tallystick.rules.edit import edited_text, edits
 from tallystick.rules.settable import SettablePath, settable_paths
-from tallystick.rules.toml import parse
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.catalog import catalog_of
@@ -42,7 +41,6 @@ from tallystick_state.groups import select_group
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import state_rules_of
 
-ROOT = Path(__file__).resolve().parents[3]
 NANO = 10**9
 LINES = ("skills", "workflow")
 VERSIONS = ("1.0.0", "1.1.0", "1.2.0")
@@ -53,7 +51,6 @@ RELEASES = tuple(
 """Each two releases of a line."""
 ROUNDINGS = 10
 """More than the roundings of what an emission multiplies come to, in nano."""
-Value = Decimal | str | bool
 
 
 @cache
@@ -95,8 +92,6 @@ def changed(seed: int, folder: Path) -> tuple[Scorer, Scorer]:
     choices = random.Random(seed)
     reference = RULE_SETS[seed % len(RULE_SETS)]
     sections = places(reference)
-    name, _, version = reference.partition("@")
-    text = (ROOT / "rules" / name / f"{version}.toml").read_text()
     first = sorted(sections)[seed // len(LINES) % len(sections)]
     while True:
         drawn = [first, *choices.choices(sorted(sections), k=choices.randint(0, 2))]
@@ -106,7 +101,7 @@ def changed(seed: int, folder: Path) -> tuple[Scorer, Scorer]:
             pairs.update((place.path, value) for value in other_values(place, choices)[:1])
         path = folder / f"{seed}.toml"
         try:
-            path.write_text(edited_text(text, edits(parse(text, "").data, list(pairs.items()))))
+            path.write_text(with_values(shipped(reference), pairs.items()))
             new = tallystick.load(str(path))
         except TallystickError:  # values that do not go together
             continue

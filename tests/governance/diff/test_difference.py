@@ -14,6 +14,7 @@ import pytest
 from cli.command import Finished
 from cli.command import run as command
 from governance.prove.sample import SCHEMA, sample, style
+from governance.revision import shipped, with_values
 
 import tallystick
 from tallystick.json_values import json_value
@@ -21,8 +22,6 @@ from tallystick.plugins.author import Node, Parameters, axis, emission, publishe
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
-from tallystick.rules.edit import edited_text, edits
-from tallystick.rules.toml import parse
 from tallystick_conformance.testing.history import history_of
 from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_governance.diff import render
@@ -30,13 +29,7 @@ from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.policy import Level, raised
 
-ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]
-
-
-def text_of(reference: str) -> str:
-    name, _, version = reference.partition("@")
-    return (ROOT / "rules" / name / f"{version}.toml").read_text()
 
 
 @pytest.fixture
@@ -46,12 +39,8 @@ def changed(tmp_path: Path) -> Callable[..., tallystick.Scorer]:
     def load(
         reference: str, *pairs: tuple[str, str], registry: Registry | None = None
     ) -> tallystick.Scorer:
-        text = text_of(reference)
-        for old, new in pairs:
-            assert old in text
-            text = text.replace(old, new)
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.toml"
-        path.write_text(text)
+        path.write_text(shipped(reference, *pairs))
         return tallystick.load(str(path), registry=registry)
 
     return load
@@ -209,9 +198,8 @@ def test_every_path_of_a_difference_is_one_that_a_sweep_takes(
 ) -> None:
     new = changed("skills@1.1.0", pair)
     found = difference(tallystick.load("skills@1.1.0"), new).changes
-    text = text_of("skills@1.1.0")
     values = [(change.path, Decimal(change.new or "")) for change in found]
-    (tmp_path / "again.toml").write_text(edited_text(text, edits(parse(text, "").data, values)))
+    (tmp_path / "again.toml").write_text(with_values(shipped("skills@1.1.0"), values))
     assert tallystick.load(str(tmp_path / "again.toml")).digest == new.digest
 
 
@@ -230,7 +218,7 @@ def test_a_bonus_that_goes_or_comes_is_recognised(
     changed: Callable[..., tallystick.Scorer],
 ) -> None:
     part = re.compile(r"\[emission\.factors\.role_multiplier\].*?(?=\n\[)", re.DOTALL)
-    table = part.search(text_of("skills@1.1.0"))
+    table = part.search(shipped("skills@1.1.0"))
     assert table is not None
     old = tallystick.load("skills@1.1.0")
     plugins = attrs.evolve(old.registry, formulas={**old.registry.formulas, alone.name: alone})
@@ -302,7 +290,7 @@ def test_a_type_that_goes_breaks_and_one_that_comes_does_not(
     changed: Callable[..., tallystick.Scorer],
 ) -> None:
     table = re.compile(r"\[skill_types\.declarative\].*?(?=\n\[)", re.DOTALL)
-    whole = text_of("skills@1.0.0")
+    whole = shipped("skills@1.0.0")
     part = table.search(whole)
     assert part is not None
     window = re.search(r"declarative\.auditor.*\n", whole)
@@ -340,7 +328,7 @@ def run(*arguments: str) -> Finished:
 
 
 def test_the_command_prints_both_formulas_and_checks_the_version(tmp_path: Path) -> None:
-    text = text_of("workflow@1.0.0").replace("workflow/success@1", "workflow/success@2")
+    text = shipped("workflow@1.0.0").replace("workflow/success@1", "workflow/success@2")
     (tmp_path / "same.toml").write_text(text)
     (tmp_path / "patch.toml").write_text(text.replace('"1.0.0"', '"1.0.1"'))
     (tmp_path / "minor.toml").write_text(text.replace('"1.0.0"', '"1.1.0"'))

@@ -11,18 +11,16 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from governance.revision import shipped, with_values
 
 import tallystick
 from tallystick.errors import TallystickError
-from tallystick.rules.edit import edited_text, edits
-from tallystick.rules.toml import parse
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.testing.history import history_of
 from tallystick_governance.diff.difference import difference
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.interval import Interval
 
-ROOT = Path(__file__).resolve().parents[3]
 NANO = 10**9
 ROUNDINGS = Fraction(10, NANO)
 """More than the roundings of what an emission multiplies come to."""
@@ -73,8 +71,6 @@ def records(reference: str) -> tuple[bytes, ...]:
 
 def candidate(reference: str, folder: Path, choices: random.Random) -> Scorer:
     """A rule set with one to three of its numbers changed."""
-    name, _, version = reference.partition("@")
-    text = (ROOT / "rules" / name / f"{version}.toml").read_text()
     paths = RULE_SETS[reference]
     while True:
         values = [
@@ -83,7 +79,7 @@ def candidate(reference: str, folder: Path, choices: random.Random) -> Scorer:
         ]
         path = folder / "candidate.toml"
         with suppress(TallystickError):  # numbers that do not go together
-            path.write_text(edited_text(text, edits(parse(text, "").data, values)))
+            path.write_text(with_values(shipped(reference), values))
             return tallystick.load(str(path))
 
 

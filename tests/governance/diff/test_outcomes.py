@@ -10,13 +10,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from governance.revision import Value, shipped, with_values
 
 import tallystick
 from tallystick.errors import TallystickError
 from tallystick.json_values import json_value
-from tallystick.rules.edit import edited_text, edits
 from tallystick.rules.settable import SettablePath, settable_paths
-from tallystick.rules.toml import parse
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff import render
 from tallystick_governance.diff.difference import RuleSetDifference, difference
@@ -24,7 +23,6 @@ from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.outcome import Direction, Outcome
 from tallystick_governance.diff.policy import can_change_a_result, without_result
 
-ROOT = Path(__file__).resolve().parents[3]
 RULE_SETS = (
     "skills@1.0.0",
     "skills@1.1.0",
@@ -36,23 +34,15 @@ OFF = {"groups.rotation.auditor_rounds", "groups.recovery.auditor_slot"}
 PROVED = ("axes.", "skill_types.", "emission.", "tiers.")
 """Sections of which every value is compared: its bounds are 0 or it moves."""
 
-Value = Decimal | str | bool
-
 
 @cache
 def scorer(reference: str) -> Scorer:
     return tallystick.load(reference)
 
 
-def text_of(reference: str) -> str:
-    name, _, version = reference.partition("@")
-    return (ROOT / "rules" / name / f"{version}.toml").read_text()
-
-
 def candidate(reference: str, folder: Path, *pairs: tuple[str, Value]) -> Scorer:
-    text = text_of(reference)
     path = folder / "candidate.toml"
-    path.write_text(edited_text(text, edits(parse(text, "").data, list(pairs))))
+    path.write_text(with_values(shipped(reference), pairs))
     return tallystick.load(str(path))
 
 
@@ -194,7 +184,7 @@ ADDED = [
 def test_a_step_that_is_added_moves_weights(
     tmp_path: Path, reference: str, steps: str, reads: str, instead: str
 ) -> None:
-    text = text_of(reference)
+    text = shipped(reference)
     if "warm" in steps:  # a formula reads its inputs by their names
         text = text.replace('name = "mean", do', 'name = "raw", do').replace(
             '  { name = "part", ',
@@ -208,7 +198,7 @@ def test_a_step_that_is_added_moves_weights(
 
 def without_consensus() -> str:
     """Return rules without a consensus of their own: records have one that somebody else found."""
-    data = text_of("skills@1.2.0")
+    data = shipped("skills@1.2.0")
     start, end = data.index("[consensus] "), data.index("[allocation]\n")
     silence = data.index('[[lint.silence]]\ncode = "consensus-cliff"')
     after = data.index("[[lint.silence]]", silence + 1)
@@ -224,14 +214,14 @@ def test_the_consensus_of_a_record_moves_reputations_also_without_its_section(
     factor = "emission.factors.consensus"
     pairs = [(f"{factor}.findings_recall", Decimal("0.25"))]
     pairs += [(f"{factor}.policy_agreement", Decimal("0.1"))]
-    new.write_text(edited_text(old.read_text(), edits(parse(old.read_text(), "").data, pairs)))
+    new.write_text(with_values(old.read_text(), pairs))
     found = difference(tallystick.load(str(old)), tallystick.load(str(new)))
     moving = {outcome.result for outcome in found.moving}
     assert moving == {"consensus", "emission", "reputation", *SELECTED}
 
 
 def test_the_groups_of_a_type_that_goes_have_no_consensus(tmp_path: Path) -> None:
-    text = text_of("skills@1.2.0")
+    text = shipped("skills@1.2.0")
     start, end = (text.index(f"[skill_types.{n}]") for n in ("declarative", "executable_python"))
     path = tmp_path / "candidate.toml"
     kept = (text[:start] + text[end:]).splitlines(keepends=True)

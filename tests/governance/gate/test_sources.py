@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from governance.gate.worlds import HEAD
-from governance.lint.linted import shipped
+from governance.revision import shipped
 
 import tallystick
 from tallystick_governance.gate.policy import Measure

@@ -7,7 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import attrs
-from governance.lint.linted import SOUND, changed
+from governance.lint.linted import SOUND
+from governance.revision import changed
 
 import tallystick
 from tallystick.scoring.scorer import Scorer

@@ -1,4 +1,4 @@
-"""Rule sets to lint: the shipped ones, changed in places, and small ones of our own."""
+"""What the linter finds in a text, and a small rule set of which nothing is found."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
+from governance.revision import Change, shipped
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
@@ -19,8 +20,6 @@ from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
 
 CHECKS = installed_lints().checks
-
-RULES = Path(__file__).resolve().parents[3] / "rules"
 
 SOUND = """\
 [rule_set]
@@ -62,19 +61,6 @@ class Placed:
         return self.found.message
 
 
-def shipped(reference: str, *changes: tuple[str, str]) -> str:
-    """The text of a shipped rule set, in which each first text is replaced by the second."""
-    name, _, version = reference.partition("@")
-    return changed((RULES / name / f"{version}.toml").read_text(encoding="utf-8"), *changes)
-
-
-def changed(text: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
-
-
 def registry_with(*formulas: Formula) -> Registry:
     """The installed plugins and some formulas beside them."""
     known: Mapping[str, Formula] = {formula.name: formula for formula in formulas}
@@ -105,7 +91,7 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
     ]
 
 
-def compared(reference: str, codes: Iterable[str], *changes: tuple[str, str]) -> list[Placed]:
+def compared(reference: str, codes: Iterable[str], *changes: Change) -> list[Placed]:
     """Return the findings of comparisons between a changed rule set and the shipped one."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rules.toml"

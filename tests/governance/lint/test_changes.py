@@ -13,14 +13,13 @@ from typing import Any
 
 import attrs
 import pytest
-from linted import CHECKS, Placed, changed, compared, found_by, loaded, shipped
+from governance.lint.linted import CHECKS, Placed, compared, found_by, loaded
+from governance.revision import Change, assigned, changed, shipped
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick.rules.edit import edited_text, edits, read_value
 from tallystick.rules.findings import dotted
 from tallystick.rules.reading import read_text
-from tallystick.rules.toml import parse
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
 from tallystick_allocation.lints import effects
@@ -29,7 +28,6 @@ from tallystick_governance.lint import answers, pay, settings
 from tallystick_state.lints import behaviour, claims, collusion, epochs, selection, windows
 
 SKILLS, WORKFLOW = "skills@1.2.0", "workflow@1.2.0"
-Change = tuple[str, str]
 
 
 @attrs.frozen(kw_only=True)
@@ -59,11 +57,7 @@ class Row:
     @property
     def text(self) -> str:
         """The rule set that is changed so."""
-        text = shipped(self.base, *map(tuple, self.replace))
-        data = parse(text, "").data
-        pairs = [each.split("=", 1) for each in self.set]
-        values = [(path, read_value(data, path, value)) for path, value in pairs]
-        return edited_text(text, edits(data, values)) if values else text
+        return assigned(shipped(self.base, *map(tuple, self.replace)), self.set)
 
 
 def rows(name: str) -> list[Row]:

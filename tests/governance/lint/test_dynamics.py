@@ -5,13 +5,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from governance.revision import shipped
 
 import tallystick
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import Check
 from tallystick_state.lints import reputation
 
-ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {each.code: each for each in vars(reputation).values() if isinstance(each, Check)}
 
 Load = Callable[..., tallystick.Scorer]
@@ -22,12 +22,8 @@ def changed(tmp_path: Path) -> Load:
     """Loads a shipped rule set with some text replaced."""
 
     def load(version: str, *pairs: tuple[str, str]) -> tallystick.Scorer:
-        text = (ROOT / "rules" / "skills" / f"{version}.toml").read_text()
-        for old, new in pairs:
-            assert old in text, old
-            text = text.replace(old, new)
         path = tmp_path / "changed.toml"
-        path.write_text(text)
+        path.write_text(shipped(f"skills@{version}", *pairs))
         return tallystick.load(str(path))
 
     return load

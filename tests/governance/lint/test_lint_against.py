@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from governance.lint.linted import SOUND
+from governance.revision import changed, shipped
 from jsonschema import Draft202012Validator
-from linted import SOUND, changed, shipped
 
 from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import report

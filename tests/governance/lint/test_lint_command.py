@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
-from linted import SOUND, changed, shipped
+from governance.lint.linted import SOUND
+from governance.revision import changed, shipped
 
 from tallystick_governance.lint.catalog import installed_lints
 

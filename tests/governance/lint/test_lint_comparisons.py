@@ -9,7 +9,8 @@ from pathlib import Path
 import attrs
 import pytest
 from cli.command import run
-from linted import SOUND, changed
+from governance.lint.linted import SOUND
+from governance.revision import changed
 
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import comparison, more

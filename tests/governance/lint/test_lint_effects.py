@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from linted import SOUND, changed, found_by, registry_with, shipped
+from governance.lint.linted import SOUND, found_by, registry_with
+from governance.revision import changed, shipped
 
 from tallystick.formula.formula import Formula, Parameters
 from tallystick.plugins.author import UNIT, Node, axis, cases, number

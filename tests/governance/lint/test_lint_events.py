@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 from examples import examples
+from governance.lint.linted import found_by
+from governance.revision import shipped
 from hypothesis import given
 from hypothesis import strategies as st
-from linted import found_by, shipped
 
 WEAK = "add = 0.0 "
 FAIL = "multiply = 0.95"

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 from examples import examples
+from governance.lint.linted import SOUND, found_in, registry_with, report_on
+from governance.revision import changed, shipped
 from hypothesis import given
 from hypothesis import strategies as st
-from linted import SOUND, changed, found_in, registry_with, report_on, shipped
 
 from tallystick.formula.formula import Formula, Parameters
 from tallystick.plugins.author import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from linted import SOUND, changed, report_on, shipped
+from governance.lint.linted import SOUND, report_on
+from governance.revision import changed, shipped
 
 from tallystick.plugins.registry import installed
 from tallystick.rules.digest import canonical_form

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import pytest
 from attack.scale import CASES, SEED
-from linted import changed, shipped
+from governance.revision import changed, shipped
 
 import tallystick
 from tallystick.errors import RuleSetError

@@ -9,7 +9,7 @@ import pytest
 from cli.command import Finished, run
 from governance.gate.worlds import FREE
 from governance.gate.worlds import SILENCE as FREE_SILENCE
-from linted import changed, shipped
+from governance.revision import changed, shipped
 
 SKILLS = "skills@1.1.0"
 EMISSION = "figures = { emission = 5.75, at_most = 5.75 }"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from governance.lint.linted import shipped
+from governance.revision import shipped
 
 import tallystick
 from tallystick.scoring.scorer import Scorer
