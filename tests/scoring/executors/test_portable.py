@@ -35,6 +35,7 @@ from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_governance.backtest.replay import Start
+from tallystick_state.epoch import close_epoch
 from tallystick_state.model import State
 from tallystick_state.rules import state_rules_of
 
@@ -96,7 +97,9 @@ def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -
 
 def test_a_back_test_goes_on_from_a_state(inputs: Inputs, tmp_path: Path) -> None:
     rules = state_rules_of(inputs.scorer)
-    start = Start(State(7, {}, {"executable_python": {"baseline": NANO // 3}}), {rules.line: rules})
+    state = State(6, {}, {"executable_python": {"baseline": NANO // 3}})
+    # rules that have closed an epoch hold generated code
+    start = Start(close_epoch(state, (), rules, {}), {rules.line: rules})
     begun = attrs.evolve(inputs, start=start)
     there = files_of("back-test", begun, tmp_path / "there", Pickled())
     assert there == files_of("back-test", begun, tmp_path / "here")
