@@ -232,19 +232,30 @@ class Trial:
             seed: of the network.
             detection: how many of 100 dishonest answers are caught; None for what is assumed.
         """
-        return run(
-            Network(
-                rules=self.rules,
-                participants=(*self._others(strategy), self._subject(strategy)),
-                epochs=self.setting.epochs,
-                rounds=self.setting.rounds,
-                seed=seed,
-                state=self.setting.state,
-                detection=detection,
-                assumptions=self.assumptions,
-            ),
-            self.pool,
+        people = (*self._others(strategy), self._subject(strategy))
+        return self.run_of(people, seed, detection)
+
+    def run_of(
+        self, people: Iterable[Participant], seed: int, detection: int | None = None
+    ) -> NetworkRun:
+        """Return the network of this size in which some miners take part.
+
+        Args:
+            people: the participants.
+            seed: of the network.
+            detection: how many of 100 dishonest answers are caught; None for what is assumed.
+        """
+        network = Network(
+            rules=self.rules,
+            participants=tuple(people),
+            epochs=self.setting.epochs,
+            rounds=self.setting.rounds,
+            seed=seed,
+            state=self.setting.state,
+            detection=detection,
+            assumptions=self.assumptions,
         )
+        return run(network, self.pool)
 
     def earnings(self, strategy: MinerStrategy, detection: int | None = None) -> Earnings:
         """Return what the subject earns by a strategy, by seed."""
