@@ -37,10 +37,6 @@ class Mixture:
     counts: Mapping[str, int]
     earnings: Mapping[str, int]
 
-    def share(self, strategy: str) -> int:
-        """Return the part of the miners that have a strategy, in nano."""
-        return self.counts.get(strategy, 0) * NANO // sum(self.counts.values())
-
 
 @attrs.frozen
 class Course:
@@ -138,7 +134,7 @@ def _people(
                 accuracy=best - _SPREAD * number // max(1, many),
                 variant=number,
                 types=frozenset({trial.skill_type}),
-                coalition=name if strategy.chooses == "coalition" else "",
+                coalition=strategy.coalition,
             )
 
 

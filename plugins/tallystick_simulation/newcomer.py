@@ -7,7 +7,7 @@ import numpy as np
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
-from tallystick_simulation.network import NetworkRun, Participant
+from tallystick_simulation.network import NetworkRun, Participant, spread
 from tallystick_simulation.response import Trial
 from tallystick_simulation.strategy import HONEST
 
@@ -54,7 +54,7 @@ def newcomer(trial: Trial) -> Newcomer:
         Participant(
             name=f"miner-{number:03}",
             strategy=honest,
-            accuracy=_WORST + (_BEST - _WORST) * number // max(1, others - 1),
+            accuracy=spread(_WORST, _BEST, number, others),
             variant=1 + number,
             types=types,
         )
