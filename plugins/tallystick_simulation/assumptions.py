@@ -6,25 +6,21 @@ ships; a name that the shipped one lacks is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
-import jsonschema_rs
 
 from tallystick.diagnostics import nearest
-from tallystick.errors import InputError
-from tallystick.io.documents import read_json, read_toml
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
+from tallystick.rules.toml_source import TomlSource
 
-_FOLDER = Path(__file__).parent
-_SHIPPED = _FOLDER / "assumptions.toml"
-_SCHEMA = _FOLDER / "schemas" / "assumptions-1.schema.json"
+_SHIPPED = Path(__file__).parent / "assumptions.toml"
+_EXPECTED = "a file of assumptions"
 _TABLES = ("accuracies", "costs", "constants")
 _HUNDRED = 100
 
@@ -84,49 +80,31 @@ class Assumptions:
 @cache
 def shipped_assumptions() -> Assumptions:
     """Return the assumptions that ship with the engine."""
-    return Assumptions.of_json(_document(_SHIPPED))
+    return Assumptions.of_json(_source(_SHIPPED).tables)
 
 
 def read_assumptions(source: PathLike) -> Assumptions:
     """Return the assumptions of a file; what it leaves out is as in the shipped one.
 
     Raises:
-        InputError: the file cannot be read, lacks a source, or names something unknown.
+        InputError: the file cannot be read, does not follow its schema, or names something unknown.
     """
-    path = path_of(source, "a file of assumptions")
-    own, base = _document(path), _document(_SHIPPED)
-    for table in _TABLES:
-        for name in own.get(table, {}):
+    file, base = _source(path_of(source, _EXPECTED)), _source(_SHIPPED).tables
+    own = {table: file.tables.get(table, {}) for table in _TABLES}
+    for table, rows in own.items():
+        for name in rows:
             if name not in base[table]:
-                raise InputError(
-                    f"{path}: found {table}.{shown(name)}, expected one of "
-                    f"{', '.join(base[table])}{nearest(name, base[table])}"
-                )
-    return Assumptions.of_json({table: {**base[table], **own.get(table, {})} for table in _TABLES})
+                expected = f"one of {', '.join(base[table])}{nearest(name, base[table])}"
+                raise file.error((table, name), f"found {shown(name)}, expected {expected}")
+    return Assumptions.of_json({table: {**base[table], **own[table]} for table in _TABLES})
 
 
-def _document(path: Path) -> Mapping[str, Any]:
+def _source(path: Path) -> TomlSource:
     """Return the tables of a file that follows the schema.
 
     Raises:
         InputError: it does not, or cannot be read.
     """
-    try:
-        document = read_toml(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: found no TOML ({error}), expected assumptions") from error
-    problem = next(_validator().iter_errors(document), None)
-    if problem is not None:
-        where = ".".join(map(str, problem.instance_path))
-        raise InputError(
-            f"{path}: {where or 'the file'}: found {problem.message}, expected what the format has"
-        )
-    return document
-
-
-@cache
-def _validator() -> jsonschema_rs.Draft202012Validator:
-    schema = json.loads(json.dumps(read_json(_SCHEMA)))
-    return jsonschema_rs.Draft202012Validator(schema)
+    source = TomlSource.read(path, _EXPECTED)
+    source.check("assumptions-1")
+    return source

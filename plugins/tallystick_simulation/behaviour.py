@@ -207,6 +207,11 @@ def always(option: str) -> Behave:
     return answer
 
 
+def answer_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a record that its miner answered, and what was checked of them."""
+    return {name: record[name] for name in ANSWER if name in record}
+
+
 def like(example: Mapping[str, Any]) -> Behave:
     """Return the behaviour that answers as another record of the type does.
 
@@ -215,8 +220,7 @@ def like(example: Mapping[str, Any]) -> Behave:
     """
 
     def answer(profile: TypeProfile, _draw: Draw, record: RecordObject) -> RecordObject:
-        answers = {name: example[name] for name in ("submission", "checks") if name in example}
-        changed = copy.deepcopy({**record, **answers})
+        changed = copy.deepcopy({**record, **answer_of(example)})
         return changed if profile.reader.decoded(changed) is not None else record
 
     return answer

@@ -19,8 +19,8 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry, united
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_simulation.assumptions import Assumptions, shipped_assumptions
-from tallystick_simulation.network import Network, NetworkRun, Participant
-from tallystick_simulation.pool import Pool
+from tallystick_simulation.network import Network, NetworkRun, Participant, spread
+from tallystick_simulation.pool import Pool, pool_of
 from tallystick_simulation.run import run
 from tallystick_simulation.strategy import HONEST, MinerStrategy, strategies_of
 from tallystick_state.model import State
@@ -45,7 +45,6 @@ _UNUSUAL: tuple[tuple[str, str, int], ...] = (
     ("abort", "abort", 55),
 )
 """Names, strategies and first reputations, of 100, of those who are not simply honest."""
-_COALITION = "coalition"
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -76,12 +75,6 @@ class Comparison:
     def emission(self) -> tuple[int, int]:
         """The sums of all emissions under the old rules and under the new ones, in nano."""
         return int(self.old.emission.sum()), int(self.new.emission.sum())
-
-    @property
-    def emission_growth(self) -> int | None:
-        """The growth of emissions, in nano of the old ones; None where there were none."""
-        old, new = self.emission
-        return None if old == 0 else (new - old) * NANO // old
 
     @property
     def pay(self) -> Mapping[str, tuple[int, int]]:
@@ -151,9 +144,9 @@ def made_up(
         Participant(
             name=f"honest-{number:02}",
             strategy=strategies[HONEST],
-            accuracy=_spread(_WORST, _BEST, number, honest),
+            accuracy=spread(_WORST, _BEST, number, honest),
             variant=number,
-            reputation=_spread(15, 75, number * 4 % honest, honest) * NANO // _HUNDRED,
+            reputation=spread(15, 75, number * 4 % honest, honest) * NANO // _HUNDRED,
         )
         for number in range(honest)
     ]
@@ -176,14 +169,9 @@ def _unusual(name: str, strategy: MinerStrategy, reputation: int, variant: int) 
         strategy=strategy,
         accuracy=80,
         variant=variant,
-        coalition=_COALITION if strategy.chooses == "coalition" else "",
+        coalition=strategy.coalition,
         reputation=reputation * NANO // _HUNDRED,
     )
-
-
-def _spread(low: int, high: int, number: int, count: int) -> int:
-    """Return the place of a number among so many that are spread over a range."""
-    return low + (high - low) * number // max(1, count - 1)
 
 
 def _with_nobody(outcome: NetworkRun) -> Column:
@@ -221,7 +209,7 @@ class _Asked:
 @lru_cache(maxsize=4)
 def _run(asked: _Asked) -> NetworkRun:
     """Return a run; the rules in force are compared with many others."""
-    pool = _pool(asked.registry, asked.seed)
+    pool = pool_of(asked.registry, asked.seed, _TASKS)
     people = made_up(pool, asked.rules, asked.miners, asked.epochs, asked.assumptions)
     return run(
         Network(
@@ -235,9 +223,3 @@ def _run(asked: _Asked) -> NetworkRun:
         ),
         pool,
     )
-
-
-@lru_cache(maxsize=2)
-def _pool(registry: Registry, seed: int) -> Pool:
-    """Return the pool of comparisons, which has the same answers for every rule set."""
-    return Pool(registry, seed=seed, tasks=_TASKS)

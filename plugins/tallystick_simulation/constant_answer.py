@@ -16,8 +16,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tallystick.errors import RecordError
-from tallystick.formula.evaluate import evaluate
 from tallystick.plugins.generator import Draw
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import Value
@@ -127,17 +125,7 @@ def _given(
     """Return the record of who did nothing but give an answer, at the first moment for it."""
     assert idle is not None  # noqa: S101  # who is idle answers
     changed = {**idle, SUBMISSION: copy.deepcopy(dict(submission))}
-    return rush(profile, draw, changed) if _is_valid(profile, changed) else None
-
-
-def _is_valid(profile: TypeProfile, record: RecordObject) -> bool:
-    try:
-        integers = profile.reader.integers(record)
-    except RecordError:
-        return False
-    return integers is not None and all(
-        evaluate(required.condition, integers, {}) for required in profile.skill_type.requirements
-    )
+    return rush(profile, draw, changed) if profile.integers(changed) is not None else None
 
 
 def _proposed(trial: Trial, value: Value) -> Iterator[Submission]:

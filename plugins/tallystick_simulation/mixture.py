@@ -14,9 +14,8 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO
-from tallystick_simulation.network import Network, Participant
+from tallystick_simulation.network import Participant
 from tallystick_simulation.response import Trial
-from tallystick_simulation.run import run
 from tallystick_simulation.strategy import HONEST, MinerStrategy
 
 STEPS = 12
@@ -37,10 +36,6 @@ class Mixture:
 
     counts: Mapping[str, int]
     earnings: Mapping[str, int]
-
-    def share(self, strategy: str) -> int:
-        """Return the part of the miners that have a strategy, in nano."""
-        return self.counts.get(strategy, 0) * NANO // sum(self.counts.values())
 
 
 @attrs.frozen
@@ -105,18 +100,7 @@ def _earnings(
     people = tuple(_people(trial, strategies, counts))
     pay, work = dict.fromkeys(strategies, 0), dict.fromkeys(strategies, 0)
     for seed in setting.all_seeds:
-        outcome = run(
-            Network(
-                rules=trial.rules,
-                participants=people,
-                epochs=setting.epochs,
-                rounds=setting.rounds,
-                seed=seed,
-                state=setting.state,
-                assumptions=trial.assumptions,
-            ),
-            trial.pool,
-        )
+        outcome = trial.run_of(people, seed)
         for person in people:
             own_pay, own_work = outcome.pay_per_work(person.name)
             pay[person.strategy.name] += own_pay
@@ -150,7 +134,7 @@ def _people(
                 accuracy=best - _SPREAD * number // max(1, many),
                 variant=number,
                 types=frozenset({trial.skill_type}),
-                coalition=name if strategy.chooses == "coalition" else "",
+                coalition=strategy.coalition,
             )
 
 

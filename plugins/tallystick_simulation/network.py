@@ -50,6 +50,11 @@ class Participant:
     reputation: int | None = None
 
 
+def spread(low: int, high: int, number: int, count: int) -> int:
+    """Return the place of a number among so many that are spread over a range."""
+    return low + (high - low) * number // max(1, count - 1)
+
+
 @attrs.frozen(kw_only=True)
 class Network:
     """A made-up network.
@@ -130,7 +135,6 @@ class NetworkRun:
         """Return the sum of a participant's weights from an epoch on, in nano."""
         return int(self.weights[first:, self.names.index(name)].sum())
 
-    def pay_per_work(self, name: str, first: int = 0) -> tuple[int, int]:
-        """Return the sums of weights and of work of a participant from an epoch on, in nano."""
-        place = self.names.index(name)
-        return self.pay(name, first), int(self.work[first:, place].sum())
+    def pay_per_work(self, name: str) -> tuple[int, int]:
+        """Return the sums of weights and of work of a participant, in nano."""
+        return self.pay(name), int(self.work[:, self.names.index(name)].sum())

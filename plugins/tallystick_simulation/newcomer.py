@@ -7,9 +7,8 @@ import numpy as np
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
-from tallystick_simulation.network import Network, NetworkRun, Participant
+from tallystick_simulation.network import NetworkRun, Participant, spread
 from tallystick_simulation.response import Trial
-from tallystick_simulation.run import run
 from tallystick_simulation.strategy import HONEST
 
 NEWCOMER, VETERAN = "newcomer", "veteran"
@@ -55,7 +54,7 @@ def newcomer(trial: Trial) -> Newcomer:
         Participant(
             name=f"miner-{number:03}",
             strategy=honest,
-            accuracy=_WORST + (_BEST - _WORST) * number // max(1, others - 1),
+            accuracy=spread(_WORST, _BEST, number, others),
             variant=1 + number,
             types=types,
         )
@@ -65,21 +64,7 @@ def newcomer(trial: Trial) -> Newcomer:
         Participant(name=name, strategy=honest, accuracy=own, types=types, joins=begin)
         for name, begin in ((VETERAN, 0), (NEWCOMER, joins))
     )
-    runs = [
-        run(
-            Network(
-                rules=trial.rules,
-                participants=tuple(people),
-                epochs=setting.epochs,
-                rounds=setting.rounds,
-                seed=seed,
-                state=setting.state,
-                assumptions=trial.assumptions,
-            ),
-            trial.pool,
-        )
-        for seed in setting.all_seeds
-    ]
+    runs = [trial.run_of(people, seed) for seed in setting.all_seeds]
     bound = trial.rules.types[trial.skill_type]
     levels = () if bound.tiers is None else bound.tiers.levels
     return Newcomer(

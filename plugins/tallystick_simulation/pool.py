@@ -12,16 +12,15 @@ of them as often as its miner does well, and others as often as it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError, RecordError, SchemaError
+from tallystick.errors import InputError, SchemaError
 from tallystick.formula.columns import Column, Truths
-from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node
 from tallystick.plugins.generator import CERTAIN, Draw, Generator
 from tallystick.plugins.registry import Registry
@@ -39,6 +38,7 @@ from tallystick_simulation.behaviour import (
     Behave,
     RecordObject,
     always,
+    answer_of,
     like,
     pad_one,
     spray_one,
@@ -159,7 +159,6 @@ class TypePool:
         self._generator: Generator = skill_type.generator or generator_of(
             profile.schema, skill_type.requirements
         )
-        self._groups = _GroupAnswers(self.name)
         self._blocks: dict[Key, Block] = {}
         self.keys: list[Key] = []
         self._records: dict[int, RecordObject] = {}
@@ -183,11 +182,6 @@ class TypePool:
     def answer_facts(self) -> tuple[Node, ...]:
         """The facts that task and answer decide."""
         return tuple(f for f in self.profile.facts if roots_of(f) <= self._own_roots)
-
-    @cached_property
-    def round_facts(self) -> tuple[Node, ...]:
-        """The facts that who, when and the group decide."""
-        return tuple(f for f in self.profile.facts if not roots_of(f) <= self._own_roots)
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
@@ -300,24 +294,13 @@ class TypePool:
             submission = self._generator.submission(draw, head["task"])
             checks = self._generator.checks(draw, head["task"], submission)
             record = {**head, "submission": submission, "checks": checks}
-            integers = self._integers(record)
+            integers = self.profile.integers(record)
             if integers is not None:
                 return record, integers, draw
         raise SchemaError(
             f"found no valid record of {self.name!r} in {_TRIES} that its generator made, expected "
             "one: fix the generator of the skill type"
         )
-
-    def _integers(self, record: RecordObject) -> Integers | None:
-        """Return the facts of a record; None of one that is not valid, or not of this type."""
-        try:
-            integers = self.profile.reader.integers(record)
-        except RecordError:
-            return None
-        if integers is None:
-            return None
-        conditions = (required.condition for required in self.profile.skill_type.requirements)
-        return integers if all(evaluate(c, integers, {}) for c in conditions) else None
 
     def _make(self, row: int) -> None:
         """Make the record of a row, and take its facts."""
@@ -326,7 +309,7 @@ class TypePool:
         record, integers, draw = self._honest_record(number, key)
         changed = self._behave(key.behaviour)(self.profile, draw, record)
         if changed is not None and changed is not record:
-            facts = self._integers(changed)
+            facts = self.profile.integers(changed)
             record, integers = (record, integers) if facts is None else (changed, facts)
         events = tuple(self._generator.events(draw, record["checks"]))
         self._facts[:, row] = [integers[fact.digest] for fact in self.answer_facts]
@@ -353,7 +336,8 @@ class TypePool:
         draw.skill = key.accuracy
         kind = ALWAYS if key.behaviour.startswith(ALWAYS) else key.behaviour
         make = _ITEMS.get(kind, _items_of)
-        return self._groups.submission(record["submission"], make(draw, self._task(number)[1]))
+        items = make(draw, self._task(number)[1])
+        return _group_submission(self.name, record["submission"], items)
 
 
 _HEAD: Mapping[str, Any] = {
@@ -407,36 +391,33 @@ class Pool:
             yield name, like(record) if is_own else BEHAVIOURS["honest"]
 
 
+@lru_cache(maxsize=4)
+def pool_of(registry: Registry, seed: int, tasks: int) -> Pool:
+    """Return the pool of some plugins, which has the same answers for every rule set."""
+    return Pool(registry, seed=seed, tasks=tasks)
+
+
 def _of_plugin(strategy: Strategy) -> Behave:
     def answer(_profile: TypeProfile, draw: Draw, record: RecordObject) -> RecordObject | None:
         changed = strategy.answer(draw, record)
-        return None if changed is None else {**record, **_answer_of(changed)}
+        return None if changed is None else {**record, **answer_of(changed)}
 
     return answer
 
 
-def _answer_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: record[name] for name in ("submission", "checks") if name in record}
-
-
 def _true_items(draw: Draw) -> Items:
     """Return what there is to find in a task."""
-    return {
-        "findings": [_finding(draw) for _ in range(draw.whole(*_TRUE))],
-        "capabilities": [_capability(draw) for _ in range(draw.whole(*_TRUE))],
-        "dependencies": [_dependency(draw) for _ in range(draw.whole(*_TRUE))],
-    }
+    return {name: [make(draw) for _ in range(draw.whole(*_TRUE))] for name, make in _MAKERS.items()}
 
 
 def _items_of(draw: Draw, true: Items) -> Items:
     """Return what a miner reports of a task, by its skill."""
-    makers = {"findings": _finding, "capabilities": _capability, "dependencies": _dependency}
     return {
         name: [
             *(item for item in true[name] if draw.skilled()),
             *(make(draw) for _ in range(_OTHERS) if not draw.skilled()),
         ]
-        for name, make in makers.items()
+        for name, make in _MAKERS.items()
     }
 
 
@@ -447,45 +428,38 @@ def _no_items(_draw: Draw, true: Items) -> Items:
 
 def _sprayed_items(draw: Draw, true: Items) -> Items:
     """Return all that is true, and much more."""
-    makers = {"findings": _finding, "capabilities": _capability, "dependencies": _dependency}
     return {
-        name: [*true[name], *(make(draw) for _ in range(_SPRAYED))] for name, make in makers.items()
+        name: [*true[name], *(make(draw) for _ in range(_SPRAYED))]
+        for name, make in _MAKERS.items()
     }
 
 
-@attrs.frozen(eq=False)
-class _GroupAnswers:
-    """Makes submissions of groups of one skill type.
+def _group_submission(
+    skill_type: str, of_record: Mapping[str, Any], items: Items
+) -> Submission | None:
+    """Return the submission of a member of a group, or None where groups of the type have none.
 
-    Attributes:
+    Args:
         skill_type: the name of the type.
+        of_record: the submission of its record.
+        items: what it reports beside.
     """
-
-    skill_type: str
-
-    def submission(self, of_record: Mapping[str, Any], items: Items) -> Submission | None:
-        """Return the submission of a member, or None where groups of the type have none.
-
-        Args:
-            of_record: the submission of its record.
-            items: what it reports beside.
-        """
-        if any(name not in of_record for name in _COMPARED[:2]):
-            return None
-        compared = {name: of_record[name] for name in _COMPARED if name in of_record}
-        member = {"uid": 0, "hotkey": "member", "role": "primary"}
-        group = group_decoder(frozenset((self.skill_type,))).decode(
-            {
-                "skill_type": self.skill_type,
-                "task_id": "task",
-                "round": 0,
-                "epoch": 0,
-                "validator": "validator",
-                "members": [{**member, "submission": {**compared, **items}}],
-            },
-            1,
-        )
-        return group.members[0].submission if isinstance(group, GroupRecord) else None
+    if any(name not in of_record for name in _COMPARED[:2]):
+        return None
+    compared = {name: of_record[name] for name in _COMPARED if name in of_record}
+    member = {"uid": 0, "hotkey": "member", "role": "primary"}
+    group = group_decoder(frozenset((skill_type,))).decode(
+        {
+            "skill_type": skill_type,
+            "task_id": "task",
+            "round": 0,
+            "epoch": 0,
+            "validator": "validator",
+            "members": [{**member, "submission": {**compared, **items}}],
+        },
+        1,
+    )
+    return group.members[0].submission if isinstance(group, GroupRecord) else None
 
 
 def _finding(draw: Draw) -> dict[str, Any]:
@@ -512,5 +486,11 @@ def _dependency(draw: Draw) -> str:
     return f"CVE-2026-{draw.whole(1000, 9999)}"
 
 
+_MAKERS: Mapping[str, Callable[[Draw], Any]] = {
+    "findings": _finding,
+    "capabilities": _capability,
+    "dependencies": _dependency,
+}
+"""Makers of items by their list, in the order in which a seed is drawn from."""
 _ITEMS = {"idle": _no_items, ALWAYS: _no_items, "spray": _sprayed_items}
 """Maker of the items of groups, by behaviour; others report by their accuracy."""

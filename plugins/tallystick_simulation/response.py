@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import attrs
 
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick.plugins.registry import Registry
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_simulation.assumptions import Assumptions, shipped_assumptions
-from tallystick_simulation.network import Network, NetworkRun, Participant
-from tallystick_simulation.pool import Pool
+from tallystick_simulation.network import Network, NetworkRun, Participant, spread
+from tallystick_simulation.pool import Pool, pool_of
 from tallystick_simulation.run import run
 from tallystick_simulation.strategy import (
     HONEST,
@@ -182,15 +181,6 @@ class Responses:
         """The best deviation from honest work; None where none is tried or nobody is paid."""
         return best_of(self.every)
 
-    @cached_property
-    def best_by_type(self) -> Mapping[str, Response]:
-        """The best deviation of each skill type that has one."""
-        by_type: dict[str, list[Response]] = {}
-        for response in self.every:
-            by_type.setdefault(response.skill_type, []).append(response)
-        bests = {name: best_of(of_type) for name, of_type in by_type.items()}
-        return {name: best for name, best in bests.items() if best is not None}
-
 
 def best_of(every: Iterable[Response]) -> Response | None:
     """Return the response with the largest gain that is no honest one; of equals the first."""
@@ -232,19 +222,30 @@ class Trial:
             seed: of the network.
             detection: how many of 100 dishonest answers are caught; None for what is assumed.
         """
-        return run(
-            Network(
-                rules=self.rules,
-                participants=(*self._others(strategy), self._subject(strategy)),
-                epochs=self.setting.epochs,
-                rounds=self.setting.rounds,
-                seed=seed,
-                state=self.setting.state,
-                detection=detection,
-                assumptions=self.assumptions,
-            ),
-            self.pool,
+        people = (*self._others(strategy), self._subject(strategy))
+        return self.run_of(people, seed, detection)
+
+    def run_of(
+        self, people: Iterable[Participant], seed: int, detection: int | None = None
+    ) -> NetworkRun:
+        """Return the network of this size in which some miners take part.
+
+        Args:
+            people: the participants.
+            seed: of the network.
+            detection: how many of 100 dishonest answers are caught; None for what is assumed.
+        """
+        network = Network(
+            rules=self.rules,
+            participants=tuple(people),
+            epochs=self.setting.epochs,
+            rounds=self.setting.rounds,
+            seed=seed,
+            state=self.setting.state,
+            detection=detection,
+            assumptions=self.assumptions,
         )
+        return run(network, self.pool)
 
     def earnings(self, strategy: MinerStrategy, detection: int | None = None) -> Earnings:
         """Return what the subject earns by a strategy, by seed."""
@@ -282,22 +283,22 @@ class Trial:
             strategy=strategy,
             accuracy=self.assumptions.accuracy(HONEST),
             types=frozenset({self.skill_type}),
-            coalition=_coalition(strategy),
+            coalition=strategy.coalition,
         )
 
     def _others(self, strategy: MinerStrategy) -> Iterator[Participant]:
         """Yield the other miners: honest, but for those who collude with the subject."""
         honest, many = self.strategies[HONEST], self.setting.miners - 1
-        colluding = self.assumptions.constant("coalition") - 1 if _coalition(strategy) else 0
+        colluding = self.assumptions.constant("coalition") - 1 if strategy.coalition else 0
         for number in range(many):
             colludes = number < min(colluding, many)
             yield Participant(
                 name=f"miner-{number:03}",
                 strategy=strategy if colludes else honest,
-                accuracy=_WORST + (_BEST - _WORST) * number // max(1, many - 1),
+                accuracy=spread(_WORST, _BEST, number, many),
                 variant=1 + number,
                 types=frozenset({self.skill_type}),
-                coalition=_coalition(strategy) if colludes else "",
+                coalition=strategy.coalition if colludes else "",
             )
 
 
@@ -329,16 +330,10 @@ def trials(  # noqa: PLR0913  # the rules, and what decides the rest
     if pool is None and examples:
         pool = Pool(rules.registry, seed=size.seed, tasks=_TASKS, examples=examples)
     elif pool is None:
-        pool = _pool(rules.registry, size.seed)
+        pool = pool_of(rules.registry, size.seed, _TASKS)
     numbers = assumptions or shipped_assumptions()
     chosen = {*types} or {*rules.types}
     return tuple(Trial(rules, name, pool, size, numbers) for name in rules.types if name in chosen)
-
-
-@lru_cache(maxsize=2)
-def _pool(registry: Registry, seed: int) -> Pool:
-    """Return the pool of trials, which has the same answers for every rule set."""
-    return Pool(registry, seed=seed, tasks=_TASKS)
 
 
 def responses(
@@ -398,11 +393,6 @@ def deterring_detection(trial: Trial, strategy: MinerStrategy) -> int | None:
         middle = (low + high) // 2
         low, high = (middle, high) if pays(middle) else (low, middle)
     return high
-
-
-def _coalition(strategy: MinerStrategy) -> str:
-    """Return the name of the coalition of a strategy that needs one; empty for others."""
-    return strategy.name if strategy.chooses == "coalition" else ""
 
 
 def _ratio(pay: int, honest: int) -> int | None:

@@ -39,9 +39,16 @@ from tallystick_state.column_rounds import NOTHING_YET, Memory
 from tallystick_state.epoch import Owner
 from tallystick_state.epoch_columns import EpochOutcome, close
 from tallystick_state.event import StateEvent
-from tallystick_state.miners import register, retire
+from tallystick_state.miners import register, retire, without_slots
 from tallystick_state.model import State
-from tallystick_state.record_columns import Coded, Numbers, RecordColumns, alike, keys_of
+from tallystick_state.record_columns import (
+    Coded,
+    Numbers,
+    RecordColumns,
+    alike,
+    keys_of,
+    measures_of,
+)
 from tallystick_state.reputation import clamped, consensus_event, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
 
@@ -136,11 +143,7 @@ class _Loop:
 
     def _begin(self) -> State:
         """Return the state before the first epoch, in which no miner has a slot."""
-        state = self.network.state or State(0, {}, self.rules.seeds)
-        for hotkey, miner in state.miners.items():
-            if miner.uid is not None:
-                state = retire(state, hotkey)
-        return state
+        return without_slots(self.network.state or State(0, {}, self.rules.seeds))
 
     def _register(self, index: int) -> None:
         """Register who joins, or takes a new hotkey, and retire who leaves."""
@@ -241,7 +244,7 @@ class _Loop:
                     )
             if scores.level is not None:
                 np.maximum.at(row["tiers"], answers.places[answered], scores.level)
-            measures = _measures(scores, answered)
+            measures = measures_of(scores, answered, count)
         self._add_up(of_type, answers, row, quality, emission)
         return self._columns(of_type, answers, consensus, quality, emission, measures)
 
@@ -519,21 +522,6 @@ class _Answers:
             if field.name != "hotkeys"
         }
         return _Answers(hotkeys=self.hotkeys.take(rows), **taken)
-
-
-def _measures(scores: ScoreColumns, answered: Truths) -> Mapping[str, Numbers]:
-    """Return the measures of records, of which some have no answer."""
-    measures = {}
-    for value in scores.bound.measures:
-        column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-        applies = scores.given.get(value)
-        values = np.zeros(len(answered), column.dtype)
-        values[answered] = column
-        present = answered.copy()
-        if applies is not None:
-            present[answered] = applies
-        measures[value.name] = Numbers(values, present)
-    return measures
 
 
 def _check(people: Sequence[Participant]) -> None:

@@ -61,6 +61,11 @@ class MinerStrategy:
     after: int = 0
     reputation: int | None = None
 
+    @property
+    def coalition(self) -> str:
+        """The name of the coalition of who has it, if it needs one; else empty."""
+        return self.name if self.chooses == "coalition" else ""
+
 
 HONEST = "honest"
 

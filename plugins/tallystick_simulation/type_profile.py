@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 import attrs
 
+from tallystick.errors import RecordError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import arguments_of, domain_of, path_of, reader_of
 from tallystick.formula.facts.fact import name_of
@@ -95,6 +97,17 @@ class TypeProfile:
         """The flags of the checks of which nobody says whether they are good."""
         directed = {direction.fact.digest for direction in self.skill_type.directions}
         return tuple(flag for flag in self.flags if flag.digest not in directed)
+
+    def integers(self, record: Mapping[str, Any]) -> Integers | None:
+        """Return the facts of a record; None of one that is not valid, or not of this type."""
+        try:
+            integers = self.reader.integers(record)
+        except RecordError:
+            return None
+        if integers is None:
+            return None
+        conditions = (required.condition for required in self.skill_type.requirements)
+        return integers if all(evaluate(c, integers, {}) for c in conditions) else None
 
     def expected(self, path: str, integers: Integers) -> int:
         """Return how many different items another list of the record has, as far as facts say."""

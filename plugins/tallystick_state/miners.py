@@ -130,6 +130,12 @@ def without_former(
     }
 
 
+def without_slots(state: State) -> State:
+    """Return the state in which no miner has a slot."""
+    miners = {hotkey: attrs.evolve(miner, uid=None) for hotkey, miner in state.miners.items()}
+    return attrs.evolve(state, miners=miners)
+
+
 def retire(state: State, hotkey: str) -> State:
     """Return the state with a miner without a slot, which keeps its reputations and types.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 import numpy as np
@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 from tallystick.errors import StateError
 from tallystick_allocation.rules import EMISSION, QUALITY
+
+if TYPE_CHECKING:
+    from tallystick.scoring.planner import ScoreColumns
 
 Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -158,6 +161,31 @@ class RecordColumns:
         fields = attrs.fields(RecordColumns)
         names = [field.name for field in fields if field.name not in {"skill_type", "measures"}]
         return {name: getattr(self, name) for name in names}
+
+
+def spread(column: Any, answered: Rows | Truths, rows: int) -> Any:  # noqa: ANN401  # of either kind
+    """Return a column of all rows from that of those with an answer; the others have 0."""
+    every = np.zeros(rows, column.dtype)
+    every[answered] = column
+    return every
+
+
+def measures_of(scores: ScoreColumns, answered: Rows | Truths, rows: int) -> dict[str, Numbers]:
+    """Return the measures of records by name, present where they apply.
+
+    Args:
+        scores: of the records with an answer.
+        answered: which they are.
+        rows: the number of all records.
+    """
+    measures = {}
+    for value in scores.bound.measures:
+        column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
+        applies = scores.given.get(value)
+        present = np.zeros(rows, np.bool_)
+        present[answered] = True if applies is None else applies
+        measures[value.name] = Numbers(spread(column, answered, rows), present)
+    return measures
 
 
 def _length(column: Any) -> int:  # noqa: ANN401  # of either kind

@@ -119,7 +119,6 @@ def test_miners_who_follow_pay_keep_their_number() -> None:
     for mixture in mixed.mixtures:
         assert sum(mixture.counts.values()) == 8
         assert min(mixture.counts.values()) >= 1
-        assert mixture.share("honest") + mixture.share("idle") + mixture.share("rush") == NANO
     again = course(trial, [trial.strategies[name] for name in ("idle", "rush")], steps=4)
     assert again == mixed
 

@@ -163,8 +163,11 @@ def _parts(
 ) -> Iterator[tuple[str | int, object, Mapping[str, Any]]]:
     """Yield the parts of a table or a list that a schema describes, with their schemas."""
     if isinstance(value, dict):
-        known = schema.get("properties", {})
-        yield from ((name, part, known[name]) for name, part in value.items() if name in known)
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        for name, part in value.items():
+            of_part = known.get(name, others)
+            if isinstance(of_part, Mapping):
+                yield name, part, of_part
     elif isinstance(value, list) and "items" in schema:
         yield from ((index, part, schema["items"]) for index, part in enumerate(value))
 

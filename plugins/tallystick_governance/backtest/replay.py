@@ -33,7 +33,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError, StateError
-from tallystick.formula.columns import Truths
 from tallystick.numbers.nano import NANO
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
@@ -79,14 +78,16 @@ from tallystick_state.attributes import NO_ATTRIBUTES
 from tallystick_state.column_rounds import NOTHING_YET
 from tallystick_state.epoch import close_epoch
 from tallystick_state.epoch_columns import EpochOutcome, close
+from tallystick_state.miners import without_slots
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.record_columns import (
     Coded,
-    Numbers,
     RecordColumns,
     alike,
     first_of_each,
     joined,
+    measures_of,
+    spread,
     totals_of,
 )
 from tallystick_state.reputation import consensus_event, events_of_record, initial_reputation
@@ -229,12 +230,12 @@ class _EpochReplay:
             )
 
         if self.unknown:
-            return closed(_without_slots(self.state))
+            return closed(without_slots(self.state))
         try:
             return closed(self.state)
         except StateError as error:
             # what is carried may depend on what no history contains
-            outcome = closed(_without_slots(self.state))
+            outcome = closed(without_slots(self.state))
             self.unknown = str(error)
             return outcome
 
@@ -384,7 +385,7 @@ class _EpochReplay:
         group = None if bound.group is None or rows.group is None else coded(rows.group)
         answered = np.flatnonzero(rows.answered)
         scores = self._scores(bound, rows.select(rows.answered))
-        emission = None if scores.emission is None else _spread(scores.emission, answered, rows)
+        emission = None if scores.emission is None else spread(scores.emission, answered, len(rows))
         return RecordColumns(
             rows.skill_type,
             coded(rows.validator),
@@ -396,9 +397,9 @@ class _EpochReplay:
             rows.epoch,
             rows.missed,
             rows.answered,
-            _spread(scores.quality, answered, rows) if bound.has_quality else None,
+            spread(scores.quality, answered, len(rows)) if bound.has_quality else None,
             emission,
-            dict(_measures(scores, answered, rows)),
+            measures_of(scores, answered, len(rows)),
             group,
         )
 
@@ -456,38 +457,12 @@ def _consensus_events(rules: StateRules, agreed: Any) -> tuple[Any, list[str | N
     return codes, names
 
 
-def _spread(column: Any, answered: Any, rows: FactRows) -> Any:  # noqa: ANN401  # arrays of NumPy
-    """Return a column of all rows from that of those with an answer."""
-    every = np.zeros(len(rows), column.dtype)
-    every[answered] = column
-    return every
-
-
-def _measures(
-    scores: ScoreColumns,
-    answered: Any,  # noqa: ANN401  # positions
-    rows: FactRows,
-) -> Iterator[tuple[str, Numbers]]:
-    """Yield the measures by name, present where they apply."""
-    for value in scores.bound.measures:
-        column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-        applies: Truths | None = scores.given.get(value)
-        present = np.zeros(len(rows), np.bool_)
-        present[answered] = True if applies is None else applies
-        yield value.name, Numbers(_spread(column, answered, rows), present)
-
-
 def _by_hotkey(part: RecordColumns, column: Any) -> dict[str, int]:  # noqa: ANN401  # nano
     """Return the sums of a column of those with a submission, by hotkey."""
     rows = np.flatnonzero(part.scored)
     order, starts = alike(part.hotkey.codes[rows])
     names = (part.hotkey.names[code] for code in part.hotkey.codes[rows[order[starts]]].tolist())
     return dict(zip(names, totals_of(column[rows], order, starts), strict=True))
-
-
-def _without_slots(state: State) -> State:
-    miners = {hotkey: attrs.evolve(miner, uid=None) for hotkey, miner in state.miners.items()}
-    return attrs.evolve(state, miners=miners)
 
 
 def _registered(
