@@ -18,8 +18,7 @@ import numpy as np
 from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick_allocation.share import slot_of
-from tallystick_governance.backtest.outcome import UNKNOWN, Counts, MinerTotals
+from tallystick_governance.backtest.outcome import Counts, MinerTotals, others_of
 from tallystick_state.rules import state_rules_of
 from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of
@@ -277,7 +276,7 @@ def incentives(
         InputError: there are more miners and validators than a subnet has uids, or more weights
             than fit in memory.
     """
-    miners = (*miners, *_others(miners, before, after))
+    miners = (*miners, *others_of(miners, {*before.weights, *after.weights}))
     many, validators = len(miners), len(network.validators)
     if many + validators > MOST_UIDS or many * validators > MOST_WEIGHTS:
         raise InputError(
@@ -296,14 +295,6 @@ def incentives(
         tuple(subnet.point(adopting) for adopting in range(validators + 1)),
         (before.reason, after.reason),
     )
-
-
-def _others(miners: Sequence[MinerTotals], *sides: Weighed) -> Iterator[MinerTotals]:
-    """Yield the hotkeys and slots that have a weight and are no miner of the history."""
-    hotkeys = {miner.hotkey for miner in miners}
-    for key in sorted({key for side in sides for key in side.weights} - hotkeys):
-        slot = slot_of(key)
-        yield MinerTotals(key, UNKNOWN if slot is None else slot)
 
 
 class _Subnet:

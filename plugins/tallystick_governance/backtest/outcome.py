@@ -8,7 +8,7 @@ here is a share, a rank or a mean; those are metrics of these values. What grows
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tallystick.formula.columns import Column
 from tallystick.records.rejects import Reject
+from tallystick_allocation.share import slot_of
 from tallystick_governance.backtest.candidates import Identity, Proposal
 
 EMISSION = "emission"
@@ -50,6 +51,13 @@ class MinerTotals:
 
     hotkey: str
     uid: int
+
+
+def others_of(miners: Iterable[MinerTotals], keys: Iterable[str]) -> tuple[MinerTotals, ...]:
+    """Return the slots and hotkeys among the keys of weights that are no miner of the history."""
+    others = {*keys}.difference(miner.hotkey for miner in miners)
+    slots = ((key, slot_of(key)) for key in sorted(others))
+    return tuple(MinerTotals(key, UNKNOWN if slot is None else slot) for key, slot in slots)
 
 
 @attrs.frozen

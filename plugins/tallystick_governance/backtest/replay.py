@@ -119,8 +119,8 @@ class Start:
         # no history has all records of a state: its first epoch is the first here
         state = attrs.evolve(self.state, epoch=epoch)
         before = self.rules.get(rules.line)
-        is_other = before is not None and before.digest != rules.digest
-        state = adopt(state, before, rules) if is_other else state
+        if before is not None and before.digest != rules.digest:
+            state = adopt(state, before, rules)
         return attrs.evolve(state, thresholds={**rules.seeds, **state.thresholds})
 
 

@@ -17,7 +17,6 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick_allocation.share import slot_of
 from tallystick_governance.backtest.candidates import Candidate, all_thresholds
 from tallystick_governance.backtest.comparison import (
     CandidateComparison,
@@ -42,7 +41,6 @@ from tallystick_governance.backtest.incentive import (
 )
 from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import (
-    UNKNOWN,
     CandidateOutcome,
     EpochState,
     FlipRows,
@@ -62,7 +60,7 @@ from tallystick_governance.backtest.statistics import (
     chances_of,
     uncertainty,
 )
-from tallystick_governance.backtest.weights import NOBODY, WeightComparison, compare_weights
+from tallystick_governance.backtest.weights import WeightComparison, compare_weights
 from tallystick_governance.revision import revise
 from tallystick_state.sections.epochs import EPOCHS
 
@@ -238,16 +236,13 @@ def _incentives(
     """
     weight = compared.weight
     if weight is not None and weight.distribution is not None:
-        shares = weight.distribution
-        miners = [miner for miner in shares.miners if miner.hotkey != NOBODY]
+        shares = weight.shares
         before, after = (
-            Weighed(dict(zip((m.hotkey for m in miners), amounts, strict=False)), refused=reason)
-            for amounts, reason in zip((shares.before, shares.after), weight.reasons, strict=True)
+            Weighed({hotkey: pair[side] for hotkey, pair in shares.items()}, refused=reason)
+            for side, reason in enumerate(weight.reasons)
         )
-        known = [
-            miner for miner in miners if miner.uid != UNKNOWN and slot_of(miner.hotkey) is None
-        ]
-        return incentives(known, before, after, network)
+        miners = [miner for miner in weight.distribution.miners if miner.hotkey in shares]
+        return incentives(miners, before, after, network)
     paid = compared.state.overall if compared.state else compared.overall
     before = weighed_under(candidates[0].rules, paid.miners, paid.before)
     after = weighed_under(candidates[compared.position].rules, paid.miners, paid.after)

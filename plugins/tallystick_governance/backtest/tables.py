@@ -299,11 +299,8 @@ def _miner_rows(
 def _weight_rows(comparison: CandidateComparison) -> Mapping[str, ReportRow]:
     """Return the mean shares of weight by hotkey; nothing where they are not known."""
     weight = comparison.weight
-    if weight is None or weight.distribution is None:
-        return {}
-    shares = weight.distribution
-    pairs = zip(shares.miners, shares.before, shares.after, strict=True)
-    return {miner.hotkey: (old, new, new - old) for miner, old, new in pairs}
+    shares = {} if weight is None else weight.shares
+    return {hotkey: (old, new, new - old) for hotkey, (old, new) in shares.items()}
 
 
 def _state_rows(

@@ -16,12 +16,11 @@ import attrs
 import numpy as np
 
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_allocation.share import slot_of
 from tallystick_governance.backtest.distribution import (
     Concentration,
     Distribution,
 )
-from tallystick_governance.backtest.outcome import UNKNOWN, MinerTotals, WeightOutcome
+from tallystick_governance.backtest.outcome import UNKNOWN, MinerTotals, WeightOutcome, others_of
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
     Interval,
@@ -71,6 +70,15 @@ class WeightComparison:
         return None if self.distribution is None else self.distribution.moved
 
     @property
+    def shares(self) -> Mapping[str, tuple[int, int]]:
+        """The mean shares before and after by hotkey, without nobody's; none where not known."""
+        found = self.distribution
+        if found is None:
+            return {}
+        rows = zip(found.miners, found.before, found.after, strict=True)
+        return {miner.hotkey: (old, new) for miner, old, new in rows if miner.hotkey != NOBODY}
+
+    @property
     def not_exercised(self) -> tuple[str, ...]:
         """The switches of the rule sets that the history did not exercise, in name order."""
         return tuple(sorted(name for name, count in self.switches.items() if not count))
@@ -97,7 +105,8 @@ def compare_weights(
     if unknown or not before.epochs:
         reason = unknown or "the history has no record of a type of the rule sets"
         return WeightComparison(None, (), (), (0, 0), ("", ""), reason, switches=switches)
-    everyone = (*miners, *_others(miners, before, after))
+    weighed = {key for side in (before, after) for weights in side.weights for key in weights}
+    everyone = (*miners, *others_of(miners, weighed))
     keys = [miner.hotkey for miner in everyone]
     sides = [_rows(side, keys) for side in (before, after)]
     by_epoch = tuple(moved(old, new) or 0 for old, new in zip(*sides, strict=True))
@@ -145,14 +154,6 @@ def _reason(outcome: WeightOutcome) -> str:
     """Return the reason for which nobody has a weight, of several the most frequent."""
     reasons = Counter(reason for reason in outcome.reasons if reason).most_common()
     return reasons[0][0] if reasons else ""
-
-
-def _others(miners: Sequence[MinerTotals], *sides: WeightOutcome) -> tuple[MinerTotals, ...]:
-    """Return the slots and hotkeys that have a weight and are no miner of the history."""
-    hotkeys = {miner.hotkey for miner in miners}
-    keys = {key for side in sides for weights in side.weights for key in weights} - hotkeys
-    slots = ((key, slot_of(key)) for key in sorted(keys))
-    return tuple(MinerTotals(key, UNKNOWN if slot is None else slot) for key, slot in slots)
 
 
 def _interval(bootstrap: Bootstrap, by_epoch: Sequence[int]) -> Interval | None:

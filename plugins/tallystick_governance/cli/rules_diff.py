@@ -13,8 +13,8 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
-from tallystick.errors import TallystickError
 from tallystick.json_values import json_value
+from tallystick_governance.cli.moved_weight import moved_weight
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -108,12 +108,10 @@ def _moved_weight(state: State, old: Scorer, new: Scorer) -> MovedWeight | None:
         None where the rules read of records what a simulation cannot put in.
     """
     from tallystick_governance.adoption_effect import MovedWeight
-    from tallystick_simulation.comparison import EPOCHS, MINERS, compare
+    from tallystick_simulation.comparison import EPOCHS, MINERS
 
-    try:
-        moved = compare(old, new, state=state).moved_overall
-    except TallystickError as error:
-        complain(f"weights are not compared: {error}")
+    moved = moved_weight(old, new, state)
+    if moved is None:
         return None
     basis = (
         f"of {MINERS} made-up miners over {EPOCHS} epochs, by the thresholds of epoch {state.epoch}"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.log import complain, tell_refusal
+from tallystick.cli.log import tell_refusal
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
+from tallystick_governance.cli.moved_weight import moved_weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,17 +108,12 @@ def _weight_moved(old: Report, new: Report) -> Fraction | None:
         None where the rules read of records what a simulation cannot put in; the severity of what
         is found is then that of its check.
     """
-    from tallystick.errors import TallystickError
     from tallystick.numbers.nano import to_fraction
-    from tallystick_simulation.comparison import compare
 
     if old.scorer is None or new.scorer is None:
         return None
-    try:
-        return to_fraction(compare(old.scorer, new.scorer).moved_overall)
-    except TallystickError as error:
-        complain(f"weights are not compared: {error}")
-        return None
+    moved = moved_weight(old.scorer, new.scorer)
+    return None if moved is None else to_fraction(moved)
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:

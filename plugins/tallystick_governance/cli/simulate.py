@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from tallystick.cli.options import (
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import echo, print_json, print_text
 from tallystick.errors import InputError
+from tallystick.io.documents import parse_json
 from tallystick_governance.cli.repetition import repeating_command
 
 if TYPE_CHECKING:
@@ -202,8 +202,8 @@ def _examples(path: Path) -> dict[str, dict[str, Any]]:
         raise InputError(f"{path}: {error.strerror or error}") from error
     for number, line in enumerate(lines, 1):
         try:
-            record = json.loads(line) if len(line) <= _LARGEST else None
-        except (ValueError, RecursionError):
+            record = parse_json(line) if len(line) <= _LARGEST else None
+        except ValueError:
             record = None
         if not isinstance(record, dict) or not isinstance(record.get("skill_type"), str):
             raise InputError(

@@ -26,7 +26,7 @@ from tallystick_governance.gate.measurement import NotAskedError, Pair, WeightFi
 from tallystick_governance.gate.policy import Clause
 from tallystick_governance.lint.linting import Report
 from tallystick_governance.lint.suppressions import NEW, OUTGROWN, apart
-from tallystick_governance.prove.property import TIME, Status
+from tallystick_governance.prove.property import Status, is_late
 
 _NONE = (Fraction(0), Fraction(0))
 Outcome = Literal["kept", "broken", "not asked"]
@@ -294,7 +294,7 @@ def _found(finding: Diagnostic) -> str:
 
 def _undecided(options: Mapping[str, Any], evidence: Evidence) -> Finding:
     new = _worse(evidence, "undecided", (None, "proved"))
-    late = [worse for worse in new if (worse.answer.reason or "").startswith(TIME)]
+    late = [worse for worse in new if is_late(worse.answer)]
     most = options.get("at_most", 0)
     decided = [worse for worse in new if worse not in late]
     if late and len(decided) <= most:
@@ -304,11 +304,8 @@ def _undecided(options: Mapping[str, Any], evidence: Evidence) -> Finding:
 
 def _refuted(_: Mapping[str, Any], evidence: Evidence) -> Finding:
     new = _worse(evidence, "counterexample", (None, "proved", "undecided"))
-    late = [
-        worse
-        for worse in _worse(evidence, "undecided", (None, "proved"))
-        if (worse.answer.reason or "").startswith(TIME)
-    ]
+    undecided = _worse(evidence, "undecided", (None, "proved"))
+    late = [worse for worse in undecided if is_late(worse.answer)]
     if late and not new:
         raise _late(late)
     return Finding(not new, numbered(len(new), "question"), [*map(_question, new)])

@@ -22,7 +22,7 @@ from tallystick_governance.gate.measurement import (
 )
 from tallystick_governance.gate.policy import Measure
 from tallystick_governance.lint.linting import Report, report_of
-from tallystick_governance.prove.property import TIME, Answer, Status
+from tallystick_governance.prove.property import Answer, Status, is_late
 from tallystick_governance.prove.unchanged import Unchanged, unchanged
 
 _MILLION = 10**6
@@ -92,7 +92,7 @@ class Evidence:
             return ()
         before: dict[_Key, Status] = {}
         for answer in self._answers(self.old, end, _all_but(self.old, left)):
-            if (answer.reason or "").startswith(TIME):
+            if is_late(answer):
                 continue  # nobody knows, so that an answer of now counts as new
             status = before.get(_key(answer), answer.status)
             before[_key(answer)] = min(status, answer.status, key=_BEST_FIRST.index)

@@ -156,13 +156,8 @@ class RecordedHistory:
             NotAskedError: its epochs cannot be closed by one of the rule sets.
         """
         weights = self._effect.weights
-        found = weights.distribution
-        if found is None:
+        if weights.distribution is None:
             raise NotAskedError(weights.unknown)
-        shares = [_pair(*ends) for ends in zip(found.before, found.after, strict=True)]
-        nobody = _pair(*weights.nobody)
-        # nobody stands last, if it has a share
-        hotkeys = [miner.hotkey for miner in found.miners][: len(shares) - any(nobody)]
         emissions = self._effect.emissions
         by_type = {
             name: _pair(*(side.get(name, 0) for side in emissions))
@@ -172,8 +167,8 @@ class RecordedHistory:
             WeightFigures(
                 emission=_pair(*(sum(side.values()) for side in emissions)),
                 moved=Fraction(weights.share_moved or 0, NANO),
-                nobody=nobody,
-                weights=dict(zip(hotkeys, shares, strict=False)),
+                nobody=_pair(*weights.nobody),
+                weights={hotkey: _pair(*ends) for hotkey, ends in weights.shares.items()},
                 emission_by_type=by_type,
             ),
         )

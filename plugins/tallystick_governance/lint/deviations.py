@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -10,12 +11,11 @@ from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.simulation.study import ResponseChange
-from tallystick_simulation.response import Setting, trials
-from tallystick_simulation.strategy import HONEST, MinerStrategy
 
-_SETTING = Setting(miners=12, epochs=4, seeds=2)
-_FIRST = attrs.evolve(_SETTING, seeds=1)
+if TYPE_CHECKING:
+    from tallystick_governance.simulation.study import ResponseChange
+    from tallystick_simulation.strategy import MinerStrategy
+
 _CHANGE = NANO // 4
 """Change of a gain, in nano of honest pay, that is more than chance makes in so small networks."""
 
@@ -62,12 +62,17 @@ def _dishonesty_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 def _changes(old: Scorer, new: Scorer, types: Sequence[str]) -> Iterator[ResponseChange]:
     """Yield the strategies that pay under new rules, and are known under old ones."""
-    first = trials(new, _FIRST, types=types)
+    # the simulation takes long to load, and is for who asks for this check alone
+    from tallystick_governance.simulation.study import ResponseChange
+    from tallystick_simulation.response import Setting, trials
+
+    setting = Setting(miners=12, epochs=4, seeds=2)
+    first = trials(new, attrs.evolve(setting, seeds=1), types=types)
     pool = first[0].pool
     # the plugins may differ, and the answers with them
     own = pool if old.registry is new.registry else None
-    after = trials(new, _SETTING, types=types, pool=pool)
-    before = trials(old, _SETTING, types=types, pool=own)
+    after = trials(new, setting, types=types, pool=pool)
+    before = trials(old, setting, types=types, pool=own)
     by_type = {trial.skill_type: trial for trial in before}
     for one, many in zip(first, after, strict=True):
         other = by_type[one.skill_type]
@@ -97,6 +102,8 @@ def _answers_otherwise(strategy: MinerStrategy) -> bool:
 
     What the others earn depends on who else is there, which so small networks cannot say.
     """
+    from tallystick_simulation.strategy import HONEST
+
     return not strategy.is_honest and strategy.behaviour != HONEST and strategy.chooses == "own"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -143,12 +144,6 @@ class _Pair:
     new: Mapping[Names, Setting]
     is_one_series: bool
 
-    @classmethod
-    def of(cls, old: Scorer, new: Scorer) -> _Pair:
-        """Return the values of two rule sets."""
-        names = (scorer.rule_set.rule_set.name for scorer in (old, new))
-        return cls(settings_of(old.loaded), settings_of(new.loaded), len(set(names)) == 1)
-
     def both(self) -> Iterator[tuple[Setting, Setting]]:
         """Yield each value that both have, of a table whose formula is the same."""
         for place, before in self.old.items():
@@ -176,6 +171,13 @@ class _Pair:
         return place[-1] != _FORMULA and len(texts) > 1
 
 
+@lru_cache(maxsize=1)
+def _pair(old: Scorer, new: Scorer) -> _Pair:
+    """Return the values of two rule sets, which are kept for the checks that come next."""
+    names = {scorer.rule_set.rule_set.name for scorer in (old, new)}
+    return _Pair(settings_of(old.loaded), settings_of(new.loaded), len(names) == 1)
+
+
 @comparison(
     "setting-dropped",
     "warning",
@@ -189,7 +191,7 @@ class _Pair:
     remedy="keep it, or say in the proposal what stands in its place",
 )
 def _setting_dropped(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    pair = _Pair.of(old, new)
+    pair = _pair(old, new)
     if not pair.is_one_series:
         return
     left = {place[:n] for place in pair.new for n in range(len(place) + 1)}
@@ -230,7 +232,7 @@ def _is_judged_elsewhere(place: Names) -> bool:
     remedy="leave it on, or say in the proposal what stands in its place",
 )
 def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _Pair.of(old, new).both():
+    for before, after in _pair(old, new).both():
         texts = before.text, after.text
         if before.is_switch and (texts == ("true", "false") or (texts[1] == "0" != texts[0])):
             figures = {"was": texts[0], "now": texts[1]}
@@ -253,7 +255,7 @@ def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
     remedy="move it by less at a time, or say in the proposal what it was measured by",
 )
 def _constant_leaps(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _Pair.of(old, new).both():
+    for before, after in _pair(old, new).both():
         first, second = before.number, after.number
         if first is None or second is None or before.is_switch or _is_own(after.path):
             continue
@@ -307,7 +309,7 @@ def _leap(first: Fraction, second: Fraction, ends: set[Fraction]) -> str:
     remedy="name the version that the older rule set names",
 )
 def _formula_older(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _Pair.of(old, new).both():
+    for before, after in _pair(old, new).both():
         was, now = (_VERSIONED.fullmatch(setting.text) for setting in (before, after))
         if was is None or now is None or was["name"] != now["name"]:
             continue

@@ -138,6 +138,11 @@ def is_not_analysed(answer: Answer) -> bool:
     return (answer.reason or "").startswith(NOT_ANALYSED)
 
 
+def is_late(answer: Answer) -> bool:
+    """Return whether an answer is undecided because the time was over before."""
+    return (answer.reason or "").startswith(f"{TIME}:")
+
+
 @attrs.frozen(eq=False)
 class Laws:
     """Laws about something else than a record, such as weights, with what answers them.
