@@ -63,6 +63,8 @@ test-process: $(TEST) ## Run the tests that start processes, one after the other
 test-busy: $(TEST) ## Run the fast tests beside busy loops on every core.
 	$(BIN)/python .ci/busy.py $(MAKE) test
 
+# The tools that only these tests need: without one they fail.
+nightly: export TALLYSTICK_REQUIRE := node,chromium,axe-core,sqlite3,openssl,promtool,prometheus,systemd-analyze,unshare
 nightly: $(TEST) browser ## Run all that takes hours: every test, busy, with all examples; mutants; an attack; benchmarks.
 	TALLYSTICK_EXAMPLES=all $(BIN)/python .ci/busy.py $(BIN)/python $(PYTEST) $(SIDE_BY_SIDE) -m 'not process'
 	$(BIN)/python .ci/busy.py $(MAKE) test-process

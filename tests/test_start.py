@@ -49,3 +49,10 @@ def test_a_query_of_a_state_loads_nothing_heavy(tmp_path: Path) -> None:
         f"cli({[*command, '--state', where]!r}, standalone_mode=False)\n" for command in QUERIES
     )
     assert not {*HEAVY, "tallystick.scoring.binding"} - {"msgspec"} & loaded(program)
+
+
+@pytest.mark.process
+def test_a_lint_loads_no_columns_and_no_simulation() -> None:
+    """But the one that compares simulations, and is asked for by its code."""
+    program = "from tallystick_governance.lint.linting import report\nreport('skills@1.2.0')"
+    assert not {"numpy", "pyarrow", "tallystick_simulation"} & loaded(program)
