@@ -109,6 +109,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         pytest.fail(f"started {', '.join(starts)}: mark it {' or '.join(_MARKS)}", pytrace=False)
 
 
+@pytest.fixture
+def private_files() -> Iterator[None]:
+    """Let the files of a test be of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what was left out for want of a tool."""
     skipped = [each.longrepr[2] for each in terminalreporter.getreports("skipped")]

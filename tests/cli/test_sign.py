@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,7 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.trust_file import read
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
-
+pytestmark = pytest.mark.usefixtures("private_files")
 
 STATE = ("--state", "subnet.db")
 EVE = hotkey("eve")

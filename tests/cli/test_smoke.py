@@ -1,8 +1,6 @@
 """One of each command, one after the other in one folder, as who tries a checkout would."""
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +12,11 @@ from trust.council import key_file, tables, toml
 
 from tallystick_state.ledger import Ledger
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
-
-
-pytestmark = [pytest.mark.smoke, pytest.mark.nightly]
+pytestmark = [
+    pytest.mark.smoke,
+    pytest.mark.nightly,
+    pytest.mark.usefixtures("private_files"),
+]
 
 HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
 TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"

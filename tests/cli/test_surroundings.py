@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from cli.command import COMMAND, SKILLS, message_of, run
 from generators import SKILL_TYPES, lines
+from room import room
 
 from tallystick.io import inputs
 
@@ -125,38 +125,24 @@ def test_a_working_folder_that_is_gone_is_told(
     assert names(tmp_path) == set()
 
 
-@contextlib.contextmanager
-def without_room(size: int) -> Iterator[None]:
-    """Let this process write no larger files, as on a disk that is full."""
-    limits, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
-    # bytecode would be cut off too, and stay for every later import
-    sys.dont_write_bytecode = True
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        sys.dont_write_bytecode = bytecode
-
-
 @pytest.mark.parametrize("name", ["jsonl", "csv", "parquet"])
 @pytest.mark.parametrize(
-    ("records", "room"),
+    ("records", "size"),
     [
         pytest.param(SKILLS.read_bytes(), 1000, id="at the end"),
         pytest.param(BLOCK, 20_000, id="on the way"),
     ],
 )
 def test_a_full_disk_is_told_and_keeps_the_results_of_yesterday(
-    name: str, records: bytes, room: int, tmp_path: Path
+    name: str, records: bytes, size: int, tmp_path: Path
 ) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / f"out.{name}"
     source.write_bytes(records)
-    with without_room(room):
+    with room(size):
         assert run("score", source, *RULES, "-o", output).status == 2
     assert names(tmp_path) == {"records.jsonl"}
     output.write_bytes(b"of yesterday")
-    with without_room(room):
+    with room(size):
         found = run("score", source, *RULES, "-o", output)
     assert message_of(found).startswith(f"{output}: the file cannot be written (file too large)")
     assert names(tmp_path) == {"records.jsonl", output.name}

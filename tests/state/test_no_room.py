@@ -1,17 +1,15 @@
 """A command that finds no room to write leaves the state as it was, and says so in one line."""
 
-import resource
 import shutil
 import sqlite3
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
 from cli.command import Finished, run
+from room import room
 from state.crashing import PLAN, Standing, begin, files, standing, take
 from state.store.filled import contents, event, made, record
 
@@ -22,20 +20,6 @@ from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state
 
 _PAGE = 4096
-
-
-@contextmanager
-def room(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond a size."""
-    before, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
-    # it would be cut off too, and stay for every later import
-    sys.dont_write_bytecode = True
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        sys.dont_write_bytecode = bytecode
 
 
 @frozen

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.resealed import reseal
 from state.subnet import Record, event, missed, record
@@ -102,11 +103,6 @@ def lived(place: Path | str, folder: Path, kind: str, closed: int = CLOSED) -> L
         if epoch < closed:
             ledger.close_epoch()
     return ledger
-
-
-def digest_of(ledger: Ledger) -> str:
-    with ledger.queries() as queries:
-        return queries.digest()
 
 
 def shown(ledger: Ledger) -> dict[str, Any]:

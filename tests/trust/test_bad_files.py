@@ -1,7 +1,6 @@
 """Bad files: truncated, oversized, of other types, with duplicate keys: a clear error each time."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,7 @@ from tallystick_state.trust.policy import MAX_STAKE_BYTES, StakeSnapshot
 from tallystick_state.trust.signers import MAX_KEY_FILE_BYTES, read_key, read_wallet
 from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of, statement_of_receipt
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
+pytestmark = pytest.mark.usefixtures("private_files")
 
 
 def wallet(**changes: Any) -> str:  # noqa: ANN401  # any JSON value

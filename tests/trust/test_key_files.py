@@ -1,10 +1,8 @@
 """Keys of files, of wallets and of commands outside: what they sign, and what is refused."""
 
 import json
-import os
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,7 @@ from tallystick.errors import OutputError, TrustError
 from tallystick_state.trust.keys import KeyType
 from tallystick_state.trust.signers import OutsideSigner, new_key, read_key, read_wallet
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
-
+pytestmark = pytest.mark.usefixtures("private_files")
 
 MESSAGE = b"DSSEv1 4 text 7 message"
 _SEED = b"alice".ljust(32, b".")

@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,14 +24,7 @@ from tallystick_state.trust.keys import PairSigner, PublicKey
 from tallystick_state.trust.signers import read_key
 from tallystick_state.trust.statement import Statement, Subject, statement_of
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
-
+pytestmark = pytest.mark.usefixtures("private_files")
 
 PREDICATES: dict[str, Statement] = {
     "adoption": to_adopt(),

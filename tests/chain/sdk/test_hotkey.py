@@ -1,8 +1,6 @@
 """Hotkeys: statements and calls are signed apart, and what is no key is refused."""
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +22,7 @@ from tallystick_chain.hotkey import (
 
 SEED = b"\5" * 32
 
-
-@pytest.fixture(autouse=True)
-def private_files() -> Iterator[None]:
-    """Files of a test are of its owner alone, as private keys have to be."""
-    before = os.umask(0o077)
-    yield
-    os.umask(before)
+pytestmark = pytest.mark.usefixtures("private_files")
 
 
 def code_of(error: pytest.ExceptionInfo[TrustError]) -> str:

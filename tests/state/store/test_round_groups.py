@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from state.chronicle import digest_of
 from state.subnet import Record, record, written
 
 import tallystick
@@ -260,11 +261,6 @@ def test_the_commands_take_groups_and_list_what_is_to_be_run_again(tmp_path: Pat
     assert f"to be run again: t0 of {shown['reruns'][0]['hotkey']}" in told.out
     again = run("events", "import", str(files[0]), "--groups", str(files[1]), "--state", where)
     assert again.status == 0
-
-
-def digest_of(ledger: Ledger) -> str:
-    with ledger.queries() as queries:
-        return queries.digest()
 
 
 @pytest.mark.parametrize("is_filled", [False, True], ids=["raw", "with its consensus"])
