@@ -206,7 +206,7 @@ class GroupConsensuses:
         return self._places[consensus]
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.define(eq=False, slots=False)
 class AnswerScores:
     """The scores of answers of a pool.
 
@@ -217,8 +217,8 @@ class AnswerScores:
 
     bound: BoundType
     pool: TypePool
-    _places: list[Rows] = attrs.field(factory=lambda: [np.zeros(0, np.intp)], init=False)
-    _scored: list[ScoreColumns] = attrs.field(factory=list, init=False)
+    _places: Rows = attrs.field(factory=lambda: np.zeros(0, np.intp), init=False)
+    _scored: ScoreColumns | None = attrs.field(default=None, init=False)
 
     def score(
         self, rows: Column, of_round: Callable[[str], Column], thresholds: Thresholds
@@ -254,17 +254,19 @@ class AnswerScores:
         new = np.unique(rows[places[rows] == _NOT_SCORED])
         if len(new):
             ((_, scores),) = self._plan.run(lambda digest: self.pool.column(digest, new), len(new))
-            first = sum(len(part.quality) for part in self._scored)
+            before = [] if self._scored is None else [self._scored]
+            first = sum(len(part.quality) for part in before)
             places[new] = np.arange(first, first + len(new))
-            self._scored[:] = [joined([*self._scored, scores])]
-        return self._scored[0].take(places[rows])
+            self._scored = joined([*before, scores])
+        assert self._scored is not None  # noqa: S101  # there is at least one row
+        return self._scored.take(places[rows])
 
     def _places_of(self, rows: int) -> Rows:
         """Return the place of each row of the pool among those that are scored."""
-        lacking = rows - len(self._places[0])
+        lacking = rows - len(self._places)
         if lacking > 0:
-            self._places[0] = np.pad(self._places[0], (0, lacking), constant_values=_NOT_SCORED)
-        return self._places[0]
+            self._places = np.pad(self._places, (0, lacking), constant_values=_NOT_SCORED)
+        return self._places
 
     @cached_property
     def _wanted(self) -> tuple[Value, ...]:

@@ -239,9 +239,9 @@ def _conduct(scorer: Scorer, bound: BoundConsensus, artifact: Artifact) -> Condu
         return _group(kind, answers, bound)
 
     honest = [artifact.answer(member) for member in range(_MEMBERS)]
+    deviations = _deviations(artifact)
     deviating = {
-        name: group([*honest[:-1], deviate(honest[-1])])
-        for name, deviate in _deviations(artifact).items()
+        name: group([*honest[:-1], deviate(honest[-1])]) for name, deviate in deviations.items()
     }
     costs = {name: _cost(result, 1) for name, result in deviating.items()}
     false, none = _false(honest[0]), [_empty(answer) for answer in honest]
@@ -252,7 +252,7 @@ def _conduct(scorer: Scorer, bound: BoundConsensus, artifact: Artifact) -> Condu
     alone = {**none[-1], "findings": _INVENTED}
     costs["many invented findings where others find nothing"] = _cost(group([*none[:-1], alone]), 1)
     for part in ("capabilities", "dependencies"):
-        invented = _deviations(artifact)[f"many invented {part}"]({**none[-1], part: []})
+        invented = deviations[f"many invented {part}"]({**none[-1], part: []})
         name = f"many invented {part} where others find nothing"
         costs[name] = _cost(group([*none[:-1], invented]), 1)
     top = [{**answer, "findings": [_finding("canary_match", 1)]} for answer in honest]
@@ -347,10 +347,6 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyPath:
     return (key,)
 
 
-def _text(nano: int) -> str:
-    return to_text(nano)
-
-
 @check(
     "verdict-distance-pays",
     "error",
@@ -373,9 +369,9 @@ def _distance_pays(scorer: Scorer) -> Iterator[Finding]:
         if agreements[steps] > agreements[steps - 1]:
             yield Finding(
                 (*_SECTION, "components", "verdict_agreement"),
-                f"a verdict {steps} steps off agrees by {_text(agreements[steps])}, and one "
-                f"{steps - 1} off by {_text(agreements[steps - 1])}",
-                {"agreements": [_text(nano) for nano in agreements]},
+                f"a verdict {steps} steps off agrees by {to_text(agreements[steps])}, and one "
+                f"{steps - 1} off by {to_text(agreements[steps - 1])}",
+                {"agreements": [to_text(nano) for nano in agreements]},
             )
 
 
@@ -456,10 +452,10 @@ def _costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
     was, now = before.costs[worst], after.costs[worst]
     yield Finding(
         _path(old, new),
-        f"{worst} lost {_text(was)} of consensus, and now {_text(now)}{_and_others(cheaper)}",
+        f"{worst} lost {to_text(was)} of consensus, and now {to_text(now)}{_and_others(cheaper)}",
         {
             "deviations": {
-                name: {"old": _text(before.costs[name]), "new": _text(after.costs[name])}
+                name: {"old": to_text(before.costs[name]), "new": to_text(after.costs[name])}
                 for name in cheaper
             }
         },
@@ -503,8 +499,8 @@ def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
     if lost[whose] >= _SEEN:
         yield Finding(
             _path(old, new),
-            f"{_text(lost[whose])} of consensus is lost by {whose}",
-            {"whose": whose, "lost": _text(lost[whose])},
+            f"{to_text(lost[whose])} of consensus is lost by {whose}",
+            {"whose": whose, "lost": to_text(lost[whose])},
         )
 
 
