@@ -16,13 +16,14 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import RANGE_REMEDY, check_range
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.rules import MINER
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range, hull
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 """Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
@@ -53,19 +54,22 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
 
 def value_ranges(rules: BoundRules) -> dict[str, Range]:
     """Return the range of each value that records have, over all skill types."""
-    domains_by_name: dict[str, list[Domain]] = {}
+    by_name: dict[str, Range] = {}
     for bound in rules.types.values():
-        for value in bound.values:
-            is_collected = value.role in ("measure", "emission")
-            if is_collected or (value.role == "quality" and bound.has_quality):
-                name = value.name if value.role == "measure" else value.role
-                domains_by_name.setdefault(name, []).append(value.domain)
+        for name, own in value_ranges_of(bound).items():
+            by_name[name] = hull(own, by_name.get(name, own))
+    return by_name
+
+
+def value_ranges_of(bound: BoundType) -> dict[str, Range]:
+    """Return the range of each value that records of a skill type have."""
     return {
-        name: (
-            Fraction(min(domain.low for domain in domains), NANO),
-            Fraction(max(domain.high for domain in domains), NANO),
+        value.name if value.role == "measure" else str(value.role): (
+            Fraction(value.domain.low, NANO),
+            Fraction(value.domain.high, NANO),
         )
-        for name, domains in domains_by_name.items()
+        for value in bound.values
+        if value.role in ("measure", "emission") or (value.role == "quality" and bound.has_quality)
     }
 
 

@@ -18,7 +18,7 @@ from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.computation import ranges
 from tallystick_allocation.collect import CollectStep
-from tallystick_allocation.rules import QUALITY
+from tallystick_allocation.proofs import value_ranges_of
 from tallystick_allocation.step import (
     NOTHING,
     UNIT,
@@ -92,20 +92,11 @@ def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
     }
     result = []
     for name, bound in sorted(rules.types.items()):
-        values = {
-            value.name if value.role == "measure" else str(value.role): (
-                Fraction(value.domain.low, NANO),
-                Fraction(value.domain.high, NANO),
-            )
-            for value in bound.values
-            if value.role in ("measure", "emission")
-            or (value.role == QUALITY and bound.has_quality)
-        }
         weight = rules.rule_set.skill_types[name].base_weight
         factors = dict(bounded)
         if weight is not None:
             factors[_BASE_WEIGHT] = (Fraction(from_decimal(weight), NANO),) * 2
-        result.append(TypeRanges(name, values, factors))
+        result.append(TypeRanges(name, value_ranges_of(bound), factors))
     return tuple(result)
 
 
