@@ -22,6 +22,8 @@ What follows, for whatever anybody publishes (tests/validator/exchange/test_ball
 
 - whoever reads the same three blocks has the same list: no arrival, clock or peer decides;
 - a batch that counts is held by more than the quorum of stake, so it can be had;
+- who commits the hash of another's batch has none: the bytes name their validator, so nobody votes
+  for the copy, and the other's batch is what it was;
 - who is late, who overwrites a batch, who publishes bytes that are no ballot, a ballot of another
   epoch or bits of uids without a batch, and who is not heard, changes nothing about the batches of
   others: the list of others is the one that it would be without that ballot;
@@ -266,7 +268,7 @@ def due(  # noqa: PLR0913  # each is read at another place
         newest: the validator's own commitment at the best block.
         committed: by hotkey, the batches at the commit block; nothing before it.
         own: the validator's hotkey.
-        held: the SHA-256 of batches that it has, whole and valid.
+        held: the hotkeys whose committed batch it has, whole and valid for them.
         uids: the uid of each validator at the end of the epoch.
     """
     if not window.end <= block < window.vote:
@@ -279,8 +281,8 @@ def due(  # noqa: PLR0913  # each is read at another place
         return None if has_it or batch is None else Ballot(epoch, batch)
     holds = frozenset(
         uids[hotkey]
-        for hotkey, digest in committed.items()
-        if digest in held and hotkey in uids and uids[hotkey] < UID_LIMIT
+        for hotkey in committed
+        if hotkey in held and hotkey in uids and uids[hotkey] < UID_LIMIT
     )
     # the batch of who was late is none: it comes with the next epoch
     vote = Ballot(epoch, committed.get(own), holds)

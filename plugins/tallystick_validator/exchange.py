@@ -130,7 +130,7 @@ class BatchExchange:
         self._puller = Puller(peers, self.shelf, limits, prove)
         self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
-        self._refused: dict[str, Problem] = {}
+        self._refused: dict[Wanted, Problem] = {}
         self._sent: tuple[bytes, int] | None = None
         self._newest = -1
         self._problems: dict[str, tuple[Problem, ...]] = {}
@@ -162,13 +162,13 @@ class BatchExchange:
                 wanted += self._before_pulling(number, finalized)
             else:
                 wanted += self._missing(number)
-        lacking = [item for item in wanted if not self.shelf.has(item.epoch, item.digest)]
+        lacking = [item for item in wanted if not self._has(item)]
         self.shelf.drop_parts({item.digest for item in lacking})
-        self._puller.pull([i for i in lacking if i.digest not in self._refused], self._take)
+        self._puller.pull([item for item in lacking if item not in self._refused], self._take)
         for number in open_windows:
             self._publish_due(number, finalized)
         self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
-        still = [item for item in lacking if not self.shelf.has(item.epoch, item.digest)]
+        still = [item for item in lacking if not self._has(item)]
         self._tell("wanted", (self._lack(item, finalized) for item in still))
         self._tell("peers", self._peer_problems())
 
@@ -181,7 +181,7 @@ class BatchExchange:
         tallies = [tally for tally in self._tallies(epoch) if tally.counts]
         taken, missing = list[CountedBatch](), list[Problem]()
         for tally in sorted(tallies, key=lambda item: item.hotkey):
-            batch = self.shelf.batch(epoch, tally.batch)
+            batch = self.shelf.batch(epoch, tally.batch, tally.hotkey)
             if batch is None:
                 missing.append(self._missing_problem(epoch, tally))
             else:
@@ -293,7 +293,7 @@ class BatchExchange:
             problem = Problem("line-left-out", f"{found} ({reason})", remedy)
             self._tell("left out", [problem])
         if built is not None:
-            self.shelf.put_own(epoch, built.data)
+            self.shelf.put_own(epoch, self._hotkey, built.data)
 
     def _publish_due(self, epoch: int, finalized: int) -> None:
         """Publish the ballot that is due, if one is."""
@@ -312,7 +312,7 @@ class BatchExchange:
             newest=newest,
             committed=committed,
             own=self._hotkey,
-            held={d for d in committed.values() if self.shelf.has(epoch, d)},
+            held={h for h, d in committed.items() if self.shelf.has(epoch, d, h)},
             uids={neuron.hotkey: neuron.uid for neuron in validators},
         )
         if ballot is not None:
@@ -371,21 +371,33 @@ class BatchExchange:
             self.shelf.put_reads(epoch, reads)
         return reads
 
-    def _take(self, item: Wanted, data: bytes) -> None:
-        """Keep a batch that came, if it is valid; note why not."""
+    def _has(self, item: Wanted) -> bool:
+        return self.shelf.has(item.epoch, item.digest, item.validator)
+
+    def _take(self, items: Sequence[Wanted], data: bytes) -> None:
+        """Keep a batch that came for the validator whose it is; note why not for others."""
         try:
-            batch = batches.parse(data, item.digest)
-            with self._checking:
-                batches.check(batch, item.epoch, item.validator, self._network, self._state)
+            batch = batches.parse(data, items[0].digest)
         except BatchError as error:
-            whose = f"the batch of {short(item.validator)} in the epoch {item.epoch}"
-            found = f"{whose} is not taken ({error.code}): {error}"
-            remedy = "tell its operator; if others take it, compare version, rules and trust file"
-            self._refused[item.digest] = Problem("batch-refused", found, remedy)
-            details = {"validator": item.validator, "epoch": item.epoch, "code": error.code}
-            _LOG.warning("a batch is not taken", extra=details)
+            for item in items:
+                self._refuse(item, error)
             return
-        self.shelf.put(item.epoch, item.digest, data)
+        for item in items:
+            try:
+                with self._checking:
+                    batches.check(batch, item.epoch, item.validator, self._network, self._state)
+            except BatchError as error:
+                self._refuse(item, error)
+            else:
+                self.shelf.put(item.epoch, item.digest, item.validator, data)
+
+    def _refuse(self, item: Wanted, error: BatchError) -> None:
+        whose = f"the batch of {short(item.validator)} in the epoch {item.epoch}"
+        found = f"{whose} is not taken ({error.code}): {error}"
+        remedy = "tell its operator; if others take it, compare version, rules and trust file"
+        self._refused[item] = Problem("batch-refused", found, remedy)
+        details = {"validator": item.validator, "epoch": item.epoch, "code": error.code}
+        _LOG.warning("a batch is not taken", extra=details)
 
     # closed epochs, and how they compare with those of peers
 
@@ -513,15 +525,15 @@ class BatchExchange:
         return Problem("not-heard", message, "stake more, or compare the network file")
 
     def _lack(self, item: Wanted, finalized: int) -> Problem:
-        if item.digest in self._refused:
-            return self._refused[item.digest]
+        if item in self._refused:
+            return self._refused[item]
         whose = f"the batch {item.digest[:16]}… of {short(item.validator)}"
         is_late = finalized >= self._network.vote_block(item.epoch)
         message = f"found no peer that gives {whose} in the epoch {item.epoch}"
         return Problem("batch-missing", message, _PULL, failing=is_late)
 
     def _missing_problem(self, epoch: int, tally: ballots.Tally) -> Problem:
-        refused = self._refused.get(tally.batch)
+        refused = self._refused.get(Wanted(epoch, tally.batch, tally.hotkey))
         if refused is not None:
             return attrs.evolve(refused, failing=True)
         holders = ", ".join(map(short, tally.holders))

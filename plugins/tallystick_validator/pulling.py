@@ -17,7 +17,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -98,7 +98,7 @@ class Wanted:
     Attributes:
         epoch: for which it was committed.
         digest: its SHA-256, as the chain has it.
-        validator: the hotkey of its validator.
+        validator: the hotkey that committed it; whose records they are only the bytes say.
     """
 
     epoch: int
@@ -309,23 +309,27 @@ class Puller:
             for outcome in [threads.submit(attempt, peer) for peer in several]:
                 outcome.result()
 
-    def pull(self, wanted: Iterable[Wanted], take: Callable[[Wanted, bytes], None]) -> None:
+    def pull(
+        self, wanted: Iterable[Wanted], take: Callable[[Sequence[Wanted], bytes], None]
+    ) -> None:
         """Pull batches from whoever has them, as far as the time allows.
 
         Args:
             wanted: which.
-            take: keeps the bytes of one, whose hash is right.
+            take: keeps the bytes of a digest, whose hash is right, for all that are wanted by it.
 
         Raises:
             OutputError: what came cannot be written.
         """
-        needed = {item.digest: item for item in wanted}
+        needed = dict[str, list[Wanted]]()
+        for item in wanted:
+            needed.setdefault(item.digest, []).append(item)
         if not needed:
             return
         offers: dict[str, list[Peer]] = {}
 
         def ask(peer: Peer) -> None:
-            for epoch in sorted({item.epoch for item in needed.values()}):
+            for epoch in sorted({item.epoch for items in needed.values() for item in items}):
                 for listed in self._listed(peer, epoch):
                     if listed.batch in needed:
                         with self._lock:
@@ -334,10 +338,10 @@ class Puller:
         self.each(self.ready(), ask)
         deadline = self.clock.now() + self.limits.pull_seconds
         for _ in range(_ROUNDS):
-            queues: dict[int, list[Wanted]] = {}
+            queues: dict[int, list[str]] = {}
             for digest in sorted(needed.keys() & offers.keys()):
                 chosen = self._chosen(digest, offers[digest])
-                queues.setdefault(id(chosen), []).append(needed[digest])
+                queues.setdefault(id(chosen), []).append(digest)
             fetch = partial(self._fetch_all, queues, needed, take, deadline)
             self.each([peer for peer in self.peers if id(peer) in queues], fetch)
             if self.clock.now() >= deadline:
@@ -345,9 +349,9 @@ class Puller:
 
     def _fetch_all(
         self,
-        queues: Mapping[int, Iterable[Wanted]],
-        needed: dict[str, Wanted],
-        take: Callable[[Wanted, bytes], None],
+        queues: Mapping[int, Iterable[str]],
+        needed: dict[str, list[Wanted]],
+        take: Callable[[Sequence[Wanted], bytes], None],
         deadline: float,
         peer: Peer,
     ) -> None:
@@ -356,16 +360,17 @@ class Puller:
         Raises:
             PeerError: one failed.
         """
-        for item in queues[id(peer)]:
+        for digest in queues[id(peer)]:
             if self.clock.now() >= deadline:
                 return
             try:
-                self._fetch(peer, item, take)
+                data = self._fetch(peer, digest)
             except PeerError:
                 peer.strikes += 1
                 raise
+            take(needed[digest], data)
             peer.strikes = 0
-            del needed[item.digest]
+            del needed[digest]
 
     def _listed(self, peer: Peer, epoch: int) -> tuple[Listed, ...]:
         return peer.json(f"/batches/{epoch}", BatchList).batches
@@ -375,21 +380,21 @@ class Puller:
         spread = {id(peer): digest_of(f"{digest} {peer.url}".encode()) for peer in peers}
         return min(peers, key=lambda peer: (digest in peer.lies, peer.strikes, spread[id(peer)]))
 
-    def _fetch(self, peer: Peer, item: Wanted, take: Callable[[Wanted, bytes], None]) -> None:
-        """Pull the rest of one batch from one peer.
+    def _fetch(self, peer: Peer, digest: str) -> bytes:
+        """Pull the rest of one batch from one peer, and return all of it.
 
         Raises:
             PeerError: the peer failed; what came stays.
         """
-        is_alone = item.digest in self._alone
-        name = f"{item.digest}.{digest_of(peer.url.encode())[:16]}" if is_alone else item.digest
+        is_alone = digest in self._alone
+        name = f"{digest}.{digest_of(peer.url.encode())[:16]}" if is_alone else digest
         part, sources = self._shelf.part(name), self._sources.setdefault(name, set())
         with part.open("ab") as file:
             start = file.tell()
             if start and not sources:
                 sources.add("a run before this one")
             sources.add(peer.url)
-            for place, piece in peer.rest(item.digest, start):
+            for place, piece in peer.rest(digest, start):
                 if place != file.tell():
                     # it begins anew
                     file.truncate(place)
@@ -398,15 +403,15 @@ class Puller:
                 file.write(piece)
         data = part.read_bytes()
         self._sources.pop(name, None)
-        if digest_of(data) != item.digest:
+        if digest_of(data) != digest:
             part.unlink(missing_ok=True)
             if len(sources) == 1:
-                peer.lies.add(item.digest)
-            self._alone.add(item.digest)
-            raise PeerError(f"gave other bytes than those of the batch {item.digest}")
-        self._alone.discard(item.digest)
-        self._shelf.drop_parts_of(item.digest)
-        take(item, data)
+                peer.lies.add(digest)
+            self._alone.add(digest)
+            raise PeerError(f"gave other bytes than those of the batch {digest}")
+        self._alone.discard(digest)
+        self._shelf.drop_parts_of(digest)
+        return data
 
 
 def closed_epoch(peer: Peer, epoch: int) -> ClosedEpochDigests:

@@ -4,7 +4,8 @@
 
     7/                  an epoch
         own             the digest of this validator's own batch
-        <digest>.jsonl  a batch, whole and valid
+        <digest>.<hash of the hotkey>.jsonl
+                        a batch, whole and valid for that validator, which alone can commit it
         chain.json      the reads of the chain at the blocks of the epoch
         closed.json     the leaf of the closed epoch, for peers to compare
     parts/<digest>      the bytes so far of a batch that is pulled
@@ -78,29 +79,26 @@ class Shelf:
         with output_errors(folder):
             folder.joinpath(_PARTS).mkdir(parents=True, exist_ok=True)
 
-    def path(self, epoch: int, digest: str) -> Path:
-        """Return the place of a batch, whether it is there or not."""
-        return self._folder / str(epoch) / f"{digest}{_SUFFIX}"
+    def path(self, epoch: int, digest: str, validator: str) -> Path:
+        """Return the place of a batch of a validator, whether it is there or not."""
+        return self._folder / str(epoch) / _name(digest, validator)
 
     def part(self, digest: str) -> Path:
         """Return the place of the bytes so far of a batch that is pulled."""
         return self._folder / _PARTS / digest
 
-    def has(self, epoch: int, digest: str) -> bool:
-        """Return whether a batch is there."""
-        return self.path(epoch, digest).is_file()
+    def has(self, epoch: int, digest: str, validator: str) -> bool:
+        """Return whether a batch of a validator is there."""
+        return self.path(epoch, digest, validator).is_file()
 
     def find(self, digest: str) -> Path | None:
         """Return the file of a batch of any epoch; None where it is not there."""
-        for epoch in self.epochs():
-            path = self.path(epoch, digest)
-            if path.is_file():
-                return path
-        return None
+        paths = (path for epoch in self.epochs() for path in self._batches(epoch, digest))
+        return next(paths, None)
 
-    def batch(self, epoch: int, digest: str) -> Batch | None:
+    def batch(self, epoch: int, digest: str, validator: str) -> Batch | None:
         """Return a batch; None where it is not there, or is damaged, and is then taken away."""
-        path = self.path(epoch, digest)
+        path = self.path(epoch, digest, validator)
         try:
             return parse(path.read_bytes(), digest)
         except (BatchError, OSError):
@@ -108,23 +106,23 @@ class Shelf:
                 path.unlink()
             return None
 
-    def put(self, epoch: int, digest: str, data: bytes) -> None:
-        """Keep a batch that is whole and valid.
+    def put(self, epoch: int, digest: str, validator: str, data: bytes) -> None:
+        """Keep a batch that is whole and valid for a validator.
 
         Raises:
             OutputError: it cannot be written.
         """
-        with atomic_files(self._in(epoch, f"{digest}{_SUFFIX}")) as (file,):
+        with atomic_files(self._in(epoch, _name(digest, validator))) as (file,):
             file.write(data)
 
-    def put_own(self, epoch: int, data: bytes) -> None:
+    def put_own(self, epoch: int, validator: str, data: bytes) -> None:
         """Keep the own batch of an epoch, which is this one from now on.
 
         Raises:
             OutputError: it cannot be written.
         """
         digest = digest_of(data)
-        paths = self._in(epoch, f"{digest}{_SUFFIX}"), self._in(epoch, _OWN)
+        paths = self._in(epoch, _name(digest, validator)), self._in(epoch, _OWN)
         with atomic_files(*paths) as (batch, own):
             batch.write(data)
             own.write(f"{digest}\n".encode())
@@ -135,15 +133,16 @@ class Shelf:
             text = self._folder.joinpath(str(epoch), _OWN).read_text("ascii").strip()
         except (OSError, ValueError):
             return None
-        return text if DIGEST.fullmatch(text) and self.has(epoch, text) else None
+        return text if DIGEST.fullmatch(text) and any(self._batches(epoch, text)) else None
 
     def sizes(self, epoch: int) -> dict[str, int]:
         """Return the size of each batch of an epoch that is there, in bytes, by digest."""
         sizes = dict[str, int]()
-        for path in self._files(epoch):
-            if path.suffix == _SUFFIX and DIGEST.fullmatch(path.stem):
+        for path in self._batches(epoch):
+            digest = path.name.partition(".")[0]
+            if DIGEST.fullmatch(digest):
                 with suppress(OSError):
-                    sizes[path.stem] = path.stat().st_size
+                    sizes[digest] = path.stat().st_size
         return dict(sorted(sizes.items()))
 
     def epochs(self) -> list[int]:
@@ -189,8 +188,9 @@ class Shelf:
 
     def drop(self, epoch: int, digest: str) -> None:
         """Take away a batch that no closing needs."""
-        with suppress(OSError):
-            self.path(epoch, digest).unlink()
+        for path in self._batches(epoch, digest):
+            with suppress(OSError):
+                path.unlink()
 
     def prune(self, before: int) -> None:
         """Take away all epochs before one.
@@ -223,6 +223,12 @@ class Shelf:
             folder.mkdir(exist_ok=True)
         return folder / name
 
-    def _files(self, epoch: int) -> Iterator[Path]:
+    def _batches(self, epoch: int, digest: str = "*") -> Iterator[Path]:
+        """Yield the files of the batches of an epoch, or of one of them."""
         with suppress(OSError):
-            yield from self._folder.joinpath(str(epoch)).iterdir()
+            yield from self._folder.joinpath(str(epoch)).glob(f"{digest}.*{_SUFFIX}")
+
+
+def _name(digest: str, validator: str) -> str:
+    """Return the name of the file of a batch, in which nothing stands as others wrote it."""
+    return f"{digest}.{digest_of(validator.encode())[:16]}{_SUFFIX}"

@@ -220,8 +220,8 @@ def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
     known |= {"uids": {f"hk-{uid}": uid for uid in range(3)}}
 
     def at(block: int, held: int, newest: Commitment | None = None) -> Ballot | None:
-        digests = {digest_of(uid) for uid in range(held)}
-        return due(EPOCH, WINDOW, block, newest=newest, held=digests, **known)
+        hotkeys = {f"hk-{uid}" for uid in range(held)}
+        return due(EPOCH, WINDOW, block, newest=newest, held=hotkeys, **known)
 
     middle, later = (COMMIT + VOTE) // 2, COMMIT + (VOTE - COMMIT) * 3 // 4
     assert at(COMMIT, 3) is not None
@@ -356,7 +356,7 @@ def test_what_is_due_is_published_at_most_four_times_and_then_rests(
             if block >= COMMIT
             else {}
         )
-        held = {d for d, b in comes.items() if b <= block} | {batch}
+        held = {h for h, d in committed.items() if comes.get(d, VOTE) <= block or d == batch}
         mine = [c for c in read(history, block) if c.hotkey == me.hotkey]
         known = {
             "batch": batch,
@@ -395,7 +395,7 @@ def test_who_comes_late_votes_without_a_batch_of_its_own() -> None:
         newest=None,
         committed={"hk-0": digest_of(0)},
         own="hk-1",
-        held={digest_of(0), digest_of(1)},
+        held={"hk-0", "hk-1"},
         uids=uids,
     )
     assert late == Ballot(EPOCH, None, frozenset({0}))

@@ -144,6 +144,41 @@ def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> 
         assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
 
 
+@pytest.mark.parametrize("before", [0, 1], ids=["at-once", "just-before-the-cut-off"])
+@pytest.mark.parametrize("copier", ["first", "last"])
+def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
+    tmp_path: Path, copier: str, before: int
+) -> None:
+    """With 1 of 31 rao, by the lowest and the highest uid, also while a validator is away."""
+    hotkeys = [hotkey_of("dan"), *HOTKEYS] if copier == "first" else [*HOTKEYS, hotkey_of("dan")]
+    dan = hotkeys.index(hotkey_of("dan"))
+    ann, _, cem = (index for index in range(4) if index != dan)
+    chain = chain_of(hotkeys)
+    chain.set_stake(NETUID, dan, 1)
+    several = {"networks": (network(),) * 4, "rules": (RULES,) * 4, "signers": (None,) * 4}
+    with subnet(tmp_path, keys=hotkeys, chain=chain, **several) as net:
+        net.away |= {dan, cem}
+        give(net, 0, *({0, 1, 2, 3} - net.away))
+        net.until(net.network.end_block(0) + before)
+        copied = net.houses[ann].exchange.shelf.own(0)
+        assert copied is not None
+        net.houses[dan].chain.commit(
+            NETUID, Ballot(0, copied, frozenset(range(4))).to_bytes(), 1.0
+        )
+        net.close(0)
+        others = tuple(sorted(net.houses[i].hotkey for i in {0, 1, 2, 3} - net.away))
+        assert net.houses[ann].counted(0) == others
+        refused = [p for p in net.houses[ann].exchange.problems() if p.code == "batch-refused"]
+        # whoever was away closes the epoch as the others did
+        net.away.remove(cem)
+        give(net, 1, cem)
+        net.close(1)
+        assert net.houses[cem].counted(0) == others
+        assert {h.ledger.open_epoch() for i, h in enumerate(net.houses) if i != dan} == {2}
+        assert len({h.snapshot() for i, h in enumerate(net.houses) if i != dan}) == 1
+        assert not refused or "batch-other-validator" in refused[0].message
+
+
 @pytest.mark.nightly
 def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: Path) -> None:
     chain = chain_of(HOTKEYS)
@@ -247,7 +282,7 @@ def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
         house = net.houses[0]
         for digest in house.exchange.shelf.sizes(0):
             if digest != house.exchange.shelf.own(0):
-                path = house.exchange.shelf.path(0, digest)
+                path = house.exchange.shelf.find(digest)
                 path.write_bytes(path.read_bytes().replace(b"executable", b"exfiltrate"))
         net.close(0)
         assert {p.code for p in house.waits.problems} == {"batch-missing"}

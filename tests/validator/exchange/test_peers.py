@@ -60,7 +60,9 @@ def own(house: House) -> tuple[str, bytes]:
     """Its batch."""
     digest = house.exchange.shelf.own(0)
     assert digest is not None
-    return digest, house.exchange.shelf.path(0, digest).read_bytes()
+    path = house.exchange.shelf.find(digest)
+    assert path is not None
+    return digest, path.read_bytes()
 
 
 def test_it_says_who_it_is_and_how_far(house: House, url: str) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,8 +29,8 @@ WANTED = Wanted(3, DIGEST, "5Val")
 class Taken(dict[str, bytes]):
     """The batches that came, by digest."""
 
-    def take(self, item: Wanted, data: bytes) -> None:
-        self[item.digest] = data
+    def take(self, items: Sequence[Wanted], data: bytes) -> None:
+        self[items[0].digest] = data
 
 
 def honest(data: bytes = DATA, *, ranges: bool = True) -> Callable[[Request, Liar], Said]:
