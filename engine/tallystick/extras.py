@@ -9,6 +9,7 @@ EXTRAS = {
     "psycopg": ("postgres", "PostgreSQL"),
     "z3": ("prove", "proofs"),
     "anyio": ("serve", "a service"),
+    "httpx": ("serve", "requests to peers"),
     "prometheus_client": ("serve", "metrics"),
     "starlette": ("serve", "a service"),
     "uvicorn": ("serve", "a service"),

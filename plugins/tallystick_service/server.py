@@ -17,7 +17,7 @@ from tallystick_service.settings import Settings
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-_NEEDED = ("starlette", "uvicorn", "prometheus_client")
+_NEEDED = ("starlette", "uvicorn", "prometheus_client", "httpx")
 _BACKLOG = 256
 _KEEP_ALIVE_S = 5
 _LAST_ANSWERS_S = 5

@@ -30,7 +30,7 @@ from tallystick_validator.agreement import Counted, CountedBatch, Waiting
 from tallystick_validator.batches import BatchError
 from tallystick_validator.health import Problem
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted, closed_epoch
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class BatchExchange:
         self._hotkey = chain.hotkey()
         self.shelf = Shelf(folder)
         prove = None if signer is None else self._prove
-        self._puller = Puller(peers, self.shelf, limits, prove)
+        self._puller = Puller(peers, limits, prove)
         self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
         self._refused: dict[Wanted, Problem] = {}
@@ -163,7 +163,6 @@ class BatchExchange:
             else:
                 wanted += self._missing(number)
         lacking = [item for item in wanted if not self._has(item)]
-        self.shelf.drop_parts({item.digest for item in lacking})
         self._puller.pull([item for item in lacking if item not in self._refused], self._take)
         for number in open_windows:
             self._publish_due(number, finalized)
@@ -424,13 +423,13 @@ class BatchExchange:
         is_equal = not peer.failure and peer.url not in self._differences
         return compared is None or compared < self._newest or not is_equal
 
-    def _compare(self, peer: Peer) -> None:
+    async def _compare(self, peer: Peer) -> None:
         """Compare the own digests with those of a peer.
 
         Raises:
             PeerError: the peer cannot be asked.
         """
-        status = peer.status = peer.json("/status", Status)
+        status = peer.status = await peer.json("/status", Status)
         genesis = self._state.in_force.genesis
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"
@@ -440,9 +439,9 @@ class BatchExchange:
             remedy = "compare rules, trust file and pools with which the states began"
             self._differ(peer, "peer-genesis", found, remedy)
         else:
-            self._compare_closed(peer, status.newest)
+            await self._compare_closed(peer, status.newest)
 
-    def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
+    async def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
         common = -1 if newest is None else min(newest.epoch, self._newest)
         self._compared[peer.url] = common
         own = self.shelf.closed(common) if common >= 0 else None
@@ -450,11 +449,11 @@ class BatchExchange:
             self._differences.pop(peer.url, None)
             return
         theirs = newest if newest.epoch == common else None
-        digests = None if theirs is not None else closed_epoch(peer, common)
+        digests = None if theirs is not None else await peer.closed(common)
         snapshot = theirs.snapshot if theirs is not None else _snapshot(digests)
         rules = theirs.rules if theirs is not None else digests.rules if digests else ""
         is_equal = snapshot == _leaf(own).snapshot
-        epoch, step = (common, "") if is_equal else self._parting(peer, common)
+        epoch, step = (common, "") if is_equal else await self._parting(peer, common)
         if rules != own.rules and not step:
             # a snapshot is of the rules of the next epoch too, so they are the cause
             found = f"found the digest of rules {rules} after the epoch {common}"
@@ -470,7 +469,7 @@ class BatchExchange:
         else:
             self._differences.pop(peer.url, None)
 
-    def _parting(self, peer: Peer, differing: int) -> tuple[int, str]:
+    async def _parting(self, peer: Peer, differing: int) -> tuple[int, str]:
         """Return the first epoch whose snapshot differs, and the first step of it that does.
 
         A snapshot covers all before it, so the epochs before the first difference are equal, and
@@ -482,11 +481,11 @@ class BatchExchange:
             middle = (low + high) // 2
             own = self.shelf.closed(middle)
             # an epoch that is here no more was equal, as far as anybody can say
-            if own is None or _snapshot(closed_epoch(peer, middle)) == _leaf(own).snapshot:
+            if own is None or _snapshot(await peer.closed(middle)) == _leaf(own).snapshot:
                 low = middle + 1
             else:
                 high = middle
-        own, theirs = self.shelf.closed(low), _leaf(closed_epoch(peer, low))
+        own, theirs = self.shelf.closed(low), _leaf(await peer.closed(low))
         if own is None:
             return low, ""
         ours = _leaf(own).steps

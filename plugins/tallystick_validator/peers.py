@@ -3,7 +3,7 @@
 =======================  ======================================================================
 ``/status``              `Status`: who it is, of which network, and its newest closed epoch
 ``/batches/{epoch}``     `BatchList`: the batches of an epoch that it has, whole and valid
-``/batch/{digest}``      the bytes of a batch; a ``Range`` gives the rest of one
+``/batch/{digest}``      the bytes of a batch
 ``/closed/{epoch}``      `ClosedEpochDigests`: leaf with the roots of all steps, digest of rules
 ``/checkpoint``          the checkpoint that the validator has published last
 =======================  ======================================================================
@@ -14,7 +14,7 @@ signed `Challenge`; status and checkpoint are for everyone.
 
 Nothing of an address becomes the name of a file but 64 hexadecimal digits and a number. Answers
 have no content encoding, no redirect and no state; what is not there is 404. The server of the
-service cuts clients that are slow; they go on with a ``Range``.
+service cuts clients that are slow.
 """
 
 from __future__ import annotations

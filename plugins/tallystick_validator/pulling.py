@@ -1,26 +1,21 @@
 """Pulling: the client of peers, which trusts nothing that they say.
 
-A peer may be slow, cut off, or hostile. So every request has a deadline of its own, however slowly
-bytes drip; every answer has a greatest size; redirects and content encodings are refused, so that
-no few bytes become many; names in answers are digests and numbers, and none becomes a path. Bytes
-of a batch are kept as they come, and the rest is asked of whoever has it; only the hash says
-whether they are right. Bytes that came from several peers and are wrong are pulled again from each
-alone, so that a liar spoils its own answers only, and then is asked last.
+A peer may be slow, cut off, or hostile. So every request has one deadline, in which its name is
+resolved, a connection is made and all of the answer comes, however slowly bytes drip; every answer
+has a greatest size; redirects and content encodings are refused, so that no few bytes become many;
+names in answers are digests and numbers, and none becomes a path. A batch comes whole from one
+peer,
+its hash says whether it is right, and one that fails is asked of the next peer in the same pull.
 """
 
 from __future__ import annotations
 
-import http.client
-import os
-import re
-import socket
+import asyncio
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -30,19 +25,15 @@ import msgspec
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
-from tallystick_validator.peers import PREFIX, BatchList, Listed, Status
-from tallystick_validator.shelf import ClosedEpochDigests, Shelf
+from tallystick_validator.peers import PREFIX, BatchList, Status
+from tallystick_validator.shelf import ClosedEpochDigests
 
 _T = TypeVar("_T")
 # made here, in one thread: msgspec 0.22 crashes where two threads learn a type at the same time
 _DECODERS: Mapping[type, msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Status, BatchList, ClosedEpochDigests)
 }
-_CHUNK = 64 * 1024
-_RANGE = re.compile(r"bytes ([0-9]{1,15})-([0-9]{1,15})/([0-9]{1,15})")
-_ROUNDS = 4
-"""Maximum number of peers that are tried for a batch in one pull."""
-_OK, _PARTIAL, _UNSATISFIABLE = 200, 206, 416
+_OK = 200
 
 
 class PeerError(TallystickError):
@@ -56,16 +47,9 @@ class Clock:
         """Return seconds, which never go back."""
         return time.monotonic()
 
-    @contextmanager
-    def limited(self, seconds: float, end: Callable[[], None]) -> Iterator[None]:
-        """Call a function from another thread where the block is not left in time."""
-        timer = threading.Timer(seconds, end)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def limited(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """Return a block that ends with ``TimeoutError`` where it is not left in time."""
+        return asyncio.timeout(seconds)
 
 
 @attrs.frozen
@@ -73,22 +57,18 @@ class Limits:
     """Limits of what peers may cost.
 
     Attributes:
-        connect_seconds: maximum time to connect, and between two pieces of an answer.
-        answer_seconds: maximum time of a small answer.
-        batch_seconds: maximum time of one request for a batch; what has come by then stays.
+        answer_seconds: maximum time of a small answer, from the resolving of the name on.
+        batch_seconds: maximum time of a batch.
         pull_seconds: time after which no more batches are begun in one pull.
         answer_bytes: maximum size of a small answer.
         backoff_seconds: maximum time for which a peer that failed is left alone.
-        connections: maximum number of connections at a time.
     """
 
-    connect_seconds: float = 3.0
     answer_seconds: float = 5.0
-    batch_seconds: float = 10.0
+    batch_seconds: float = 30.0
     pull_seconds: float = 10.0
     answer_bytes: int = 1024 * 1024
     backoff_seconds: float = 5.0
-    connections: int = 8
 
 
 @attrs.frozen
@@ -125,20 +105,20 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Peer:
     """One peer, and how it did so far.
 
     Attributes:
         url: its address.
+        limits: what it may cost.
+        prove: gives the ``Authorization`` for an origin; None where this side has no key.
+        clock: for its deadlines.
         status: what it said last about itself; None before it was reached.
         failure: the last reason why it was of no use; empty while it is.
         failures: how often it failed one after the other.
-        strikes: how many batches it did not give, one after the other.
-        lies: batches of which it gave wrong bytes.
+        lies: batches of which it gave wrong bytes: of these others are asked first.
         retry_at: until when it is left alone, by the clock.
-        prove: gives the ``Authorization`` for an origin; None where this side has no key.
-        clock: for its deadlines.
     """
 
     url: str
@@ -148,7 +128,6 @@ class Peer:
     status: Status | None = None
     failure: str = ""
     failures: int = 0
-    strikes: int = 0
     lies: set[str] = attrs.field(factory=set)
     retry_at: float = 0.0
 
@@ -163,18 +142,13 @@ class Peer:
         """Note that a request succeeded."""
         self.failure, self.failures, self.retry_at = "", 0, 0.0
 
-    def json(self, path: str, kind: type[_T]) -> _T:
+    async def json(self, path: str, kind: type[_T]) -> _T:
         """Return a small answer.
 
         Raises:
             PeerError: it cannot be had, or is something else.
         """
-        data = bytearray()
-        with self._answer(path, self.limits.answer_seconds) as answer:
-            if answer.status != _OK:
-                raise PeerError(f"answered {answer.status}, expected {_OK}")
-            for piece in _pieces(answer, self.limits.answer_bytes):
-                data += piece
+        data = await self._answer(path, self.limits.answer_seconds, self.limits.answer_bytes)
         try:
             decoded: _T = _DECODERS[kind].decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -182,90 +156,71 @@ class Peer:
             raise PeerError(f"gave something else than was asked for ({found})") from error
         return decoded
 
-    def rest(self, digest: str, start: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes of a batch from a place on, each piece with the place where it begins.
-
-        A peer that does not know ranges gives all of it, from 0 on.
+    async def closed(self, epoch: int) -> ClosedEpochDigests:
+        """Return the digests of a closed epoch.
 
         Raises:
-            PeerError: they cannot be had, or are more than a batch has.
+            PeerError: it cannot be asked, or has them no more.
         """
-        headers = {"Range": f"bytes={start}-"} if start else {}
-        path = f"/batch/{digest}"
-        with self._answer(path, self.limits.batch_seconds, headers) as answer:
-            place = 0
-            if answer.status == _PARTIAL and start:
-                place = _beginning(answer, start)
-            elif answer.status == _UNSATISFIABLE and start:
-                # it has no more: what came before is whole, or wrong
-                return
-            elif answer.status != _OK:
-                raise PeerError(f"answered {answer.status} for a batch, expected {_OK}")
-            for piece in _pieces(answer, MAX_BATCH_BYTES - place):
-                yield place, piece
-                place += len(piece)
+        return await self.json(f"/closed/{epoch}", ClosedEpochDigests)
 
-    @contextmanager
-    def _answer(
-        self, path: str, seconds: float, headers: Mapping[str, str] | None = None
-    ) -> Iterator[http.client.HTTPResponse]:
-        """Yield the answer to one request, over a connection of its own.
+    async def batch(self, digest: str) -> bytes:
+        """Return the bytes of a batch, whose hash is right.
 
         Raises:
-            PeerError: there is none in time, or it has a content encoding.
+            PeerError: they cannot be had, or are others.
         """
+        data = await self._answer(f"/batch/{digest}", self.limits.batch_seconds, MAX_BATCH_BYTES)
+        if digest_of(data) != digest:
+            self.lies.add(digest)
+            raise PeerError(f"gave other bytes than those of the batch {digest}")
+        return data
+
+    async def _answer(self, path: str, seconds: float, most: int) -> bytes:
+        """Return the answer to one request, over a connection of its own.
+
+        Raises:
+            PeerError: there is none in time, or it is too large, or no plain one.
+        """
+        import httpx
+
         parts = check_url(self.url)
-        host = parts.hostname or ""
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        is_late = threading.Event()
+        headers = {"Accept-Encoding": "identity", "Connection": "close"}
+        if self.prove is not None:
+            headers["Authorization"] = self.prove(f"{parts.scheme}://{parts.netloc}")
+        data = bytearray()
+        # a handshake that is cancelled would leave its socket open; one that is late is closed
+        each = httpx.Timeout(seconds, connect=seconds / 2)
         try:
-            with ExitStack() as stack:
-                raw = socket.create_connection((host, port), self.limits.connect_seconds)
-                stack.callback(raw.close)
-                # a timeout of a socket begins anew with each byte, so another thread ends it
-                open_sockets = [raw]
-                late = partial(_cut, open_sockets, is_late)
-                stack.enter_context(self.clock.limited(seconds, late))
-                connection = http.client.HTTPConnection(host, port)
-                connection.sock = raw
-                if parts.scheme == "https":
-                    context = ssl.create_default_context()
-                    secure = context.wrap_socket(
-                        raw, server_hostname=host, do_handshake_on_connect=False
-                    )
-                    connection.sock = secure
-                    stack.callback(secure.close)
-                    # it has taken over the number of the other
-                    open_sockets.append(secure)
-                    secure.do_handshake()
-                stack.callback(connection.close)
-                asked = {
-                    "Host": parts.netloc,
-                    "Accept-Encoding": "identity",
-                    "Connection": "close",
-                    **(headers or {}),
-                }
-                if self.prove is not None:
-                    asked["Authorization"] = self.prove(f"{parts.scheme}://{parts.netloc}")
-                connection.request("GET", f"{parts.path.rstrip('/')}{PREFIX}{path}", headers=asked)
-                answer = stack.enter_context(connection.getresponse())
-                _check_encoding(answer)
-                yield answer
-        except (OSError, http.client.HTTPException, PeerError, ValueError) as error:
-            if is_late.is_set():
-                raise PeerError(f"did not answer within {seconds:g} seconds") from error
-            if isinstance(error, PeerError):
-                raise
-            raise PeerError(f"cannot be asked ({visible(str(error))[:200]})") from error
+            async with (
+                self.clock.limited(seconds),
+                httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=each) as client,
+                client.stream(
+                    "GET", f"{self.url.rstrip('/')}{PREFIX}{path}", headers=headers
+                ) as answer,
+            ):
+                if answer.status_code != _OK:
+                    raise PeerError(f"answered {answer.status_code}, expected {_OK}")
+                if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+                    raise PeerError("gave an answer with a content encoding, expected none")
+                async for piece in answer.aiter_raw():
+                    data += piece
+                    if len(data) > most:
+                        raise PeerError(f"gave more than {most} bytes, the most that are taken")
+        except TimeoutError as error:
+            raise PeerError(f"did not answer within {seconds:g} seconds") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            reason = visible(str(error) or type(error).__name__)[:200]
+            raise PeerError(f"cannot be asked ({reason})") from error
+        return bytes(data)
 
 
 class Puller:
-    """Pulls batches from peers into a shelf."""
+    """Pulls batches from peers."""
 
     def __init__(
         self,
         urls: Iterable[str],
-        shelf: Shelf,
         limits: Limits | None = None,
         prove: Callable[[str], str] | None = None,
         clock: Clock | None = None,
@@ -275,39 +230,41 @@ class Puller:
         Raises:
             InputError: an address is none.
         """
-        self.limits = limits or Limits()
-        self.clock = clock or Clock()
+        self.limits, self.clock = limits or Limits(), clock or Clock()
         self.peers = tuple(Peer(url, self.limits, prove, self.clock) for url in dict.fromkeys(urls))
         for peer in self.peers:
             check_url(peer.url)
-        self._shelf = shelf
-        self._sources: dict[str, set[str]] = {}
-        self._alone: set[str] = set()
-        self._lock = threading.Lock()
 
     def ready(self) -> list[Peer]:
         """Return the peers that are not left alone now."""
         now = self.clock.now()
         return [peer for peer in self.peers if peer.retry_at <= now]
 
-    def each(self, peers: Iterable[Peer], work: Callable[[Peer], None]) -> None:
+    def each(
+        self, peers: Iterable[Peer], work: Callable[[Peer], Coroutine[Any, Any, None]]
+    ) -> None:
         """Do some work with each peer at once; what fails is noted with it."""
 
-        def attempt(peer: Peer) -> None:
+        async def attempt(peer: Peer) -> None:
             try:
-                work(peer)
+                await work(peer)
             except PeerError as error:
                 peer.fail(str(error))
             else:
                 peer.succeed()
 
-        several = [*peers]
-        if not several:
-            return
-        most = min(len(several), self.limits.connections)
-        with ThreadPoolExecutor(most, thread_name_prefix="pull") as threads:
-            for outcome in [threads.submit(attempt, peer) for peer in several]:
-                outcome.result()
+        async def attempts() -> list[BaseException | None]:
+            return await asyncio.gather(*map(attempt, peers), return_exceptions=True)
+
+        # closing a loop waits for no name that is being resolved, as `asyncio.run` would
+        loop = asyncio.new_event_loop()
+        try:
+            outcomes = loop.run_until_complete(attempts())
+        finally:
+            loop.close()
+        for outcome in outcomes:
+            if outcome is not None:
+                raise outcome
 
     def pull(
         self, wanted: Iterable[Wanted], take: Callable[[Sequence[Wanted], bytes], None]
@@ -316,7 +273,8 @@ class Puller:
 
         Args:
             wanted: which.
-            take: keeps the bytes of a digest, whose hash is right, for all that are wanted by it.
+            take: keeps the bytes of a digest, whose hash is right, for all that are wanted by it;
+                called from several threads.
 
         Raises:
             OutputError: what came cannot be written.
@@ -326,144 +284,50 @@ class Puller:
             needed.setdefault(item.digest, []).append(item)
         if not needed:
             return
-        offers: dict[str, list[Peer]] = {}
-
-        def ask(peer: Peer) -> None:
-            for epoch in sorted({item.epoch for items in needed.values() for item in items}):
-                for listed in self._listed(peer, epoch):
-                    if listed.batch in needed:
-                        with self._lock:
-                            offers.setdefault(listed.batch, []).append(peer)
-
-        self.each(self.ready(), ask)
+        epochs = sorted({item.epoch for items in needed.values() for item in items})
+        begun, changed = set[str](), asyncio.Condition()
         deadline = self.clock.now() + self.limits.pull_seconds
-        for _ in range(_ROUNDS):
-            queues: dict[int, list[str]] = {}
-            for digest in sorted(needed.keys() & offers.keys()):
-                chosen = self._chosen(digest, offers[digest])
-                queues.setdefault(id(chosen), []).append(digest)
-            fetch = partial(self._fetch_all, queues, needed, take, deadline)
-            self.each([peer for peer in self.peers if id(peer) in queues], fetch)
-            if self.clock.now() >= deadline:
-                return
 
-    def _fetch_all(
-        self,
-        queues: Mapping[int, Iterable[str]],
-        needed: dict[str, list[Wanted]],
-        take: Callable[[Sequence[Wanted], bytes], None],
-        deadline: float,
-        peer: Peer,
-    ) -> None:
-        """Pull batches from one peer until one fails; those that came are needed no more.
+        async def draw(peer: Peer) -> None:
+            """Fetch from one peer what nobody else fetches; what another fails at comes back."""
+            offered = set[str]()
+            for epoch in epochs:
+                listed = (await peer.json(f"/batches/{epoch}", BatchList)).batches
+                offered |= {item.batch for item in listed}
+            # peers begin at different batches
+            order = sorted(
+                offered & needed.keys(),
+                key=lambda digest: (
+                    digest in peer.lies,
+                    digest_of(f"{digest} {peer.url}".encode()),
+                ),
+            )
 
-        Raises:
-            PeerError: one failed.
-        """
-        for digest in queues[id(peer)]:
-            if self.clock.now() >= deadline:
-                return
-            try:
-                data = self._fetch(peer, digest)
-            except PeerError:
-                peer.strikes += 1
-                raise
-            take(needed[digest], data)
-            peer.strikes = 0
-            del needed[digest]
+            def left() -> list[str]:
+                return [digest for digest in order if digest in needed]
 
-    def _listed(self, peer: Peer, epoch: int) -> tuple[Listed, ...]:
-        return peer.json(f"/batches/{epoch}", BatchList).batches
+            def free() -> list[str]:
+                return [digest for digest in left() if digest not in begun]
 
-    def _chosen(self, digest: str, peers: list[Peer]) -> Peer:
-        """Return the peer to ask for a batch: an honest one, of these by the hash."""
-        spread = {id(peer): digest_of(f"{digest} {peer.url}".encode()) for peer in peers}
-        return min(peers, key=lambda peer: (digest in peer.lies, peer.strikes, spread[id(peer)]))
+            while self.clock.now() < deadline:
+                async with changed:
+                    await changed.wait_for(lambda: free() or not left())
+                if not left():
+                    return
+                begun.add(digest := free()[0])
+                try:
+                    data = await peer.batch(digest)
+                    await asyncio.to_thread(take, needed[digest], data)
+                    del needed[digest]
+                finally:
+                    begun.discard(digest)
+                    async with changed:
+                        changed.notify_all()
 
-    def _fetch(self, peer: Peer, digest: str) -> bytes:
-        """Pull the rest of one batch from one peer, and return all of it.
-
-        Raises:
-            PeerError: the peer failed; what came stays.
-        """
-        is_alone = digest in self._alone
-        name = f"{digest}.{digest_of(peer.url.encode())[:16]}" if is_alone else digest
-        part, sources = self._shelf.part(name), self._sources.setdefault(name, set())
-        with part.open("ab") as file:
-            start = file.tell()
-            if start and not sources:
-                sources.add("a run before this one")
-            sources.add(peer.url)
-            for place, piece in peer.rest(digest, start):
-                if place != file.tell():
-                    # it begins anew
-                    file.truncate(place)
-                    file.seek(0, os.SEEK_END)
-                    sources.intersection_update({peer.url})
-                file.write(piece)
-        data = part.read_bytes()
-        self._sources.pop(name, None)
-        if digest_of(data) != digest:
-            part.unlink(missing_ok=True)
-            if len(sources) == 1:
-                peer.lies.add(digest)
-            self._alone.add(digest)
-            raise PeerError(f"gave other bytes than those of the batch {digest}")
-        self._alone.discard(digest)
-        self._shelf.drop_parts_of(digest)
-        return data
+        self.each(self.ready(), draw)
 
 
-def closed_epoch(peer: Peer, epoch: int) -> ClosedEpochDigests:
-    """Return the digests of a closed epoch of a peer.
-
-    Raises:
-        PeerError: it cannot be asked, or has them no more.
-    """
-    return peer.json(f"/closed/{epoch}", ClosedEpochDigests)
-
-
-def _cut(open_sockets: Iterable[socket.socket], is_late: threading.Event) -> None:
-    """End connections that take too long; whoever waits for them sees an end."""
-    is_late.set()
-    for connection in open_sockets:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
-
-
-def _check_encoding(answer: http.client.HTTPResponse) -> None:
-    """Refuse an answer whose bytes become others, or more.
-
-    Raises:
-        PeerError: it has a content encoding.
-    """
-    if answer.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        raise PeerError("gave an answer with a content encoding, expected none")
-
-
-def _pieces(answer: http.client.HTTPResponse, limit: int) -> Iterator[bytes]:
-    """Yield the bytes of an answer.
-
-    Raises:
-        PeerError: they are more than the limit, or fewer than the answer said.
-    """
-    # without a length an answer that is cut would look like a whole one
-    if answer.length is None or answer.length > limit:
-        size = "no length" if answer.length is None else f"{answer.length} bytes"
-        raise PeerError(f"gave {size}, expected at most {limit} bytes")
-    while piece := answer.read1(_CHUNK):
-        yield piece
-    if answer.length:
-        raise PeerError(f"ended its answer {answer.length} bytes early")
-
-
-def _beginning(answer: http.client.HTTPResponse, start: int) -> int:
-    """Return the place where a partial answer begins.
-
-    Raises:
-        PeerError: it begins elsewhere than was asked for.
-    """
-    span = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
-    if span is None or int(span[1]) != start:
-        raise PeerError("gave another range of a batch than was asked for")
-    return start
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the certificates that the system trusts."""
+    return ssl.create_default_context()

@@ -8,12 +8,10 @@
                         a batch, whole and valid for that validator, which alone can commit it
         chain.json      the reads of the chain at the blocks of the epoch
         closed.json     the leaf of the closed epoch, for peers to compare
-    parts/<digest>      the bytes so far of a batch that is pulled
 
 Invariants: a file with its final name is whole and on the disk; ``own`` names a batch that is
 there, so a validator that is killed commits to the same bytes again; what is read back is hashed
-again, and damage counts as absence. Every function may be called from any thread; one thread at a
-time writes a part.
+again, and damage counts as absence. Every function may be called from any thread.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from tallystick_validator.batches import Batch, BatchError, digest_of, parse
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Pattern of the digest of a batch."""
 _EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
-_OWN, _CHAIN, _CLOSED, _PARTS, _SUFFIX = "own", "chain.json", "closed.json", "parts", ".jsonl"
+_OWN, _CHAIN, _CLOSED, _SUFFIX = "own", "chain.json", "closed.json", ".jsonl"
 
 
 @attrs.frozen
@@ -77,15 +75,11 @@ class Shelf:
         """Take the folder, which is made."""
         self._folder = folder
         with output_errors(folder):
-            folder.joinpath(_PARTS).mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, epoch: int, digest: str, validator: str) -> Path:
         """Return the place of a batch of a validator, whether it is there or not."""
         return self._folder / str(epoch) / _name(digest, validator)
-
-    def part(self, digest: str) -> Path:
-        """Return the place of the bytes so far of a batch that is pulled."""
-        return self._folder / _PARTS / digest
 
     def has(self, epoch: int, digest: str, validator: str) -> bool:
         """Return whether a batch of a validator is there."""
@@ -203,19 +197,6 @@ class Shelf:
                 folder = self._folder / str(epoch)
                 with output_errors(folder):
                     shutil.rmtree(folder)
-
-    def drop_parts(self, needed: set[str]) -> None:
-        """Take away the bytes of batches that nobody needs any more."""
-        with suppress(OSError):
-            for path in self._folder.joinpath(_PARTS).iterdir():
-                if path.name.partition(".")[0] not in needed:
-                    path.unlink(missing_ok=True)
-
-    def drop_parts_of(self, digest: str) -> None:
-        """Take away the bytes so far of a batch that is whole now."""
-        with suppress(OSError):
-            for path in self._folder.joinpath(_PARTS).glob(f"{digest}*"):
-                path.unlink(missing_ok=True)
 
     def _in(self, epoch: int, name: str) -> Path:
         folder = self._folder / str(epoch)

@@ -38,7 +38,6 @@ from tallystick_validator.pulling import Limits
 
 NETUID, ROUNDS = 7, 2
 QUICK = Limits(
-    connect_seconds=600.0,
     answer_seconds=600.0,
     batch_seconds=600.0,
     pull_seconds=600.0,

@@ -1,11 +1,12 @@
 """A peer on a real socket that answers with whatever bytes a test has."""
 
+import asyncio
 import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import attrs
 
@@ -58,29 +59,32 @@ class Deadlines(Clock):
 
     def __init__(self) -> None:
         self.seconds = 100.0
-        self._ends = list[Callable[[], None]]()
+        self._open = list[tuple[asyncio.Timeout, asyncio.AbstractEventLoop]]()
         self._changed = threading.Condition()
 
     def now(self) -> float:
         return self.seconds
 
-    @contextmanager
-    def limited(self, seconds: float, end: Callable[[], None]) -> Iterator[None]:
+    @asynccontextmanager
+    async def limited(self, seconds: float) -> AsyncIterator[None]:
         del seconds
-        with self._changed:
-            self._ends.append(end)
-        try:
-            yield
-        finally:
+        async with asyncio.timeout(None) as timeout:
+            of_request = timeout, asyncio.get_running_loop()
             with self._changed:
-                self._ends.remove(end)
-                self._changed.notify_all()
+                self._open.append(of_request)
+            try:
+                yield
+            finally:
+                with self._changed:
+                    self._open.remove(of_request)
+                    self._changed.notify_all()
 
     def late(self) -> None:
         """Let the deadline of a request pass, once all others were answered."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._ends) == 1)
-            self._ends[0]()
+            self._changed.wait_for(lambda: len(self._open) == 1)
+            timeout, loop = self._open[0]
+            loop.call_soon_threadsafe(timeout.reschedule, 0.0)
 
 
 @contextmanager

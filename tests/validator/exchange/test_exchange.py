@@ -162,9 +162,7 @@ def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
         net.until(net.network.end_block(0) + before)
         copied = net.houses[ann].exchange.shelf.own(0)
         assert copied is not None
-        net.houses[dan].chain.commit(
-            NETUID, Ballot(0, copied, frozenset(range(4))).to_bytes(), 1.0
-        )
+        net.houses[dan].chain.commit(NETUID, Ballot(0, copied, frozenset(range(4))).to_bytes(), 1.0)
         net.close(0)
         others = tuple(sorted(net.houses[i].hotkey for i in {0, 1, 2, 3} - net.away))
         assert net.houses[ann].counted(0) == others

@@ -1,25 +1,25 @@
 """Peers that are slow, cut off or lie, over real sockets: refused or harmless, and others serve."""
 
+import asyncio
 import gzip
 import json
 import os
-import re
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
+from typing import Any
 
 import pytest
 from service.ports import unanswered
 from validator.exchange.houses import QUICK
 from validator.exchange.liar import Deadlines, Liar, Request, Said, answer, liar, listing
 
-from tallystick.errors import InputError
+from tallystick.errors import InputError, OutputError
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
 from tallystick_validator.peers import MAX_BATCHES, Status
 from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
-from tallystick_validator.shelf import Shelf
 
 DATA = b"header\n" + os.urandom(200_000) + b"\n"
 DIGEST = digest_of(DATA)
@@ -33,20 +33,15 @@ class Taken(dict[str, bytes]):
         self[items[0].digest] = data
 
 
-def honest(data: bytes = DATA, *, ranges: bool = True) -> Callable[[Request, Liar], Said]:
-    """A peer that has one batch, and knows ranges or not."""
+def honest(data: bytes = DATA) -> Callable[[Request, Liar], Said]:
+    """A peer that has one batch."""
 
     def say(request: Request, _: Liar) -> Said:
         if request.path.startswith("/batches/"):
             return listing(3, (DIGEST, len(data)))
         if request.path != f"/batch/{DIGEST}":
             return answer(b"", "404 Not Found")
-        asked = re.fullmatch(r"bytes=([0-9]+)-", request.headers.get("range", ""))
-        if asked is None or not ranges:
-            return answer(data)
-        start = int(asked[1])
-        span = f"bytes {start}-{len(data) - 1}/{len(data)}"
-        return answer(data[start:], "206 Partial Content", Content_Range=span)
+        return answer(data)
 
     return say
 
@@ -62,30 +57,24 @@ def of_batch(said: Callable[[Request, Liar], Said]) -> Callable[[Request, Liar],
     return say
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "batches")
-
-
 def pulled(
-    shelf: Shelf, *says: Callable[[Request, Liar], Said], times: int = 1
+    *says: Callable[[Request, Liar], Said], times: int = 1
 ) -> tuple[Taken, Puller, list[Liar]]:
     """The outcome of pulling one batch from some peers, as often as a daemon would."""
     taken, clock = Taken(), Deadlines()
     with ExitStack() as stack:
         liars = [stack.enter_context(liar(say, clock.late)) for say in says]
-        puller = Puller([each.url for each in liars], shelf, QUICK, clock=clock)
+        puller = Puller([each.url for each in liars], QUICK, clock=clock)
         for _ in range(times):
             if DIGEST not in taken:
                 puller.pull([WANTED], taken.take)
     return taken, puller, liars
 
 
-def test_a_batch_comes_whole(shelf: Shelf) -> None:
-    taken, puller, _ = pulled(shelf, honest())
+def test_a_batch_comes_whole() -> None:
+    taken, puller, _ = pulled(honest())
     assert taken == {DIGEST: DATA}
     assert not puller.peers[0].failure
-    assert not any(shelf.part("x").parent.iterdir())
 
 
 def _on(piece: bytes, peer: Liar) -> Iterator[bytes]:
@@ -165,13 +154,12 @@ LIES: dict[str, Callable[[Request, Liar], Said]] = {
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
 def test_a_peer_that_lies_or_stalls_is_noted_and_another_serves(
-    shelf: Shelf, lie: Callable[[Request, Liar], Said]
+    lie: Callable[[Request, Liar], Said],
 ) -> None:
-    taken, puller, _ = pulled(shelf, of_batch(lie), honest(), times=4)
+    taken, puller, _ = pulled(of_batch(lie), honest(), times=4)
     assert taken == {DIGEST: DATA}
-    assert not any(shelf.part("x").parent.iterdir())
     # alone it gives nothing
-    taken, puller, _ = pulled(shelf, of_batch(lie), times=2)
+    taken, puller, _ = pulled(of_batch(lie), times=2)
     assert not taken
     assert puller.peers[0].failure
 
@@ -197,20 +185,20 @@ LISTS: dict[str, Callable[[Request, Liar], Said]] = {
 
 @pytest.mark.parametrize("lie", LISTS.values(), ids=LISTS.keys())
 def test_a_list_that_lies_is_refused_whole(
-    shelf: Shelf, lie: Callable[[Request, Liar], Said]
+    lie: Callable[[Request, Liar], Said],
 ) -> None:
     def say(request: Request, peer: Liar) -> Said:
         return lie(request, peer) if request.path.startswith("/batches/") else answer(DATA)
 
-    taken, puller, (peer,) = pulled(shelf, say)
+    taken, puller, (peer,) = pulled(say)
     assert not taken
     assert puller.peers[0].failure
     assert [request.path for request in peer.requests] == ["/batches/3"]
-    taken, _, _ = pulled(shelf, say, honest())
+    taken, _, _ = pulled(say, honest())
     assert taken == {DIGEST: DATA}
 
 
-def test_batches_that_nobody_committed_are_not_pulled(shelf: Shelf) -> None:
+def test_batches_that_nobody_committed_are_not_pulled() -> None:
     """A peer that lists as many as it may is asked for the one that is wanted."""
 
     def say(request: Request, _: Liar) -> Said:
@@ -219,52 +207,32 @@ def test_batches_that_nobody_committed_are_not_pulled(shelf: Shelf) -> None:
             return listing(3, *others, (DIGEST, len(DATA)))
         return answer(DATA)
 
-    taken, _, (peer,) = pulled(shelf, say)
+    taken, _, (peer,) = pulled(say)
     assert taken == {DIGEST: DATA}
     assert [request.path for request in peer.requests] == ["/batches/3", f"/batch/{DIGEST}"]
 
 
-@pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no ranges"])
-def test_a_cut_is_resumed_by_whoever_has_it(shelf: Shelf, ranges: bool) -> None:
-    """Half of the bytes come from one peer, which then is gone, and the rest from another."""
-    half = len(DATA) // 2
-
+def test_what_one_peer_fails_at_another_gives_in_the_same_pull() -> None:
     def cut(*_: object) -> list[bytes]:
-        return [f"HTTP/1.1 200 OK\r\nContent-Length: {len(DATA)}\r\n\r\n".encode(), DATA[:half]]
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(DATA)}\r\n\r\n".encode()
+        return [head, DATA[: len(DATA) // 2]]
 
-    taken, puller, _ = pulled(shelf, of_batch(cut))
+    taken, puller, _ = pulled(of_batch(cut))
     assert not taken
-    assert "early" in puller.peers[0].failure
-    assert shelf.part(DIGEST).stat().st_size == half
-    taken, _, (peer,) = pulled(shelf, honest(ranges=ranges))
-    assert taken == {DIGEST: DATA}
-    assert peer.requests[-1].headers["range"] == f"bytes={half}-"
-
-
-def test_a_beginning_that_a_liar_poisoned_is_pulled_again_from_each_alone(shelf: Shelf) -> None:
-    """The honest peer whose rest did not fit is not taken for the liar."""
-
-    def poison(*_: object) -> list[bytes]:
-        return [f"HTTP/1.1 200 OK\r\nContent-Length: {len(DATA)}\r\n\r\n".encode(), b"x" * 1000]
-
-    shelf.part(DIGEST).write_bytes(b"x" * 1000)
-    taken, puller, _ = pulled(shelf, of_batch(poison), honest(), times=4)
-    assert taken == {DIGEST: DATA}
-    assert not puller.peers[1].lies
-
-
-def test_a_part_longer_than_its_batch_begins_anew(shelf: Shelf) -> None:
-    def say(request: Request, peer: Liar) -> Said:
-        if "range" in request.headers:
-            return answer(b"", "416 Range Not Satisfiable")
-        return honest()(request, peer)
-
-    shelf.part(DIGEST).write_bytes(DATA + b"more")
-    taken, _, _ = pulled(shelf, say, times=3)
+    assert "cannot be asked" in puller.peers[0].failure
+    taken, _, _ = pulled(of_batch(cut), honest())
     assert taken == {DIGEST: DATA}
 
 
-def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers(shelf: Shelf) -> None:
+def test_what_cannot_be_kept_ends_a_pull() -> None:
+    def take(*_: object) -> None:
+        raise OutputError("a full disk")
+
+    with liar(honest()) as peer, pytest.raises(OutputError, match="a full disk"):
+        Puller([peer.url], QUICK).pull([WANTED], take)
+
+
+def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers() -> None:
     """Of many batches that a liar offers too, each comes from the honest peer in the end."""
     batches = {digest_of(data): data for data in (os.urandom(2000) for _ in range(40))}
 
@@ -276,14 +244,14 @@ def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers(shelf: Shelf
 
     taken = Taken()
     with liar(lambda r, _: offers(r, True)) as bad, liar(lambda r, _: offers(r, False)) as good:
-        puller = Puller([bad.url, good.url], shelf, QUICK)
+        puller = Puller([bad.url, good.url], QUICK)
         for _ in range(3):
             puller.pull([Wanted(3, d, "5Val") for d in batches if d not in taken], taken.take)
     assert taken == batches
     assert len(bad.requests) < 20
 
 
-def test_no_batch_is_begun_once_the_time_is_over(shelf: Shelf) -> None:
+def test_no_batch_is_begun_once_the_time_is_over() -> None:
     other = digest_of(b"more")
     clock, taken = Deadlines(), Taken()
 
@@ -294,16 +262,16 @@ def test_no_batch_is_begun_once_the_time_is_over(shelf: Shelf) -> None:
         return answer(b"more" if request.path.endswith(other) else DATA)
 
     with liar(say) as peer:
-        puller = Puller([peer.url], shelf, QUICK, clock=clock)
+        puller = Puller([peer.url], QUICK, clock=clock)
         for count in (1, 2):
             wanted = [Wanted(3, digest, "5Val") for digest in (DIGEST, other)]
             puller.pull([item for item in wanted if item.digest not in taken], taken.take)
             assert len(taken) == count
 
 
-def test_a_peer_that_fails_is_left_alone_for_a_while(shelf: Shelf) -> None:
+def test_a_peer_that_fails_is_left_alone_for_a_while() -> None:
     clock = Deadlines()
-    puller = Puller(["http://127.0.0.1:9"], shelf, Limits(), clock=clock)
+    puller = Puller(["http://127.0.0.1:9"], Limits(), clock=clock)
     (peer,) = puller.peers
     waits = []
     for _ in range(10):
@@ -317,9 +285,36 @@ def test_a_peer_that_fails_is_left_alone_for_a_while(shelf: Shelf) -> None:
     assert puller.ready() == [peer]
 
 
-def test_nobody_listens(shelf: Shelf) -> None:
+def test_a_name_that_takes_long_to_resolve_is_within_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another peer serves meanwhile, and nothing waits for the name."""
+    resolve, asked, ended = socket.getaddrinfo, threading.Event(), threading.Event()
+
+    def slow(host: str | bytes, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401  # as it is
+        if host not in {"slow.invalid", b"slow.invalid"}:
+            return resolve(host, *arguments, **options)
+        asked.set()
+        ended.wait()
+        raise socket.gaierror("no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    clock, taken = Deadlines(), Taken()
+
+    with liar(honest()) as peer:
+        puller = Puller(["http://slow.invalid", peer.url], QUICK, clock=clock)
+        waits = threading.Thread(target=lambda: (asked.wait(), clock.late()))
+        waits.start()
+        puller.pull([WANTED], taken.take)
+        waits.join()
+    ended.set()
+    assert taken == {DIGEST: DATA}
+    assert "did not answer within" in puller.peers[0].failure
+
+
+def test_nobody_listens() -> None:
     with unanswered() as nobody:
-        puller = Puller([f"http://{nobody}"], shelf, QUICK)
+        puller = Puller([f"http://{nobody}"], QUICK)
         puller.pull([WANTED], Taken().take)
     assert "cannot be asked" in puller.peers[0].failure
 
@@ -332,12 +327,12 @@ def test_nobody_listens(shelf: Shelf) -> None:
         *("http://[", "http://[::1", "https://]:80"),
     ],
 )
-def test_what_is_no_plain_address_is_refused(shelf: Shelf, url: str) -> None:
+def test_what_is_no_plain_address_is_refused(url: str) -> None:
     with pytest.raises(InputError, match="expected http"):
-        Puller([url], shelf)
+        Puller([url])
 
 
-def test_an_address_may_have_a_path(shelf: Shelf) -> None:
+def test_an_address_may_have_a_path() -> None:
     seen = []
 
     def say(request: Request, _: Liar) -> Said:
@@ -345,22 +340,21 @@ def test_an_address_may_have_a_path(shelf: Shelf) -> None:
         return answer(json.dumps({"epoch": 3, "batches": []}).encode())
 
     with liar(say) as peer:
-        Puller([f"{peer.url}/validator/"], shelf, QUICK).pull([WANTED], Taken().take)
+        Puller([f"{peer.url}/validator/"], QUICK).pull([WANTED], Taken().take)
     assert seen == ["/validator/peer/v1/batches/3"]
 
 
 def test_a_status_of_another_kind_is_refused() -> None:
     with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
-        Peer(peer.url, QUICK).json("/status", Status)
+        asyncio.run(Peer(peer.url, QUICK).json("/status", Status))
 
 
 def test_a_peer_that_never_shakes_hands_is_left_in_time() -> None:
-    """A timeout of a socket alone would begin anew with each byte, in TLS too."""
-    clock = Deadlines()
-    with liar(honest(), clock.late) as peer:
-        secure = Peer(peer.url.replace("http:", "https:"), QUICK, clock=clock)
-        with pytest.raises(PeerError, match="did not answer within"):
-            secure.json("/status", Status)
+    """And its connection is closed."""
+    with liar(honest()) as peer:
+        secure = Peer(peer.url.replace("http:", "https:"), Limits(answer_seconds=0.1))
+        with pytest.raises(PeerError):
+            asyncio.run(secure.json("/status", Status))
 
 
 def test_a_peer_without_tls_is_no_peer_of_https() -> None:
@@ -373,4 +367,4 @@ def test_a_peer_without_tls_is_no_peer_of_https() -> None:
         host, port = server.getsockname()
         pool.submit(lambda: plain(server.accept()[0]))
         with pytest.raises(PeerError):
-            Peer(f"https://{host}:{port}", QUICK).json("/status", Status)
+            asyncio.run(Peer(f"https://{host}:{port}", QUICK).json("/status", Status))
