@@ -181,10 +181,10 @@ class AllocationStep(NamedValue[Range]):
         """The flags and numbers of miners that it reads, by name."""
         return ()
 
-    def others(self, population: Population) -> tuple[str, ...]:
-        """Return the keys that get a share without being miners of the population."""
+    def recipients(self, population: Population) -> tuple[str, ...]:
+        """Return the keys that get a share by name, of miners of the population too."""
         del population
-        return ()
+        return () if self.rules.recipient is None else (self.rules.recipient,)
 
     @property
     @abstractmethod

@@ -34,6 +34,9 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no-weights": "look at the records and the rules: no row is ever made up",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
         "peers": "look at the address and the network; the daemon goes on with the others",
+        "recipient-lost": "name a recipient that holds a slot, by rules or pools of a later epoch; "
+        "no row is sent until then, and nobody else is given the share",
+        "recipient-unbound": "name a hotkey, owner, or uid:N@BLOCK in the rules and the pools",
         "record-file": "correct the file, or take it away; the others are taken meanwhile",
         "state": "do what the message says, and start the daemon again",
         "weights": "do what the message says; the next epoch's row is sent in any case",

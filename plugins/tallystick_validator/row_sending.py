@@ -13,7 +13,7 @@ from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Chain, Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.submission import OUTCOMES, Outcome
-from tallystick_chain.weight_rows import WeightsToSet
+from tallystick_chain.weight_rows import RowError, WeightsToSet
 from tallystick_validator.health import CODES, Problem
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RowSender:
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
                 became(outcome)
         self._outcomes = {**status.outcomes}
-        return tuple(_problems(status, weights))
+        return tuple(_problems(status))
 
     @property
     def outcomes(self) -> Mapping[int, str | None]:
@@ -74,11 +74,10 @@ class RowSender:
         }
 
 
-def _problems(status: SetterStatus, weights: WeightsToSet | None) -> Iterator[Problem]:
+def _problems(status: SetterStatus) -> Iterator[Problem]:
     reason = status.action.reason
-    if reason == "no-weights" and weights is not None:
-        message = f"found no weight in epoch {weights.epoch} ({weights.reason}), expected some"
-        yield Problem("no-weights", visible(message), CODES["no-weights"])
+    if isinstance(status.row, RowError) and reason == status.row.code:
+        yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
     if reason in _STOPPING | _NOT_OURS:
         code = Refusal(reason)
         message = f"found that no row can be sent ({code}), expected one for each epoch"

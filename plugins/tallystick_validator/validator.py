@@ -48,7 +48,7 @@ from tallystick_validator.closing import EpochClosing, close, epochs_due, row_du
 from tallystick_validator.exclusive import exclusive, made
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
-from tallystick_validator.membership import check_membership, lengths_of_others
+from tallystick_validator.membership import check_membership, lengths_of_others, unmet
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
@@ -497,6 +497,7 @@ class Validator:
             admission = Admission(self.ledger.scorer, self.network, self.hotkey)
             admission.newest_epoch = newest
             self.intake.admission, self._admits_by = admission, in_force.seq
+            self.watch.put("rules", unmet(in_force, self.ledger.open_epoch()))
         self.watch.put("adoptions", problems)
         return _TOLD
 

@@ -21,6 +21,7 @@ from tallystick_allocation.lints.made_up import made_up_attributes
 from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.recipients import is_bound
 from tallystick_allocation.rules import (
     Average,
     ByRank,
@@ -118,6 +119,25 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     for step in () if bound is None else bound.unread:
         if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
             yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
+
+
+@check(
+    "recipient-unbound",
+    "warning",
+    "a share for whoever holds a slot",
+    documentation=(
+        "A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: "
+        "the share is then a stranger's, or a miner's. A daemon does not start with such rules."
+    ),
+    remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
+)
+def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        key = step.rules.recipient
+        if key is not None and not is_bound(key):
+            message = f"{step.name} has a share for {key}, whoever holds that slot"
+            yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
 
 
 @check(

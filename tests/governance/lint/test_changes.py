@@ -339,6 +339,18 @@ def test_a_filter_is_beyond_the_highest_average_from_that_on(above: str, told: b
 
 
 @pytest.mark.parametrize(
+    ("recipient", "told"),
+    [("5", True), ('"uid:5"', True), ('"uid:5@9"', False), ('"owner"', False), ('"5F"', False)],
+)
+def test_a_share_for_whoever_holds_a_slot_is_told(recipient: str, told: bool) -> None:
+    weight = next(line for line in shipped(WORKFLOW).splitlines() if 'name = "weight"' in line)
+    mix = f'do = "mix", of = {{ part = 1 }}, empty = "burn", burn = {recipient}, publish = true'
+    text = shipped(WORKFLOW, (weight, f'{{ name = "weight", {mix} }},'))
+    found = found_by(text, "recipient-unbound")
+    assert [each.evidence["recipient"] for each in found] == ["uid:5"] * told
+
+
+@pytest.mark.parametrize(
     ("tasks", "last", "needed"),
     [(20, "last = 20, ", None), (21, "last = 20, ", 21), (1001, "", 1001)],
 )
