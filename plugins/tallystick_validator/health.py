@@ -39,6 +39,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "recipient-unbound": "name a hotkey, owner, or uid:N@BLOCK in the rules and the pools",
         "record-file": "correct the file, or take it away; the others are taken meanwhile",
         "state": "do what the message says, and start the daemon again",
+        "unpaid": "look whether the miner holds its slot; a share that is too small for the chain "
+        "is a matter of the rules: tallystick rules lint tells what vanishes",
         "weights": "do what the message says; the next epoch's row is sent in any case",
     }
 )

@@ -650,7 +650,11 @@ class Validator:
         weights = None if epoch is None else self._weights.get(epoch)
         problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
         self.watch.put("weights", problems)
-        self.watch.know(rows={str(epoch): what for epoch, what in self._rows.outcomes.items()})
+        self.watch.know(
+            rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},
+            unpaid=dict(self._rows.unpaid),
+        )
+        self.observations.unpaid(len(self._rows.unpaid))
         return _TOLD
 
     def _row_became(self, outcome: Outcome) -> None:

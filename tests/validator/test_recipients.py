@@ -78,7 +78,7 @@ def row_of(
             assert {answer.status for answer in answers} == {"recorded"}
             chain.advance(EPOCH_BLOCKS)
             change(chain)
-            for _ in range(LAG + 8):
+            for _ in range(LAG + 5):
                 chain.advance()
                 await validator.step()
             return validator.health().problems
@@ -124,6 +124,18 @@ def test_nobody_is_paid_in_the_place_of_who_is_gone(
     assert row == ()
     assert [(problem.code, problem.failing) for problem in problems] == [("recipient-lost", True)]
     assert "nobody else is given it" in problems[0].message
+
+
+def test_who_is_left_out_of_a_row_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    by_rules(tmp_path, '"owner"')
+    gone = MINERS[2]
+    row, problems = row_of(tmp_path, lambda chain: chain.register(NETUID, "5New", uid=3))
+    assert len(row) == len(MINERS)
+    assert [(problem.code, problem.failing) for problem in problems] == [("unpaid", False)]
+    assert f"{gone}: it holds no uid any more" in problems[0].message
+    assert gone in [getattr(record, "hotkey", "") for record in caplog.records]
 
 
 @MAKERS

@@ -37,9 +37,12 @@ from tallystick_allocation.rules import (
     ZScore,
 )
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.uint16 import dropped
 
 _SIZES = (1, 2, 3, 7, 17)
 """Numbers of miners that are tried."""
+_SUBNET = 256
+"""Number of miners of a full subnet."""
 _COUNTED = 10**6
 """Maximum number of tasks of a miner that are counted where a step has no limit."""
 _LONG = 1000
@@ -325,6 +328,34 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
                     },
                 )
                 return
+
+
+@check(
+    "weight-vanishes",
+    "warning",
+    "weights that are nothing on the chain",
+    more("vanish"),
+    documentation=(
+        "The chain has whole numbers up to 65535, of which the greatest weight is the largest: "
+        "what is at most half of 1/65535 of it is 0. Computed for 256 miners whose values are "
+        "spread over the range that the column can have; what burns counts as a weight."
+    ),
+    remedy="end the ladder earlier, or let it fall less; else say who has nothing by a filter",
+)
+def _vanishes(scorer: Scorer) -> Iterator[Finding]:
+    probe = _probe(scorer)
+    result = None if probe is None else probe.run(probe.spread(_SUBNET))
+    if probe is None or result is None:
+        return
+    vanished = dropped(dict(enumerate(result.weights.values())))
+    if vanished:
+        ladder = next((s for s in reversed(probe.bound.steps) if isinstance(s.rules, ByRank)), None)
+        step = ladder or probe.bound.weight
+        yield Finding(
+            step.origin,
+            f"of {_SUBNET} miners {len(vanished)} have a weight that is 0 on the chain",
+            {"step": step.name, "miners": _SUBNET, "vanish": len(vanished)},
+        )
 
 
 def _miners(found: Allocation) -> Sequence[Miner]:

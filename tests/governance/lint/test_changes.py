@@ -351,6 +351,19 @@ def test_a_share_for_whoever_holds_a_slot_is_told(recipient: str, told: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("ladder", "many"),
+    # 0.94**191 is below half of 1/65535
+    [("ratio = 0.94", 65), ("ratio = 0.96", 0), ("parts = [1, 0.000007]", 1)],
+)
+def test_a_ladder_whose_end_is_nothing_on_the_chain_is_told(ladder: str, many: int) -> None:
+    weight = next(line for line in shipped(WORKFLOW).splitlines() if 'name = "weight"' in line)
+    best = '{ name = "best", do = "top", of = "mean", k = 256 },'
+    last = f'{{ name = "weight", do = "by_rank", of = "best", {ladder}, publish = true }},'
+    found = found_by(shipped(WORKFLOW, (weight, f"{best}\n{last}")), "weight-vanishes")
+    assert [each.evidence["vanish"] for each in found] == [many] * bool(many)
+
+
+@pytest.mark.parametrize(
     ("tasks", "last", "needed"),
     [(20, "last = 20, ", None), (21, "last = 20, ", 21), (1001, "", 1001)],
 )
