@@ -222,7 +222,7 @@ def base_of(bound: BoundAllocation) -> AllocationStep | None:
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
             after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(following.rules, Collect) for following in after):
+            if not any(isinstance(each.rules, Collect) or each.carries for each in after):
                 return step
     return None
 

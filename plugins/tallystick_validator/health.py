@@ -22,6 +22,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "adoption-late": "take a state of another validator: its rules changed at an epoch that "
         "this one has closed",
         "adoption-refused": "correct the file in the folder of adoptions, or take it away",
+        "attribute-missing": "say it in the file of validator.attributes, for a miner at least, "
+        "or take rules that do not ask for it",
         "blocks-behind": "wait while it catches up; where it does not, look at its log",
         "chain-unreachable": "look at the endpoint and the network",
         "chain-went-back": "name an endpoint of the chain as it was; where the chain was begun "

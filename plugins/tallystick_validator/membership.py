@@ -12,11 +12,19 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.pools import Pools
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.health import Problem
 
 
-def check_membership(ledger: Ledger, network: Network) -> None:
+def check_membership(
+    ledger: Ledger, network: Network, attributes: AttributeFile | None = None
+) -> None:
     """Refuse a state that no validator of this network has.
+
+    Args:
+        ledger: the state.
+        network: the network file.
+        attributes: what the validator's own file says beside the chain.
 
     Raises:
         InputError: it began with other rules, asks for what no daemon has, or names a validator of
@@ -36,7 +44,7 @@ def check_membership(ledger: Ledger, network: Network) -> None:
             f"{begun_with}, expected {network.digest}: take the network file of the "
             "others, or the state"
         )
-    for problem in unmet(ledger.in_force, ledger.open_epoch()):
+    for problem in unmet(ledger.in_force, ledger.open_epoch(), attributes or AttributeFile()):
         raise InputError(f"{ledger.store.shown}: {problem.message}: {problem.remedy}")
     own = ledger.allowed.validator
     if network.exchange is not None and own is not None:
@@ -47,19 +55,21 @@ def check_membership(ledger: Ledger, network: Network) -> None:
         )
 
 
-def unmet(in_force: RulesInForce, open_epoch: int) -> Iterator[Problem]:
-    """Yield what no daemon can do of what rules and pools ask for, from the last epoch on.
+def unmet(in_force: RulesInForce, open_epoch: int, attributes: AttributeFile) -> Iterator[Problem]:
+    """Yield what a daemon cannot do of what rules and pools ask for, from the last epoch on.
 
     Args:
         in_force: those of a state.
         open_epoch: the first epoch that is not closed.
+        attributes: what a file says beside the chain.
     """
     since = max(open_epoch - 1, 0)
     by_owner = dict[str, list[str]]()
-    for line, timeline in in_force.lines.items():
+    for timeline in in_force.lines.values():
         for _, until, rules in timeline.spans():
             if until is None or until > since:
-                by_owner.setdefault(_name(line, rules), []).extend(_recipients(rules))
+                yield from attributes.unmet(rules)
+                by_owner.setdefault(rules.rule_set.reference, []).extend(_recipients(rules))
     for _, until, pools in in_force.pools.timeline.spans():
         if isinstance(pools, Pools) and pools.burn is not None and (until is None or until > since):
             by_owner.setdefault("the pools", []).append(key_of(pools.burn))
@@ -68,10 +78,6 @@ def unmet(in_force: RulesInForce, open_epoch: int) -> Iterator[Problem]:
             if not is_bound(key):
                 message = f"{owner}: found a share for {key}, whoever holds it, expected {EXPECTED}"
                 yield Problem.of("recipient-unbound", visible(message), failing=True)
-
-
-def _name(line: str, rules: StateRules) -> str:
-    return rules.rule_set.reference or line
 
 
 def _recipients(rules: StateRules) -> Iterator[str]:
