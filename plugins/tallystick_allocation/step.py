@@ -408,7 +408,8 @@ def refuse_negative(column: Column, step: AllocationStep, given: Given) -> None:
     for index in columns.negative(column):
         value = columns.shown(column, index)
         raise AllocationError(
-            f"{step.name}: found {value} of {escaped(given.keys[index])}, expected at least 0: "
-            "shares are of values that are not negative",
+            f"{step.name}: found {value} of {escaped(given.keys[index])}, expected at least 0, or "
+            "nobody has a weight: filter the values before (at_least = 0 with others = "
+            '"zero"), or lift them',
             code="negative",
         )

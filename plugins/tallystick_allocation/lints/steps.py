@@ -170,6 +170,34 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
 
 
 @check(
+    "negative-stops-pay",
+    "warning",
+    "one value below 0 leaves all without weights",
+    documentation=(
+        "The step refuses values below 0, and the column can have them: one miner below 0 ends the "
+        "allocation, so that nobody has a weight."
+    ),
+    remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
+)
+def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    if bound is None:
+        return
+    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    for step in bound.steps:
+        rules = step.rules
+        refuses = isinstance(rules, Share) and rules.below == "refuse"
+        if refuses or isinstance(rules, CapStep | Reserve):
+            of = step.inputs[0].name
+            if ranges[of][0] < 0:
+                yield Finding(
+                    (*step.origin, "of"),
+                    f"{of} can be {figure(ranges[of][0])}, and {step.name} refuses less than 0",
+                    {"step": step.name, "of": of, "lowest": figure(ranges[of][0])},
+                )
+
+
+@check(
     "share-turned",
     "note",
     "a sum below 0 turns shares round",

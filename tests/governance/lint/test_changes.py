@@ -351,6 +351,24 @@ def test_a_share_for_whoever_holds_a_slot_is_told(recipient: str, told: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("low", "guard", "told"),
+    [
+        (-1, "", True),
+        (0, "", False),
+        (-1, '{ name = "mean", do = "filter", of = "raw", at_least = 0, others = "zero" },', False),
+    ],
+)
+def test_a_value_below_0_that_would_stop_all_pay_is_told(low: int, guard: str, told: bool) -> None:
+    mean = next(x for x in shipped(WORKFLOW).splitlines() if x.startswith('  { name = "mean"'))
+    name = "raw" if guard else "mean"
+    own = (
+        f'{{ name = "{name}", do = "collect", value = "gain", as = "mean", within = [{low}, 1] }},'
+    )
+    found = found_by(shipped(WORKFLOW, (mean, f"{own}\n{guard}")), "negative-stops-pay")
+    assert [each.evidence["lowest"] for each in found] == ["-1.000000000"] * told
+
+
+@pytest.mark.parametrize(
     ("ladder", "many"),
     # 0.94**191 is below half of 1/65535
     [("ratio = 0.94", 65), ("ratio = 0.96", 0), ("parts = [1, 0.000007]", 1)],
