@@ -14,6 +14,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
 from tallystick_allocation.population import Population
+from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Given, Stop, unknown_step
 
 
@@ -24,8 +25,8 @@ class Allocation:
     Attributes:
         bound: the steps.
         given: the population, and what each step gave.
-        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; who has none is left out,
-            who has 0 is not.
+        weights: in nano, by hotkey or by the key of a recipient; who has none is left out, who has
+            0 is not.
         carry: by the step that carries it and by hotkey, what is kept for the next round, in nano.
         stopped: the step that ended the allocation with zeros; None where none did.
     """
@@ -49,6 +50,12 @@ class Allocation:
     def keys(self) -> tuple[str, ...]:
         """The hotkeys, or slots, of the places of a column."""
         return self.given.keys
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        """The keys that get a share by name, of miners too."""
+        steps, population = self.bound.steps, self.given.population
+        return frozenset(key for step in steps for key in step.recipients(population))
 
     def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
         """Return the result of a step, rounded half-even to whole nano, for display.
@@ -148,9 +155,20 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
-    """Return the keys of the places of a column: the hotkeys, ascending, then others."""
-    others = {key for step in bound.steps for key in step.others(population)}
-    return (*population.places, *sorted(others))
+    """Return the keys of the places of a column: the hotkeys, ascending, then other recipients.
+
+    Raises:
+        AllocationError: a miner is called like a slot, or like the owner, that gets a share.
+    """
+    recipients = {key for step in bound.steps for key in step.recipients(population)}
+    for key in sorted(recipients.intersection(population.places)):
+        if key == OWNER or slot_of(key) is not None:
+            raise AllocationError(
+                f"found a miner that is called {key}, expected a hotkey: what is meant for "
+                "another would be its own",
+                code="hotkey-of-slot",
+            )
+    return (*population.places, *sorted(recipients.difference(population.places)))
 
 
 @attrs.frozen

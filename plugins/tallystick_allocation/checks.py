@@ -16,6 +16,7 @@ from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
+from tallystick_allocation.recipients import EXPECTED, is_recipient
 from tallystick_allocation.rules import (
     ALLOCATION,
     EMISSION,
@@ -312,7 +313,8 @@ class _Steps:
                 expected = f"a word, or a group of [allocation]{hint}"
                 yield mistake((*path, "idle"), shown(step.idle), expected)
         if step.idle == "burn" and step.burn is None:
-            yield mistake((*path, "burn"), "", "the hotkey or the uid that takes it")
+            yield mistake((*path, "burn"), "", f"who takes it: {EXPECTED}")
+        yield from _burn(path, step)
 
     def mix(self, path: KeyPath, step: Mix) -> Iterator[Finding]:
         """Parts of one whole."""
@@ -323,6 +325,7 @@ class _Steps:
         if (step.empty == "burn") != (step.burn is not None):
             actual = "" if step.burn is None else shown(step.burn)
             yield mistake((*path, "burn"), actual, 'this key with empty = "burn", and only then')
+        yield from _burn(path, step)
 
     def cap(self, path: KeyPath, step: CapStep) -> Iterator[Finding]:
         """Yield a share of a whole."""
@@ -344,6 +347,12 @@ class _Steps:
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)
+
+
+def _burn(path: KeyPath, step: Pools | Mix) -> Iterator[Finding]:
+    """Refuse a text that begins as a slot does, and is none."""
+    if isinstance(step.burn, str) and not is_recipient(step.burn):
+        yield mistake((*path, "burn"), shown(step.burn), EXPECTED)
 
 
 _CHECKS: Mapping[type[StepRules], Callable[..., Iterator[Finding]]] = {

@@ -26,7 +26,7 @@ from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, t
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.population import Attribute
-from tallystick_allocation.share import slot_of
+from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.step import BoundAllocation, Range
 from tallystick_allocation.uint16 import dropped, to_uint16
 
@@ -130,8 +130,9 @@ def round_schema(bound: BoundAllocation) -> dict[str, Any]:
 
 def weights_document(allocation: Allocation) -> dict[str, Any]:
     """Return the weights of an allocation as JSON: what the file says, and ``--json`` prints."""
-    by_uid = uids_of(allocation)
-    slots, values = to_uint16(by_uid)
+    by_uid, elsewhere = uids_of(allocation)
+    slots, values = to_uint16({} if elsewhere else by_uid)
+    left_out = dict.fromkeys(elsewhere, "the chain alone knows its slot: no row without it")
     return {
         "format": _FORMAT,
         "rules": allocation.bound.reference,
@@ -139,23 +140,27 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "weights": nano_value(allocation.weights),
         "uids": list(slots),
         "uint16": list(values),
-        "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
+        "dropped": {**{str(uid): why for uid, why in dropped(by_uid).items()}, **left_out},
         "without": dict(allocation.without),
         "stopped": allocation.stopped,
         "carry": nano_value(allocation.carry),
     }
 
 
-def uids_of(allocation: Allocation) -> dict[int, int]:
-    """Return the weights in nano by slot; of miners whose slot is not known, none."""
-    slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
-    result: dict[int, int] = {}
+def uids_of(allocation: Allocation) -> tuple[dict[int, int], dict[str, int]]:
+    """Return the weights in nano by slot, and by key those of recipients whose slot is not known.
+
+    Miners whose slot is not known are left out.
+    """
+    slots = {m.hotkey: m.uid for m in allocation.given.population.miners}
+    by_uid, elsewhere = dict[int, int](), dict[str, int]()
     for key, nano in allocation.weights.items():
-        is_miner = key in allocation.given.population.places
-        slot = slots.get(key) if is_miner else slot_of(key)
+        slot = slots.get(key, slot_of(key))
         if slot is not None:
-            result[slot] = result.get(slot, 0) + nano
-    return result
+            by_uid[slot] = by_uid.get(slot, 0) + nano
+        elif nano and key not in slots:
+            elsewhere[key] = nano
+    return by_uid, elsewhere
 
 
 def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:

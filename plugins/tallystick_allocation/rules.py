@@ -16,6 +16,7 @@ import attrs
 from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 from tallystick.rules.model import SectionKind
+from tallystick_allocation.recipients import key_of
 
 if TYPE_CHECKING:
     from tallystick.rules.model import RuleSet
@@ -57,6 +58,12 @@ class StepRules:
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
         yield from ()
+
+    @property
+    def recipient(self) -> str | None:
+        """The key of who gets what nobody gets, in steps that name one; see `recipients`."""
+        burn = getattr(self, "burn", None)
+        return None if burn is None else key_of(burn)
 
     def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
         """Return what it gives.
@@ -244,7 +251,7 @@ class Pools(StepRules):
         idle: where the share of a group goes in which nobody has more than 0: to the others in
             equal parts, or in proportion to their shares, to ``burn``, or to the group of this
             name.
-        burn: the hotkey or the uid that takes what nobody gets.
+        burn: the recipient that takes what nobody gets; see `recipients`.
     """
 
     do: Literal["pools"]
@@ -296,7 +303,7 @@ class Mix(StepRules):
         of: the part of each column; the parts sum to 1.
         empty: where the part of a column goes that is empty or all 0: nowhere, to the others in
             proportion, or to ``burn``.
-        burn: the hotkey or the uid that takes it.
+        burn: the recipient that takes it; see `recipients`.
     """
 
     do: Literal["mix"]
@@ -429,11 +436,11 @@ class Average(StepRules):
 @_step("reserve")
 @attrs.frozen(kw_only=True)
 class Reserve(StepRules):
-    """A share of all for one hotkey.
+    """A share of all for one recipient.
 
     Attributes:
         of: a column.
-        key: the attribute of the round that is the hotkey.
+        key: the attribute of the round that is the recipient; see `recipients`.
         share: the attribute of the round that is its share.
         empty: whether a column of nobody stays so, or all is for the hotkey.
     """

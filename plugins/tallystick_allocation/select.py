@@ -21,7 +21,15 @@ from tallystick_allocation.column import (
     kept,
 )
 from tallystick_allocation.rules import UNGROUPED, Filter, OnePer, Ties, Top
-from tallystick_allocation.step import ColumnStep, Given, computes
+from tallystick_allocation.step import (
+    NOTHING,
+    AllocationStep,
+    ColumnStep,
+    Given,
+    Range,
+    computes,
+    hull,
+)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -79,6 +87,16 @@ class FilterStep(SelectStep):
         above, cut = self.rules.above, self.rules.at_least
         cuts = cut.values() if isinstance(cut, Mapping) else (cut,)
         return frozenset(bound for bound in (above, *cuts) if isinstance(bound, Decimal))
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of the column from the bounds on, and 0."""
+        low, high = ranges[self.inputs[0]]
+        cut = self.rules.at_least
+        # a group without a bound of its own has none
+        least = min(cut.values(), default=None) if isinstance(cut, Mapping) else cut
+        bounds = [Fraction(bound) for bound in (self.rules.above, least) if bound is not None]
+        least_kept = max(low, *bounds) if bounds else low
+        return hull((least_kept, high), NOTHING) if least_kept <= high else NOTHING
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """Return the column without the others, or with 0 for them."""

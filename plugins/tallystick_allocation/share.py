@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import fraction
@@ -32,6 +33,7 @@ from tallystick_allocation.column import (
     total,
 )
 from tallystick_allocation.population import Population
+from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 from tallystick_allocation.rules import ROUND, ByRank, Equal, Mix, Pools, Reserve, Share
 from tallystick_allocation.select import Order, TopStep
 from tallystick_allocation.step import (
@@ -47,10 +49,7 @@ from tallystick_allocation.step import (
     hull,
     refuse_negative,
 )
-from tallystick_allocation.uint16 import LAST_UID
 
-UID = "uid:"
-"""Prefix of the key of a slot that gets a share without being a miner of the population."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
 
@@ -196,10 +195,6 @@ class PoolsStep(AllocationStep):
         """The shares too."""
         return [*super().operation, {name: fraction(share) for name, share in self.groups.items()}]
 
-    def others(self, population: Population) -> tuple[str, ...]:
-        """Return the key that takes the unallocated share."""
-        return burns(self.rules.burn, population)
-
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(ranges[self.inputs[0]], NOTHING, UNIT)
@@ -243,10 +238,6 @@ class MixStep(AllocationStep):
     rules: Mix
 
     prefers_hotkeys = False
-
-    def others(self, population: Population) -> tuple[str, ...]:
-        """Return the key that takes the part of an empty column."""
-        return burns(self.rules.burn, population)
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of all columns together, as the parts sum to 1, and 0."""
@@ -318,10 +309,10 @@ class ReserveStep(AllocationStep):
 
     prefers_hotkeys = False
 
-    def others(self, population: Population) -> tuple[str, ...]:
-        """Return the hotkey, where it is no miner."""
+    def recipients(self, population: Population) -> tuple[str, ...]:
+        """Return who gets the share."""
         key = population.round.get(self.rules.key.removeprefix(ROUND))
-        return (key,) if isinstance(key, str) and key and key not in population.places else ()
+        return (key,) if isinstance(key, str) and key else ()
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, and up to 1."""
@@ -348,9 +339,10 @@ class ReserveStep(AllocationStep):
 
     def _key(self, given: Given) -> str:
         key = round_text(given, self.rules.key)
-        if key not in given.places:
+        if key not in given.places or not is_recipient(key):
+            found = escaped(key)[:60] or "nobody"
             raise AllocationError(
-                f"{self.name}: found no hotkey in {self.rules.key}, expected who gets the share",
+                f"{self.name}: found {found} in {self.rules.key}, expected {EXPECTED}",
                 code="attribute-missing",
             )
         return key
@@ -397,36 +389,6 @@ def with_burn(column: Column, share: Fraction, burn: str | int | None, given: Gi
     """Return the column with a share for who takes what nobody gets."""
     assert burn is not None  # noqa: S101  # as the checks have seen to
     return with_value(column, given.places[key_of(burn)], share)
-
-
-def key_of(burn: str | int) -> str:
-    """Return the key of a hotkey or of a slot."""
-    return f"{UID}{burn}" if isinstance(burn, int) else burn
-
-
-def slot_of(key: str) -> int | None:
-    """Return the slot of a key that `key_of` makes of one; None of a hotkey."""
-    number = key.removeprefix(UID)
-    is_slot = key.startswith(UID) and number.isascii() and number.isdigit() and len(number) <= 5
-    return int(number) if is_slot and int(number) <= LAST_UID else None
-
-
-def burns(burn: str | int | None, population: Population) -> tuple[str, ...]:
-    """Return the key that takes the unallocated share, where it is no miner of the population.
-
-    Raises:
-        AllocationError: a miner is called like a slot.
-    """
-    if burn is None:
-        return ()
-    key = key_of(burn)
-    if isinstance(burn, int) and key in population.places:
-        raise AllocationError(
-            f"found a miner that is called {key}, expected a hotkey: what nobody gets would be "
-            "its own",
-            code="hotkey-of-slot",
-        )
-    return () if key in population.places else (key,)
 
 
 def _pooled(column: Column, parts: Sequence[Fraction]) -> Iterator[Fraction]:

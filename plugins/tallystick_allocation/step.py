@@ -181,10 +181,10 @@ class AllocationStep(NamedValue[Range]):
         """The flags and numbers of miners that it reads, by name."""
         return ()
 
-    def others(self, population: Population) -> tuple[str, ...]:
-        """Return the keys that get a share without being miners of the population."""
+    def recipients(self, population: Population) -> tuple[str, ...]:
+        """Return the keys that get a share by name, of miners of the population too."""
         del population
-        return ()
+        return () if self.rules.recipient is None else (self.rules.recipient,)
 
     @property
     @abstractmethod
@@ -408,7 +408,8 @@ def refuse_negative(column: Column, step: AllocationStep, given: Given) -> None:
     for index in columns.negative(column):
         value = columns.shown(column, index)
         raise AllocationError(
-            f"{step.name}: found {value} of {escaped(given.keys[index])}, expected at least 0: "
-            "shares are of values that are not negative",
+            f"{step.name}: found {value} of {escaped(given.keys[index])}, expected at least 0, or "
+            "nobody has a weight: filter the values before (at_least = 0 with others = "
+            '"zero"), or lift them',
             code="negative",
         )

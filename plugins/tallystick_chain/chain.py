@@ -114,6 +114,7 @@ class Subnet:
         commit_reveal: whether rows are committed first and revealed later.
         reveal_epochs: the number of the chain's epochs until then.
         consensus: how the chain reads rows.
+        owner: the hotkey of the subnet's owner; empty: nobody.
     """
 
     n: int
@@ -127,6 +128,7 @@ class Subnet:
     commit_reveal: bool
     reveal_epochs: int
     consensus: Literal["yuma", "null", "unknown"]
+    owner: str = ""
 
 
 @attrs.frozen
@@ -139,6 +141,7 @@ class Neuron:
         permit: whether it may set weights of others.
         registered_block: when the hotkey took the slot.
         stake_rao: its stake, in rao.
+        coldkey: who owns the hotkey, as SS58.
     """
 
     uid: int
@@ -146,6 +149,7 @@ class Neuron:
     permit: bool
     registered_block: int
     stake_rao: int
+    coldkey: str = ""
 
 
 @attrs.frozen

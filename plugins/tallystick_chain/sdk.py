@@ -351,16 +351,16 @@ def neurons_of(graph: Mapping[str, Any], address: Callable[[Any], str] = str) ->
 
     Args:
         graph: the answer; its stakes are counts of rao.
-        address: the SS58 address of a hotkey as the SDK decodes it.
+        address: the SS58 address of a key as the SDK decodes it.
 
     Raises:
         ValueError: its columns differ in length.
     """
-    columns = ("hotkeys", "validator_permit", "block_at_registration", "total_stake")
+    columns = ("hotkeys", "validator_permit", "block_at_registration", "total_stake", "coldkeys")
     rows = zip(*(graph[column] for column in columns), strict=True)
     return tuple(
-        Neuron(uid, address(hotkey), bool(permit), int(block), int(stake))
-        for uid, (hotkey, permit, block, stake) in enumerate(rows)
+        Neuron(uid, address(hotkey), bool(permit), int(block), int(stake), address(coldkey))
+        for uid, (hotkey, permit, block, stake, coldkey) in enumerate(rows)
     )
 
 

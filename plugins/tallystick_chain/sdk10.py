@@ -458,6 +458,7 @@ def _subnet(node: _Node, netuid: int, mechanism: int, block: int) -> Subnet:
         reveal_epochs=count("RevealPeriodEpochs"),
         # this SDK knows of no other, but a runtime may
         consensus="unknown",
+        owner=str(node.value("SubnetOwnerHotkey", netuid, block=block) or ""),
     )
 
 

@@ -493,12 +493,12 @@ async def _subnet(at: _At, netuid: int, mechanism: int) -> Subnet:
     ]
     (
         (is_there, mechanisms, n, tempo, last, rate, fewest, most, key, commits, reveal),
-        (
-            following,
-            consensus,
-        ),
+        (following, consensus, owner),
     ) = await asyncio.gather(
-        asyncio.gather(*counts), asyncio.gather(_next_epoch(at, netuid), _consensus(at, netuid))
+        asyncio.gather(*counts),
+        asyncio.gather(
+            _next_epoch(at, netuid), _consensus(at, netuid), at.value("SubnetOwnerHotkey", netuid)
+        ),
     )
     if not is_there or mechanism >= mechanisms:
         raise no_subnet(netuid, mechanism, at.block)
@@ -514,6 +514,7 @@ async def _subnet(at: _At, netuid: int, mechanism: int) -> Subnet:
         commit_reveal=bool(commits),
         reveal_epochs=reveal,
         consensus=consensus,
+        owner=str(owner or ""),
     )
 
 

@@ -29,7 +29,7 @@ from tallystick_chain.submission import (
     is_row,
     next_action,
 )
-from tallystick_chain.weight_rows import RowError, WeightsToSet, check_pairs
+from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet, check_pairs
 
 DEADLINE_S = 60.0
 """Seconds that a call may take; after them its outcome is unknown."""
@@ -46,10 +46,12 @@ class SetterStatus:
     Attributes:
         action: why nothing is left to do at this block.
         outcomes: by epoch, the newest outcome, with its detail; None while the chain is asked.
+        row: the row that is due, at this block; why there is none; None where none is due.
     """
 
     action: Action
     outcomes: Mapping[int, tuple[Outcome | None, str]]
+    row: WeightRow | RowError | None = None
 
 
 class WeightSetter:
@@ -93,11 +95,12 @@ class WeightSetter:
         """
         for _ in range(_MOST_STEPS):
             facts = self.facts()
-            due = None if weights is None else self._due(weights, facts)
+            row = None if weights is None else self._row_due(weights, facts)
+            due = None if weights is None or row is None else _due(weights, row)
             action = next_action(self._journal.attempts, facts, due, self._mortal_blocks)
             if not self._act(action, facts):
                 break
-        return SetterStatus(action, self.outcomes())
+        return SetterStatus(action, self.outcomes(), row)
 
     def outcomes(self) -> Mapping[int, tuple[Outcome | None, str]]:
         """Return by epoch the newest outcome with its detail; None while there is none."""
@@ -133,14 +136,13 @@ class WeightSetter:
             pending=self._chain.pending(netuid, mechanism, self._hotkey, block),
         )
 
-    def _due(self, weights: WeightsToSet, facts: ChainFacts) -> DueRow | None:
+    def _row_due(self, weights: WeightsToSet, facts: ChainFacts) -> WeightRow | RowError | None:
         if facts.block < self._network.weights_block(weights.epoch):
             return None
         try:
-            pairs, reason = weights.row(facts.neurons).pairs, ""
+            return weights.row(facts.neurons, facts.subnet.owner)
         except RowError as error:
-            pairs, reason = (), error.code
-        return DueRow(weights.epoch, pairs, weights.version_key, reason)
+            return error
 
     def _act(self, action: Action, facts: ChainFacts) -> bool:
         """Do an action; gives whether something was done, after which the chain is read again."""
@@ -250,6 +252,11 @@ class WeightSetter:
             else:
                 last = middle
         return last
+
+
+def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:
+    pairs, reason = ((), row.code) if isinstance(row, RowError) else (row.pairs, "")
+    return DueRow(weights.epoch, pairs, weights.version_key, reason)
 
 
 def journal_subject(network: Network, hotkey: str) -> dict[str, Any]:

@@ -111,7 +111,12 @@ class ChainSnapshot:
             "stake": [_number(neuron.stake_rao) for neuron in self.neurons],
             "validator_permit": [neuron.permit for neuron in self.neurons],
             "registered_block": [neuron.registered_block for neuron in self.neurons],
-            "subnet": {name: _number(value) for name, value in subnet.items() if name != "n"},
+            "subnet": {
+                # a snapshot without an owner is as it was before it had one
+                name: _number(value)
+                for name, value in subnet.items()
+                if name != "n" and value != ""
+            },
         }
 
     def to_bytes(self) -> bytes:
@@ -133,7 +138,7 @@ def _snapshot(value: Mapping[str, Any], file: Path) -> ChainSnapshot:
     )
     neurons = [Neuron(uid, *row) for uid, row in enumerate(zip(*columns, strict=True))]
     whole: dict[str, Any] = {
-        name: int(number) if isinstance(number, str) and number.isdigit() else number
+        name: int(number) if name != "owner" and str(number).isdigit() else number
         for name, number in value["subnet"].items()
     }
     return ChainSnapshot(

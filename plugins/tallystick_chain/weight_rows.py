@@ -7,7 +7,8 @@ the chain changes a number. `tallystick_allocation.uint16` alone rounds, here as
 A weight is a hotkey's, and goes to its uid only while the hotkey holds it by the registration that
 the state knows. The weight of a hotkey that has lost its uid, or has registered again since, is
 left out; the chain reads a row by proportions, so the others keep theirs to each other, and no uid
-is given what is left. No row is ever made up: without weights there is none.
+is given what is left. A recipient that the rules name is never left out: where it cannot be paid
+there is no row. No row is ever made up: without weights there is none.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ import attrs
 
 from tallystick.errors import TallystickError
 from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import repr_as
-from tallystick_allocation.share import slot_of
+from tallystick_allocation.recipients import (
+    EXPECTED,
+    OWNER,
+    is_bound,
+    key_of,
+    registration_of,
+    slot_of,
+)
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX, dropped, to_uint16
 from tallystick_chain.chain import Neuron, Pairs
-from tallystick_state.weights import by_slot, pooled
+from tallystick_state.weights import pooled
 
 if TYPE_CHECKING:
     from tallystick_state.queries import StateQueries
@@ -38,7 +47,8 @@ class RowError(TallystickError):
     """Weights that are no row.
 
     ``code`` is the stable name of the reason: ``no-epoch``, ``no-weights``, ``no-pools``,
-    ``unknown-uid``, ``bad-version``, or ``bad-row`` of pairs that no `WeightsToSet` has made.
+    ``recipient-lost``, ``recipient-unbound``, ``bad-version``, or ``bad-row`` of pairs that no
+    `WeightsToSet` has made.
     """
 
     def __init__(self, message: str, *, code: str) -> None:
@@ -52,7 +62,7 @@ class WeightRow:
 
     Attributes:
         pairs: uids, ascending, with their weights.
-        dropped: by hotkey, or ``uid:N``, why a weight above 0 is not in the row.
+        dropped: by hotkey, or by the key of a recipient, why a weight above 0 is not in the row.
     """
 
     pairs: Pairs
@@ -65,7 +75,8 @@ class WeightsToSet:
 
     Attributes:
         epoch: which.
-        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns.
+        weights: in nano, by hotkey or by the key of a recipient.
+        recipients: the keys that get a share by name, miners too.
         registered: by hotkey, the block of the registration that the state knows; a hotkey that is
             left out, or None, is paid by whichever registration it has.
         version_key: of the rules of the epoch.
@@ -74,52 +85,64 @@ class WeightsToSet:
 
     epoch: int
     weights: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
+    recipients: Collection[str] = ()
     registered: Mapping[str, int | None] = attrs.field(factory=dict, repr=repr_as("miner"))
     version_key: int
     reason: str = ""
 
-    def row(self, neurons: Sequence[Neuron]) -> WeightRow:
+    def row(self, neurons: Sequence[Neuron], owner: str = "") -> WeightRow:
         """Return the row at a block.
 
         Args:
             neurons: of the subnet at the block, by uid.
+            owner: the hotkey of its owner at the block; empty: nobody.
 
         Raises:
-            RowError: nobody has a weight there, or a rule set burns by a uid that is not there.
+            RowError: nobody has a weight there, or a recipient of a share is not there.
         """
         by_hotkey = {neuron.hotkey: neuron for neuron in neurons}
+        by_uid = {neuron.uid: neuron for neuron in neurons}
         slots, lost = dict[str, int](), dict[str, str]()
-        for key in sorted(self.weights):
-            if not self.weights[key] or slot_of(key) is not None:
-                continue
-            reason = self._lost(key, by_hotkey.get(key))
+        for key in sorted(key for key, weight in self.weights.items() if weight):
+            uid = slot_of(key)
+            if not is_bound(key):
+                raise RowError(
+                    f"found a share of {key}, whoever holds that slot, expected {EXPECTED}",
+                    code="recipient-unbound",
+                )
+            if uid is not None:
+                reason = _moved(key, by_uid.get(uid))
+            else:
+                neuron = by_hotkey.get(owner if key == OWNER else key)
+                reason = self._lost(key, neuron)
+                uid = 0 if neuron is None else neuron.uid
+            if reason and (key in self.recipients or key == OWNER or slot_of(key) is not None):
+                raise RowError(
+                    f"found no {visible(key)} to pay its share {to_text(self.weights[key])} to: "
+                    f"{reason}; nobody else is given it",
+                    code="recipient-lost",
+                )
             if reason:
                 lost[key] = reason
             else:
-                slots[key] = by_hotkey[key].uid
-        kept = {key: weight for key, weight in self.weights.items() if weight and key not in lost}
-        by_uid = by_slot(kept, slots)
-        beyond = next((uid for uid in sorted(by_uid) if uid >= len(neurons)), None)
-        if beyond is not None:
-            raise RowError(
-                f"found a weight of the uid {beyond}, expected 0 to {len(neurons) - 1}: the rule "
-                "set names a uid that the subnet does not have",
-                code="unknown-uid",
-            )
-        uids, values = to_uint16(by_uid)
+                slots[key] = uid
+        shares = dict[int, int]()
+        for key, uid in slots.items():
+            shares[uid] = shares.get(uid, 0) + self.weights[key]
+        uids, values = to_uint16(shares)
         if not uids:
             reason = self.reason or "no hotkey with a weight holds its uid any more"
             raise RowError(f"found no weight in epoch {self.epoch}: {reason}", code="no-weights")
-        keys = {uid: key for key, uid in slots.items()}
-        tiny = {keys.get(uid, f"uid:{uid}"): reason for uid, reason in dropped(by_uid).items()}
+        too_small = dropped(shares)
+        tiny = {key: too_small[uid] for key, uid in slots.items() if uid in too_small}
         pairs = tuple(zip(uids, values, strict=True))
         check_pairs(pairs)
         return WeightRow(pairs, {**lost, **tiny})
 
     def _lost(self, hotkey: str, neuron: Neuron | None) -> str:
-        """Return why a hotkey is not paid at a block; empty where it is."""
+        """Return why a hotkey, or the owner, is not paid at a block; empty where it is."""
         if neuron is None:
-            return "it holds no uid any more"
+            return "it holds no uid" if hotkey in self.recipients else "it holds no uid any more"
         known = self.registered.get(hotkey)
         if known is not None and neuron.registered_block != known:
             return (
@@ -127,6 +150,15 @@ class WeightsToSet:
                 f"registration at {known}"
             )
         return ""
+
+
+def _moved(key: str, neuron: Neuron | None) -> str:
+    """Return why nobody holds a slot by a registration at a block; empty where somebody does."""
+    if neuron is None:
+        return "the subnet has no such uid"
+    if neuron.registered_block != registration_of(key):
+        return f"{visible(neuron.hotkey)} registered there at block {neuron.registered_block}"
+    return ""
 
 
 def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> WeightsToSet:
@@ -151,7 +183,11 @@ def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> Weigh
     lines = {line: queries.line_weights(line, immune) for line in in_force.lines}
     slots = {m.hotkey: m.uid for m in state.miners.values() if m.uid is not None}
     pools = in_force.pools.at(state.epoch)
+    found = [weighed.allocation for weighed in lines.values() if weighed.allocation is not None]
+    recipients = frozenset(key for allocation in found for key in allocation.recipients)
     if pools is not None:
+        if pools.burn is not None:
+            recipients |= {key_of(pools.burn)}
         by_line = {line: weighed.weights for line, weighed in lines.items()}
         weights: Mapping[str, int] = pooled(pools, by_line, slots)
         shared = queries.shared_weights(immune, lines)
@@ -170,6 +206,7 @@ def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> Weigh
     return WeightsToSet(
         epoch=epoch,
         weights=weights,
+        recipients=recipients,
         registered={hotkey: state.miners[hotkey].registered_block for hotkey in slots},
         version_key=version_key(in_force.at(epoch)),
         reason=reason,

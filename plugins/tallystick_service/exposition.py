@@ -88,6 +88,8 @@ def _observed_metrics(observed: Observed) -> Iterator[Metric]:
         yield _gauge(
             "blocks_behind", "Finalized blocks not acted upon yet.", observed.blocks_behind
         )
+    if observed.unpaid is not None:
+        yield _gauge("unpaid", "Those whose weight is not in the newest row.", observed.unpaid)
     differing = {peer: int(not agrees) for peer, agrees in observed.peers.items()}
     yield _gauges("peer_differs", "1 of a peer with other digests.", "peer", differing)
     yield _gauge("peers", "Peers that were heard of.", len(differing))

@@ -39,6 +39,7 @@ class Observed:
         blocks_behind: finalized blocks that are not acted upon yet; None without a chain.
         peers: by hotkey, whether a peer's digests are ours.
         last_block: the newest finalized block that was seen; None without a chain.
+        unpaid: the number of those whose weight is not in the newest row; None without a row.
     """
 
     rejects: Counter[str]
@@ -47,6 +48,7 @@ class Observed:
     blocks_behind: int | None
     peers: dict[str, bool]
     last_block: int | None
+    unpaid: int | None = None
 
 
 class Observations:
@@ -78,6 +80,11 @@ class Observations:
             self._observed = attrs.evolve(
                 self._observed, last_block=last_block, blocks_behind=blocks_behind
             )
+
+    def unpaid(self, count: int) -> None:
+        """Say of how many the weight is not in the newest row."""
+        with self._lock:
+            self._observed = attrs.evolve(self._observed, unpaid=count)
 
     def peers(self, agreeing: Iterable[str], differing: Iterable[str]) -> None:
         """Say which peers have our digests, and which have others; by hotkey."""

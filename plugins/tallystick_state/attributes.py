@@ -12,11 +12,10 @@ from typing import Any
 
 import attrs
 
-from tallystick.canonical import CanonicalError, canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes, digest
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
-from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile, read_document, round_of
 from tallystick_allocation.rules import MINER
 from tallystick_state.rules import StateRules
@@ -57,16 +56,8 @@ def to_body(round_files: RoundFiles) -> dict[str, Any]:
     """Return the attributes as the entry of an epoch holds them.
 
     Raises:
-        StateError: it is too large for the log, has no canonical form, or says who is immune.
+        StateError: it is too large for the log, or has no canonical form.
     """
-    for hotkey, attributes in (
-        round_file for file in round_files.values() for round_file in file.miners.items()
-    ):
-        if IMMUNE in attributes:
-            raise StateError(
-                f"found that {shown(hotkey)} is or is not {IMMUNE}, expected nothing of it: epochs "
-                "are closed without immunity, which tallystick weights is told"
-            )
     body = {line: json_value(round_file) for line, round_file in sorted(round_files.items())}
     try:
         size = len(canonical_bytes(body))
@@ -80,6 +71,16 @@ def to_body(round_files: RoundFiles) -> dict[str, Any]:
             "without a slot"
         )
     return body
+
+
+def closing_digest(events: str, body: Mapping[str, Any]) -> str:
+    """Return the digest of all that an epoch was closed with, which its snapshot covers.
+
+    Args:
+        events: the digest of its events.
+        body: the attributes as the entry holds them; empty without any.
+    """
+    return digest({"events": events, ATTRIBUTES: body}) if body else events
 
 
 def of_body(body: Mapping[str, Any], lines: Iterable[StateRules]) -> RoundFiles:

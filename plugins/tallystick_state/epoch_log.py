@@ -192,7 +192,7 @@ class EpochLog:
         return {miner.hotkey: miner.uid for miner in miners if miner.uid is not None}
 
     def weighed(self, epoch: int) -> Iterator[ClosedWeights]:
-        """Yield the weights of each line that weighs, as an epoch closes, without immunity.
+        """Yield the weights of each line that weighs, as an epoch closes.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """

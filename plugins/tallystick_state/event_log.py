@@ -33,7 +33,7 @@ from tallystick_state.adoption import (
 )
 from tallystick_state.answers import RecordedBatch
 from tallystick_state.argument_checks import checked_salt
-from tallystick_state.attributes import ATTRIBUTES, RoundFiles, to_body
+from tallystick_state.attributes import ATTRIBUTES, RoundFiles, closing_digest, to_body
 from tallystick_state.authority import (
     OPERATOR,
     ROTATION,
@@ -327,13 +327,14 @@ class EventLog:
             StateError: the salt is none, or something is not said that is carried on with.
         """
         more: dict[str, Any] = {} if salt is None else {"salt": checked_salt(salt)}
-        more |= {ATTRIBUTES: to_body(attributes)} if attributes else {}
+        body = to_body(attributes) if attributes else {}
+        more |= {ATTRIBUTES: body} if body else {}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         self.flag_colluders()
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
-        evidence = events_digest(lines)
+        evidence = closing_digest(events_digest(lines), body)
         self.state = next_epoch(
             self.state, events, self.in_force, self.transaction, attributes or {}
         )

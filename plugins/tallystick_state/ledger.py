@@ -86,7 +86,7 @@ class Ledger(StoredState):
         trust: PathLike | None = None,
         pools: Mapping[str, str | Decimal] | None = None,
         idle: str = "proportional",
-        burn: int | None = None,
+        burn: str | int | None = None,
         carry: PathLike | None = None,
         network: str | None = None,
         authority: Authority = OPERATOR,
@@ -105,7 +105,8 @@ class Ledger(StoredState):
                 default each has weights of its own.
             idle: where the share of a line goes in which nobody has a weight: ``equal``,
                 ``proportional`` or ``burn``.
-            burn: the slot that burns it.
+            burn: the recipient that burns it: a hotkey, ``owner``, or a slot; see
+                `tallystick_allocation.recipients`.
             carry: the carry file, with values of miners from before the state; see `carry_file`.
             network: the digest of the network file, which every later digest covers.
             authority: what stands behind the carry file; in a state with a trust file there must
@@ -469,7 +470,7 @@ class Ledger(StoredState):
         at_epoch: int,
         *,
         idle: str = "proportional",
-        burn: int | None = None,
+        burn: str | int | None = None,
         authority: Authority = OPERATOR,
     ) -> PoolsChange:
         """Schedule other pools for an epoch that has not begun.

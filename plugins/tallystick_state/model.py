@@ -97,7 +97,8 @@ class Snapshot:
         state: as the epoch began; ``state.epoch`` is its number.
         rule_set: the digest of the rule set.
         previous: the digest of the snapshot before; None for the first.
-        events_digest: of the events that led from the one before; None for the first.
+        events_digest: of the events, and of the attributes, that led from the one before; None for
+            the first.
         genesis: of the first one, the digest of what the state began under, where that is more than
             rules; None elsewhere, which is no part of the canonical form.
         format: the version of the canonical form.

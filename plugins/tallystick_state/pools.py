@@ -18,13 +18,13 @@ from tallystick.errors import StateError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.records.messages import shown
 from tallystick.rules.timeline import Timeline
-from tallystick_allocation.uint16 import LAST_UID
+from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 
 POOLS = "pools"
 """Kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
 """Receiver of the share of an idle line: the others in equal parts, or in proportion to their
-shares, or a slot that burns it.
+shares, or a recipient that burns it.
 """
 IDLE: tuple[Idle, ...] = get_args(Idle)
 _PLACES = 9
@@ -43,13 +43,12 @@ class Pools:
     Attributes:
         shares: of each line, in the order of names; they sum to 1.
         idle: where the share of an idle line goes.
-        burn: the slot on the chain that burns it, which need be no miner's; None unless ``idle`` is
-            ``burn``.
+        burn: the recipient that burns it, which need be no miner; None unless ``idle`` is ``burn``.
     """
 
     shares: Mapping[str, Decimal]
     idle: Idle = "proportional"
-    burn: int | None = None
+    burn: str | int | None = None
 
     @property
     def digest(self) -> str:
@@ -140,7 +139,7 @@ def pools_of(
     shares: Mapping[str, str | Decimal],
     lines: Collection[str],
     idle: str = "proportional",
-    burn: int | None = None,
+    burn: str | int | None = None,
 ) -> Pools:
     """Return the pools of the lines of a state.
 
@@ -148,7 +147,7 @@ def pools_of(
         shares: by line, more than 0, with up to nine places.
         lines: those of the state; each has one.
         idle: where the share of an idle line goes.
-        burn: the slot that burns it.
+        burn: the recipient that burns it: a hotkey, ``owner``, or a slot; see `recipients`.
 
     Raises:
         StateError: the shares are not those of the lines, or do not sum to 1; or nothing says, or
@@ -166,10 +165,10 @@ def pools_of(
     if kind is None:
         raise _bad(f"the word {shown(idle)} for idle lines", f"one of {', '.join(IDLE)}")
     if (kind == "burn") != (burn is not None):
-        what = "no slot to burn at" if burn is None else f"the slot {burn} beside {kind}"
-        raise _bad(what, "a slot where idle lines burn their share, and only there")
-    if burn is not None and not 0 <= burn <= LAST_UID:
-        raise _bad(f"the slot {burn}", f"a slot from 0 to {LAST_UID}")
+        what = "nobody who burns" if burn is None else f"{shown(burn)} beside {kind}"
+        raise _bad(what, f"who burns the share of idle lines, and only there: {EXPECTED}")
+    if burn is not None and not is_recipient(key_of(burn)):
+        raise _bad(shown(burn), EXPECTED)
     return Pools(parts, kind, burn)
 
 
@@ -184,7 +183,7 @@ def read_pools(body: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN4
         return None
     shares, idle, burn = body["shares"], body["idle"], body.get("burn")
     texts = all(isinstance(text, str) for text in (*shares, *shares.values(), idle))
-    if not texts or not (burn is None or type(burn) is int):
+    if not texts or type(burn) not in {int, str, type(None)}:
         raise TypeError(body)
     pools = pools_of(shares, lines, idle, burn)
     if json_value(pools) != body:

@@ -51,7 +51,6 @@ from tallystick_state.weights import (
     LineWeights,
     Weights,
     by_slot,
-    chain_weights,
     pooled,
 )
 
@@ -234,8 +233,7 @@ class StateQueries:
         name, slots = self.named_line(line), self._slots
         found = self.line_weights(name, immune) if found is None else found
         reason = no_weights(self.state, self.weighing(name), self._last_round(name))
-        weights = by_slot(found.weights, slots)
-        return chain_weights(weights, self._without(found), len(slots), found.refused or reason)
+        return Weights.of(found.weights, slots, self._without(found), found.refused or reason)
 
     def shared_weights(
         self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
@@ -254,10 +252,11 @@ class StateQueries:
             return None
         of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
         lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
-        weights = by_slot(pooled(pools, lines, self._slots), self._slots)
-        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
+        weights = pooled(pools, lines, self._slots)
+        paid = by_slot(weights, self._slots)[0]
+        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in paid)
         without = dict.fromkeys(lacking, NO_LINE)
-        return chain_weights(weights, without, len(self._slots), "no line has a weight")
+        return Weights.of(weights, self._slots, without, "no line has a weight")
 
     def line_weights(
         self, line: str, immune: Collection[str] = (), attributes: RoundFile | None = None

@@ -14,7 +14,7 @@ from typing import TypeVar
 import attrs
 
 from tallystick.errors import AllocationError
-from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.numbers.nano import NANO, to_decimal, to_text
 from tallystick.numbers.text import repr_as
 from tallystick.rules.model import RuleSet
 from tallystick.rules.timeline import Timeline
@@ -22,6 +22,7 @@ from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.column import Number, RationalColumn, Values, nano, published
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.rules import (
     ALLOCATION,
     AllocationRules,
@@ -33,7 +34,7 @@ from tallystick_allocation.rules import (
     StepRules,
 )
 from tallystick_allocation.rules import Pools as PoolsRules
-from tallystick_allocation.share import PoolsStep, slot_of
+from tallystick_allocation.share import PoolsStep
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
@@ -55,7 +56,7 @@ class LineWeights:
     """The weights of the miners of a line.
 
     Attributes:
-        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; empty where nobody has one.
+        weights: in nano, by hotkey or by the key of a recipient; empty where nobody has one.
         scores: by hotkey, the last rounded values that all weights come of, in nano; empty where
             there is no such column.
         allocation: every column; None where a step refused what it was given.
@@ -221,7 +222,7 @@ def base_of(bound: BoundAllocation) -> AllocationStep | None:
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
             after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(following.rules, Collect) for following in after):
+            if not any(isinstance(each.rules, Collect) or each.carries for each in after):
                 return step
     return None
 
@@ -381,8 +382,10 @@ class Weights:
     Attributes:
         uids: the slots, of those that uint16 drops none.
         weights: their shares.
-        uint16: by slot, the shares as Bittensor takes them: what is given to ``set_weights``.
-        reason: why nobody has one; empty when somebody has.
+        uint16: by slot, the shares as Bittensor takes them: what is given to ``set_weights``. Empty
+            where a recipient has a share whose slot the chain alone knows, as without it the others
+            would be given its share.
+        reason: why there is no uint16; empty where there is.
         without: by hotkey, why a miner with a slot has none.
         miners: how many miners hold a slot.
         dropped: by slot, why a weight above 0 is 0 as Bittensor takes it; its share is not among
@@ -397,46 +400,57 @@ class Weights:
     miners: int = 0
     dropped: Mapping[int, str] = attrs.field(factory=dict, repr=repr_as("slot"))
 
+    @classmethod
+    def of(
+        cls,
+        weights: Mapping[str, int],
+        slots: Mapping[str, int],
+        without: Mapping[str, str],
+        reason: str,
+    ) -> Weights:
+        """Return weights as the chain takes them.
 
-def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
-    """Return the weights above 0 by slot.
+        Args:
+            weights: in nano, by hotkey or by the key of a recipient.
+            slots: of the miners, by hotkey.
+            without: by hotkey, why a miner with a slot has none.
+            reason: why nobody has one, if nobody has.
+        """
+        by_uid, elsewhere = by_slot(weights, slots)
+        uids, values = to_uint16(by_uid)
+        unknown = ", ".join(
+            f"{key} has {to_text(weight)} of all, and the chain alone knows its slot"
+            for key, weight in elsewhere.items()
+        )
+        return cls(
+            tuple(uids),
+            tuple(to_decimal(by_uid[uid]) for uid in uids),
+            {} if unknown else dict(zip(uids, values, strict=True)),
+            unknown or ("" if uids else reason),
+            without,
+            len(slots),
+            dropped(by_uid),
+        )
+
+
+def by_slot(
+    weights: Mapping[str, int], slots: Mapping[str, int]
+) -> tuple[dict[int, int], dict[str, int]]:
+    """Return the weights above 0 by slot, and by key those whose slot is not known here.
 
     Args:
-        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; a hotkey without a slot,
-            such as one for which a share is reserved, is left out.
+        weights: in nano, by hotkey or by the key of a recipient.
         slots: of the miners, by hotkey.
     """
-    by_uid: dict[int, int] = {}
+    by_uid, elsewhere = dict[int, int](), dict[str, int]()
     for key, weight in weights.items():
         slot = slots.get(key)
         slot = slot_of(key) if slot is None else slot
-        if slot is None:  # the chain has nobody of that name to pay
-            continue
-        by_uid[slot] = by_uid.get(slot, 0) + weight
-    return by_uid
-
-
-def chain_weights(
-    weights: Mapping[int, int], without: Mapping[str, str], miners: int, reason: str
-) -> Weights:
-    """Return weights by slot as the chain takes them.
-
-    Args:
-        weights: in nano, by slot.
-        without: by hotkey, why a miner with a slot has none.
-        miners: how many miners hold a slot.
-        reason: why nobody has one, if nobody has.
-    """
-    uids, values = to_uint16(weights)
-    return Weights(
-        tuple(uids),
-        tuple(to_decimal(weights[uid]) for uid in uids),
-        dict(zip(uids, values, strict=True)),
-        "" if uids else reason,
-        without,
-        miners,
-        dropped(weights),
-    )
+        if slot is not None:
+            by_uid[slot] = by_uid.get(slot, 0) + weight
+        elif weight:
+            elsewhere[key] = weight
+    return by_uid, elsewhere
 
 
 def pooled(
@@ -453,8 +467,8 @@ def pooled(
     rules = PoolsRules(name="weight", do="pools", of="line", idle=pools.idle, burn=pools.burn)
     shares = {line: Fraction(pools.shares[line]) for line in lines}
     step = PoolsStep(rules=rules, inputs=(), shape="flat", origin=(), groups=shares)
-    burning = {key for weights in lines.values() for key in weights if key not in slots}
-    keys = (*population.places, *sorted(burning.union(step.others(population))))
+    recipients = {*step.recipients(population)}.union(*lines.values())
+    keys = (*population.places, *sorted(recipients.difference(slots)))
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }

@@ -127,6 +127,7 @@ def close(
     network: EpochBlocks,
     counted: Counted,
     slots: Sequence[Mapping[str, Any]],
+    attributes: Mapping[str, Any] | None = None,
 ) -> EpochClosing:
     """Close the open epoch of a state; one that is closed already stays as it is.
 
@@ -135,6 +136,8 @@ def close(
         network: the blocks and rounds of epochs.
         counted: the batches of the epoch.
         slots: the miners at its last block, as `Ledger.sync_miners` takes them.
+        attributes: what the rules ask of miners and rounds, as `Ledger.close_epoch` takes it; None
+            where they ask for nothing.
 
     Raises:
         RefusedError: the slots are none.
@@ -150,7 +153,7 @@ def close(
             joined.sync_miners(slots)
         taken = _Taken(joined, network, epoch)
         taken.take(counted.batches)
-        joined.close_epoch(epoch)
+        joined.close_epoch(epoch, round=attributes)
         return attrs.evolve(
             _outcome(joined, epoch),
             recorded=taken.recorded,

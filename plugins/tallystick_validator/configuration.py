@@ -58,6 +58,7 @@ class Configuration:
         poll_seconds: time between two looks at the chain.
         deadline_seconds: longest time of a call of the chain.
         adoptions: a folder of adoptions; None without.
+        attributes: a file of what rules ask of miners and rounds beside the chain; None without.
         records: a folder whose files are taken; None without.
         socket: the name of the socket; None without.
         takes_posts: whether ``POST /intake`` is answered.
@@ -85,6 +86,7 @@ class Configuration:
     poll_seconds: float = POLL_SECONDS
     deadline_seconds: float = DEADLINE_SECONDS
     adoptions: Path | None = None
+    attributes: Path | None = None
     records: Path | None = None
     socket: Path | None = None
     takes_posts: bool = False
@@ -189,6 +191,7 @@ def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
         "poll_seconds": float(chain.get("poll_seconds", POLL_SECONDS)),
         "deadline_seconds": float(chain.get("deadline_seconds", DEADLINE_SECONDS)),
         "adoptions": path(validator, "adoptions"),
+        "attributes": path(validator, "attributes"),
         "records": path(intake, "folder"),
         "socket": path(intake, "socket"),
         "takes_posts": intake.get("post", False),
@@ -218,6 +221,7 @@ _PLACES = (
     ("validator", "network"),
     ("validator", "folder"),
     ("validator", "adoptions"),
+    ("validator", "attributes"),
     ("chain", "wallet"),
     ("intake", "folder"),
     ("intake", "socket"),

@@ -26,6 +26,7 @@ from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.network import Network
+from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.configuration import LEVELS, Configuration, reread
 from tallystick_validator.sources import PostSource, SocketSource
 from tallystick_validator.systemd import Supervisor
@@ -96,6 +97,9 @@ class Daemon:
             hotkey=configuration.hotkey,
             options=Options(
                 records=configuration.records,
+                attributes=AttributeFile()
+                if configuration.attributes is None
+                else AttributeFile.load(configuration.attributes),
                 adoptions=configuration.adoptions,
                 checkpoints=configuration.checkpoints,
                 checkpoint_signer=configuration.checkpoint_signer(),

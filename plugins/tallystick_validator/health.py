@@ -22,6 +22,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "adoption-late": "take a state of another validator: its rules changed at an epoch that "
         "this one has closed",
         "adoption-refused": "correct the file in the folder of adoptions, or take it away",
+        "attribute-missing": "say it in the file of validator.attributes, for a miner at least, "
+        "or take rules that do not ask for it",
         "blocks-behind": "wait while it catches up; where it does not, look at its log",
         "chain-unreachable": "look at the endpoint and the network",
         "chain-went-back": "name an endpoint of the chain as it was; where the chain was begun "
@@ -34,8 +36,13 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no-weights": "look at the records and the rules: no row is ever made up",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
         "peers": "look at the address and the network; the daemon goes on with the others",
+        "recipient-lost": "name a recipient that holds a slot, by rules or pools of a later epoch; "
+        "no row is sent until then, and nobody else is given the share",
+        "recipient-unbound": "name a hotkey, owner, or uid:N@BLOCK in the rules and the pools",
         "record-file": "correct the file, or take it away; the others are taken meanwhile",
         "state": "do what the message says, and start the daemon again",
+        "unpaid": "look whether the miner holds its slot; a share that is too small for the chain "
+        "is a matter of the rules: tallystick rules lint tells what vanishes",
         "weights": "do what the message says; the next epoch's row is sent in any case",
     }
 )

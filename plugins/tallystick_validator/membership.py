@@ -1,21 +1,34 @@
-"""Membership: a state is one of a network, or is refused before anything is closed."""
+"""Membership: a state is one of a network that a daemon can run, or is refused at its start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tallystick.errors import InputError
 from tallystick.io.text import visible
+from tallystick_allocation.recipients import EXPECTED, is_bound, key_of
 from tallystick_chain.network import Network
 from tallystick_state.ledger import Ledger
-from tallystick_state.rules import EpochRules
+from tallystick_state.pools import Pools
+from tallystick_state.rules import EpochRules, StateRules
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_validator.attributes import AttributeFile
+from tallystick_validator.health import Problem
 
 
-def check_membership(ledger: Ledger, network: Network) -> None:
+def check_membership(
+    ledger: Ledger, network: Network, attributes: AttributeFile | None = None
+) -> None:
     """Refuse a state that no validator of this network has.
 
+    Args:
+        ledger: the state.
+        network: the network file.
+        attributes: what the validator's own file says beside the chain.
+
     Raises:
-        InputError: it began with other rules, or names a validator of its own.
+        InputError: it began with other rules, asks for what no daemon has, or names a validator of
+            its own.
     """
     genesis = ledger.in_force.at(0).digest
     if network.genesis not in {None, genesis}:
@@ -31,6 +44,8 @@ def check_membership(ledger: Ledger, network: Network) -> None:
             f"{begun_with}, expected {network.digest}: take the network file of the "
             "others, or the state"
         )
+    for problem in unmet(ledger.in_force, ledger.open_epoch(), attributes or AttributeFile()):
+        raise InputError(f"{ledger.store.shown}: {problem.message}: {problem.remedy}")
     own = ledger.allowed.validator
     if network.exchange is not None and own is not None:
         raise InputError(
@@ -38,6 +53,37 @@ def check_membership(ledger: Ledger, network: Network) -> None:
             "expected one that names none, as the states of a network are equal: begin it "
             "without --validator"
         )
+
+
+def unmet(in_force: RulesInForce, open_epoch: int, attributes: AttributeFile) -> Iterator[Problem]:
+    """Yield what a daemon cannot do of what rules and pools ask for, from the last epoch on.
+
+    Args:
+        in_force: those of a state.
+        open_epoch: the first epoch that is not closed.
+        attributes: what a file says beside the chain.
+    """
+    since = max(open_epoch - 1, 0)
+    by_owner = dict[str, list[str]]()
+    for timeline in in_force.lines.values():
+        for _, until, rules in timeline.spans():
+            if until is None or until > since:
+                yield from attributes.unmet(rules)
+                by_owner.setdefault(rules.rule_set.reference, []).extend(_recipients(rules))
+    for _, until, pools in in_force.pools.timeline.spans():
+        if isinstance(pools, Pools) and pools.burn is not None and (until is None or until > since):
+            by_owner.setdefault("the pools", []).append(key_of(pools.burn))
+    for owner, keys in by_owner.items():
+        for key in keys:
+            if not is_bound(key):
+                message = f"{owner}: found a share for {key}, whoever holds it, expected {EXPECTED}"
+                yield Problem.of("recipient-unbound", visible(message), failing=True)
+
+
+def _recipients(rules: StateRules) -> Iterator[str]:
+    for step in () if rules.allocation is None else rules.allocation.steps:
+        if step.rules.recipient is not None:
+            yield step.rules.recipient
 
 
 def lengths_of_others(rules: EpochRules, network: Network) -> Mapping[str, int]:

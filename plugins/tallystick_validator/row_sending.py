@@ -13,7 +13,7 @@ from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Chain, Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.submission import OUTCOMES, Outcome
-from tallystick_chain.weight_rows import WeightsToSet
+from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
 from tallystick_validator.health import CODES, Problem
 
 if TYPE_CHECKING:
@@ -25,11 +25,16 @@ _NOT_OURS = frozenset({Refusal.NOT_REGISTERED, Refusal.NO_PERMIT, Refusal.LOW_ST
 _WRONG = frozenset(
     {Outcome.REFUSED, Outcome.REVEALED_OTHER, Outcome.VANISHED, Outcome.LAPSED, Outcome.UNKNOWN}
 )
+_MOST_NAMED = 20
 _LOG = logger_of(__name__)
 
 
 class RowSender:
-    """The sender of a validator's rows."""
+    """The sender of a validator's rows.
+
+    Attributes:
+        unpaid: by hotkey, or by the key of a recipient, why its weight is not in the newest row.
+    """
 
     def __init__(self, chain: Chain, network: Network, journal: Journal, deadline_s: float) -> None:
         """Take the chain and the journal.
@@ -42,6 +47,8 @@ class RowSender:
         """
         self._setter = WeightSetter(chain, network, journal, deadline_s=deadline_s)
         self._outcomes = {**self._setter.outcomes()}
+        self._unpaid_of: int | None = None
+        self.unpaid: Mapping[str, str] = {}
 
     def send(
         self, weights: WeightsToSet | None, became: Callable[[Outcome], None]
@@ -63,7 +70,27 @@ class RowSender:
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
                 became(outcome)
         self._outcomes = {**status.outcomes}
-        return tuple(_problems(status, weights))
+        if weights is not None and isinstance(status.row, WeightRow):
+            self._name_unpaid(weights.epoch, status.row)
+        return (*_problems(status), *self._without_pay())
+
+    def _name_unpaid(self, epoch: int, row: WeightRow) -> None:
+        """Note whom a row leaves out, at the first block at which it is sent."""
+        if epoch not in self._outcomes or epoch == self._unpaid_of:
+            return
+        self._unpaid_of, self.unpaid = epoch, row.dropped
+        for key, why in [*row.dropped.items()][:_MOST_NAMED]:
+            details = {"epoch": epoch, "hotkey": visible(key), "reason": visible(why)}
+            _LOG.warning("a weight is not in the row", extra=details)
+
+    def _without_pay(self) -> Iterator[Problem]:
+        if self.unpaid:
+            named = [f"{key}: {why}" for key, why in self.unpaid.items()][:_MOST_NAMED]
+            message = (
+                f"found {len(self.unpaid)} with a weight that are not in the row of epoch "
+                f"{self._unpaid_of}, expected none ({'; '.join(named)})"
+            )
+            yield Problem.of("unpaid", visible(message))
 
     @property
     def outcomes(self) -> Mapping[int, str | None]:
@@ -74,11 +101,10 @@ class RowSender:
         }
 
 
-def _problems(status: SetterStatus, weights: WeightsToSet | None) -> Iterator[Problem]:
+def _problems(status: SetterStatus) -> Iterator[Problem]:
     reason = status.action.reason
-    if reason == "no-weights" and weights is not None:
-        message = f"found no weight in epoch {weights.epoch} ({weights.reason}), expected some"
-        yield Problem("no-weights", visible(message), CODES["no-weights"])
+    if isinstance(status.row, RowError) and reason == status.row.code:
+        yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
     if reason in _STOPPING | _NOT_OURS:
         code = Refusal(reason)
         message = f"found that no row can be sent ({code}), expected one for each epoch"

@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -30,17 +30,18 @@ from tallystick.errors import InputError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.chain import Chain, ChainError, Neuron
+from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import journal_subject
 from tallystick_chain.submission import Outcome
-from tallystick_chain.sync import immune_hotkeys, miner_slots
+from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
+from tallystick_validator.attributes import AttributeFile, ChainBlock
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
@@ -48,7 +49,7 @@ from tallystick_validator.closing import EpochClosing, close, epochs_due, row_du
 from tallystick_validator.exclusive import exclusive, made
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
-from tallystick_validator.membership import check_membership, lengths_of_others
+from tallystick_validator.membership import check_membership, lengths_of_others, unmet
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
@@ -119,6 +120,7 @@ class Options:
 
     Attributes:
         records: a folder whose files are taken; None without.
+        attributes: what rules ask of miners and rounds beside records and chain.
         adoptions: a folder of adoptions; None without.
         checkpoints: the folder of checkpoints; by default one in that of the daemon.
         checkpoint_signer: signs them; None: nobody does.
@@ -128,6 +130,7 @@ class Options:
     """
 
     records: Path | None = None
+    attributes: AttributeFile = attrs.field(factory=AttributeFile)
     adoptions: Path | None = None
     checkpoints: Path | None = None
     checkpoint_signer: Signer | None = None
@@ -264,7 +267,7 @@ class Validator:
             real = Path(os.path.realpath(store))
             lock = real.with_name(f"{real.name}.daemon")
             stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
-        check_membership(self.ledger, self.network)
+        check_membership(self.ledger, self.network, self.options.attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights = stack, dict[int, WeightsToSet]()
         self._rows = None
@@ -497,6 +500,9 @@ class Validator:
             admission = Admission(self.ledger.scorer, self.network, self.hotkey)
             admission.newest_epoch = newest
             self.intake.admission, self._admits_by = admission, in_force.seq
+            self.watch.put(
+                "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
+            )
         self.watch.put("adoptions", problems)
         return _TOLD
 
@@ -551,11 +557,11 @@ class Validator:
             return False
         if not await self._stage("lock", self._in_state, self._require_locked, epoch):
             return False
-        neurons = await self._stage("miners", self._in_calls, self._neurons, epoch)
-        if neurons is None:
+        block = await self._stage("miners", self._in_calls, self._block, epoch)
+        if block is None:
             return False
         closing: EpochClosing | None = await self._stage(
-            "closing", self._in_state, self._close, counted, neurons
+            "closing", self._in_state, self._close, counted, block
         )
         if closing is None:
             return False
@@ -574,14 +580,18 @@ class Validator:
             self._held.require(line)
         return True
 
-    def _neurons(self, epoch: int) -> tuple[Neuron, ...]:
-        return self.chain.neurons(self.network.netuid, self.network.end_block(epoch))
+    def _block(self, epoch: int) -> ChainBlock:
+        """Return the block at which an epoch ends, with what is read of it."""
+        number = self.network.end_block(epoch)
+        neurons = self.chain.neurons(self.network.netuid, number)
+        return ChainBlock(number, self.chain.block_hash(number), neurons)
 
-    def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
+    def _close(self, counted: Counted, block: ChainBlock) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
         self._compare_epochs(rules)
-        slots = miner_slots(self.network, neurons, rules.type_rules)
-        closing = close(self.ledger, self.network, counted, slots)
+        slots = miner_slots(self.network, block.neurons, rules.type_rules)
+        attributes = self.options.attributes.of_epoch(rules.lines, self.network, block)
+        closing = close(self.ledger, self.network, counted, slots, attributes)
         _LOG.info(
             "closed an epoch",
             extra={
@@ -628,13 +638,8 @@ class Validator:
         epoch = self.ledger.open_epoch() - 1
         if epoch < 0 or epoch in self._weights:
             return
-        immune = frozenset[str]()
-        if self.network.miners.immunity_blocks:
-            end = self.network.end_block(epoch)
-            immune = immune_hotkeys(self.network, self._neurons(epoch), end)
         with self.ledger.queries() as queries:
-            known = [hotkey for hotkey in sorted(immune) if hotkey in queries.state.miners]
-            weights = weights_to_set(queries, known)
+            weights = weights_to_set(queries)
         # its row may be due after the next epoch is closed
         kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
         self._weights = {**kept, epoch: weights}
@@ -649,7 +654,11 @@ class Validator:
         weights = None if epoch is None else self._weights.get(epoch)
         problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
         self.watch.put("weights", problems)
-        self.watch.know(rows={str(epoch): what for epoch, what in self._rows.outcomes.items()})
+        self.watch.know(
+            rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},
+            unpaid=dict(self._rows.unpaid),
+        )
+        self.observations.unpaid(len(self._rows.unpaid))
         return _TOLD
 
     def _row_became(self, outcome: Outcome) -> None:

@@ -318,19 +318,29 @@ def test_what_a_step_cannot_have_carried_is_refused(value: str) -> None:
         tallystick.allocate(rules, [], carry=document)
 
 
-def test_a_reserved_hotkey_that_is_called_like_a_slot_is_none() -> None:
+def test_a_reserved_share_is_nobody_elses() -> None:
     steps = (
         '{ name = "s", do = "share", of = "x" },\n'
         '{ name = "y", do = "reserve", of = "s", key = "round.key", share = "round.part", '
         "publish = true }"
     )
     text = rules_with(steps).split(',\n{ name = "lift"')[0] + "\n]\n"
-    held = {"format": 1, "round": {"key": "uid:x", "part": "0.5"}}
-    found = weights_document(
-        tallystick.allocate(rules_from(text), [{"hotkey": "a", "x": 1, "uid": 1}], round=held)
-    )
-    assert (found["uids"], found["uint16"]) == ([1], [65535])
-    assert found["weights"] == {"a": "0.500000000", "uid:x": "0.500000000"}
+    rules, rows = rules_from(text), [{"hotkey": "a", "x": 1, "uid": 1}]
+
+    def document(key: str) -> dict[str, Any]:
+        held = {"format": 1, "round": {"key": key, "part": "0.5"}}
+        return weights_document(tallystick.allocate(rules, rows, round=held))
+
+    for key in ("uid:x", "uid:1@", "x" * 65):
+        with pytest.raises(AllocationError, match="expected a hotkey"):
+            document(key)
+    for key in ("5elsewhere", "owner"):
+        found = document(key)
+        assert (found["uids"], found["uint16"]) == ([], [])
+        assert found["weights"] == {"a": "0.500000000", key: "0.500000000"}
+        assert found["dropped"] == {key: "the chain alone knows its slot: no row without it"}
+    found = document("uid:4@77")
+    assert (found["uids"], found["uint16"], found["dropped"]) == ([1, 4], [65535, 65535], {})
 
 
 def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:

@@ -99,12 +99,37 @@ def test_a_hotkey_that_only_moved_is_paid_in_its_new_uid() -> None:
     assert _weights(weights, registered=known).row(moved).pairs == ((0, 21845), (1, 65535))
 
 
-def test_a_slot_that_a_rule_set_burns_by_is_in_the_row() -> None:
-    row = _weights({"uid:1": 3, "5a": 1}).row(neurons_of("5a", "5owner"))
-    assert row.pairs == ((0, 21845), (1, 65535))
-    with pytest.raises(RowError, match="found a weight of the uid 9, expected 0 to 1") as caught:
-        _weights({"uid:9": 3, "5a": 1}).row(neurons_of("5a", "5owner"))
-    assert caught.value.code == "unknown-uid"
+@pytest.mark.parametrize("recipient", ["uid:1@7", "owner", "5owner"])
+def test_a_recipient_is_paid_where_it_is_and_nobody_in_its_place(recipient: str) -> None:
+    weights = _weights({recipient: 3, "5a": 1}, recipients=[recipient])
+    there = neurons_of("5a", "5owner", registered=7)
+    assert weights.row(there, "5owner").pairs == ((0, 21845), (1, 65535))
+    taken_over = (there[0], attrs.evolve(there[1], hotkey="5stranger", registered_block=9))
+    for neurons in (taken_over, there[:1]):
+        with pytest.raises(RowError, match="nobody else is given it") as caught:
+            weights.row(neurons, "5owner")
+        assert caught.value.code == "recipient-lost"
+
+
+def test_a_recipient_that_is_a_miner_is_paid_by_the_registration_that_the_state_knows() -> None:
+    weights = _weights({"5a": 3, "5b": 1}, recipients=["5a"], registered={"5a": 7, "5b": 7})
+    there = neurons_of("5a", "5b", registered=7)
+    assert weights.row(there).pairs == ((0, 65535), (1, 21845))
+    with pytest.raises(RowError, match="it registered at block 9") as caught:
+        weights.row((attrs.evolve(there[0], registered_block=9), there[1]))
+    assert caught.value.code == "recipient-lost"
+
+
+def test_whoever_holds_a_slot_is_paid_by_no_row() -> None:
+    with pytest.raises(RowError, match="whoever holds that slot") as caught:
+        _weights({"uid:1": 3, "5a": 1}).row(neurons_of("5a", "5owner"))
+    assert caught.value.code == "recipient-unbound"
+
+
+def test_uids_may_have_holes() -> None:
+    neurons = (neurons_of("5a")[0], Neuron(9, "5z", False, 4, 0))
+    row = _weights({"5a": 1, "5z": 2, "uid:9@4": 1}).row(neurons)
+    assert row.pairs == ((0, 21845), (9, 65535))
 
 
 def test_without_weights_no_row_is_made_up() -> None:

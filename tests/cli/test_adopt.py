@@ -164,7 +164,7 @@ def shared(where: str) -> str:
 def test_pools_are_adopted_and_shown(shared: str) -> None:
     even = ("--pool", "workflow=0.5", "--pool", "skills=0.50", "--idle", "burn:7")
     found = run("state", "adopt", *even, "--at-epoch", "1", "--state", shared)
-    told = "pools skills 0.5, workflow 0.5; of idle lines burnt at slot 7"
+    told = "pools skills 0.5, workflow 0.5; of idle lines burnt by uid:7"
     before = "pools skills 0.7, workflow 0.3; of idle lines proportional to the others"
     assert found.out == f"from epoch 1: {told}, unless others replace it\n"
     run("epoch", "close", "--epoch", "0", "--state", shared)

@@ -194,7 +194,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("--idle equal", "--idle goes with --pool"),
         ("--pool skills", "found 'skills', expected LINE=SHARE"),
         (f"{POOLS} --pool skills=0.1", "each line once"),
-        (f"{POOLS} --idle burn:x", "expected burn and a slot, such as burn:0"),
+        (f"{POOLS} --idle burn:uid:x", "expected a hotkey, "),
         ("--pool skills=0.7", "expected one for each line of the state"),
     ),
     "quarantine": (

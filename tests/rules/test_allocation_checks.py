@@ -86,7 +86,7 @@ EDITS = [
     (PHYLAX, "parts = [0.5, 0.3, 0.2]", "parts = [1], ratio = 0.5", "[9]", "both", "either"),
     (PHYLAX, 'of = "placed", parts = [0.5, 0.3, 0.2]', 'of = "kept", ratio = 0.5', ".of", '"kept"',
      "top with k of at most 256"),
-    (PHYLAX, 'idle = "equal"', 'idle = "burn"', ".burn", "", "the hotkey or the uid"),
+    (PHYLAX, 'idle = "equal"', 'idle = "burn"', ".burn", "", "who takes it"),
     (PHYLAX, 'idle = "equal"', 'idle = "skill"', ".idle", '"skill"', "did you mean 'skills'?"),
     (PHYLAX, 'empty = "fold"', 'empty = "burn"', ".burn", "", "this key with"),
     (PHYLAX, "new = 0.3", "new = 0", ".new", "0", "above 0"),

@@ -45,6 +45,7 @@ def test_metrics_are_what_a_daemon_observed(service: Live, observations: Observa
     observations.took("close", 0.25)
     observations.took("close", 0.5)
     observations.chain(1234, 5)
+    observations.unpaid(2)
     observations.peers(["a"], [HOSTILE])
     found = samples(service)
     assert one(found, "rejected_records_total", code="bad-hotkey") == 3
@@ -53,6 +54,7 @@ def test_metrics_are_what_a_daemon_observed(service: Live, observations: Observa
     assert one(found, "step_seconds_sum", step="close") == pytest.approx(0.75)
     assert one(found, "finalized_block") == 1234
     assert one(found, "blocks_behind") == 5
+    assert one(found, "unpaid") == 2
     assert (one(found, "peers"), one(found, "peers_differing")) == (2, 1)
     assert one(found, "peer_differs", peer="a") == 0
     hostile = [dict(labels) for name, labels in found if name == "tallystick_peer_differs"]

@@ -62,13 +62,14 @@ def test_a_share_has_one_spelling() -> None:
         ({"skills": "0.7000000001", "workflow": "0.3"}, "equal", None, "up to nine places"),
         ({"skills": "٠.٧", "workflow": "0.3"}, "equal", None, 'of "skills"'),
         (SHARES, "somewhere", None, 'the word "somewhere" for idle lines'),
-        (SHARES, "burn", None, "no slot to burn at"),
-        (SHARES, "equal", 3, "the slot 3 beside equal"),
-        (SHARES, "burn", 65536, "a slot from 0 to 65535"),
+        (SHARES, "burn", None, "nobody who burns"),
+        (SHARES, "equal", 3, "found 3 beside equal"),
+        (SHARES, "burn", 65536, "found 65536, expected a hotkey"),
+        (SHARES, "burn", "uid:7@", "expected a hotkey"),
     ],
 )
 def test_what_is_no_pools_is_refused(
-    shares: Mapping[str, str], idle: str, burn: int | None, told: str
+    shares: Mapping[str, str], idle: str, burn: str | int | None, told: str
 ) -> None:
     with pytest.raises(StateError, match=re.escape(told)) as caught:
         pools_of(shares, LINES, idle, burn)
@@ -81,10 +82,13 @@ def test_one_line_has_no_pools(tmp_path: Path) -> None:
     assert not (tmp_path / "one.db").exists()
 
 
-def test_pools_hold_from_an_epoch_on_and_move_with_the_log(where: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("burn", [0, "owner", "uid:0@55", "5Burn"])
+def test_pools_hold_from_an_epoch_on_and_move_with_the_log(
+    where: str, tmp_path: Path, burn: str | int
+) -> None:
     with began(where) as ledger:
         ledger.close_epoch()
-        change = ledger.share(EVEN, 3, idle="burn", burn=0)
+        change = ledger.share(EVEN, 3, idle="burn", burn=burn)
         assert (change.epoch, change.sequence) == (3, 1)
         assert change.previous == pools_of(SHARES, LINES).digest
         for _ in range(2):
@@ -98,7 +102,7 @@ def test_pools_hold_from_an_epoch_on_and_move_with_the_log(where: str, tmp_path:
             pools = ledger.in_force.pools
             assert [pools.at(epoch) for epoch in (0, 2)] == [pools_of(SHARES, LINES)] * 2
             assert pools.at(3) == Pools(
-                {"skills": Decimal("0.5"), "workflow": Decimal("0.5")}, "burn", 0
+                {"skills": Decimal("0.5"), "workflow": Decimal("0.5")}, "burn", burn
             )
             assert ledger.in_force.genesis == held.genesis
 

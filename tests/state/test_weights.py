@@ -22,7 +22,7 @@ from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION, CapStep
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.weights import chain_weights, weights_of
+from tallystick_state.weights import Weights, weights_of
 
 NANO = 10**9
 
@@ -221,7 +221,9 @@ def conversions(
 @given(st.dictionaries(st.integers(0, 65_535), st.integers(0, 10**9), max_size=12))
 def test_what_uint16_drops_is_named(weights: dict[int, int]) -> None:
     """Of slots with a share each is given a whole number, or why it is given none."""
-    found = chain_weights(weights, {}, len(weights), "nobody")
+    hotkeys = {f"5{uid}": uid for uid in weights}
+    by_hotkey = {hotkey: weights[uid] for hotkey, uid in hotkeys.items()}
+    found = Weights.of(by_hotkey, hotkeys, {}, "nobody")
     uids, values = to_uint16(weights)
     assert (list(found.uint16), list(found.uint16.values())) == (uids, values)
     assert list(found.uids) == uids
@@ -235,9 +237,21 @@ def test_what_uint16_drops_is_named(weights: dict[int, int]) -> None:
 
 
 def test_why_uint16_drops_a_slot_is_told() -> None:
-    found = chain_weights({3: 1_000, 7: 999_999_000, 9: 0}, {}, 3, "")
+    slots = {"5a": 3, "5b": 7, "5c": 9}
+    found = Weights.of({"5a": 1_000, "5b": 999_999_000, "5c": 0}, slots, {}, "")
     assert found.dropped == {
         3: "its share 0.000001000 is at most half of 1/65535 of the largest, 0.999999000: "
         "uint16 rounds it to 0"
     }
     assert found.uint16 == {7: 65_535}
+
+
+@pytest.mark.parametrize("recipient", ["owner", "5elsewhere"])
+def test_without_the_slot_of_a_recipient_nothing_can_be_given_to_the_others(recipient: str) -> None:
+    found = Weights.of({"5a": 160_000_000, recipient: 840_000_000}, {"5a": 3}, {}, "")
+    assert (found.uids, found.weights, found.uint16) == ((3,), (Fraction(16, 100),), {})
+    assert found.reason == (
+        f"{recipient} has 0.840000000 of all, and the chain alone knows its slot"
+    )
+    bound = Weights.of({"5a": 160_000_000, "uid:7@50": 840_000_000}, {"5a": 3}, {}, "")
+    assert (bound.uint16, bound.reason) == ({3: 12_483, 7: 65_535}, "")

@@ -54,14 +54,16 @@ def network(more: str = "") -> Network:
     return Network.parse(NETWORK + more, "network.toml")
 
 
-def chain_of(validators: Sequence[str], *, seed: int = 0) -> SimulatedChain:
-    """A chain at the first block of epoch 0, with validators of equal stake, and miners."""
+def chain_of(
+    validators: Sequence[str], *, seed: int = 0, owner: str | None = None
+) -> SimulatedChain:
+    """A chain at the first block of epoch 0: validators of equal stake, miners, and the owner."""
     chain = SimulatedChain(finality_lag=LAG, seed=seed)
     parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
-    chain.create_subnet(NETUID, parameters)
+    chain.create_subnet(NETUID, parameters, owner=owner)
     for hotkey in validators:
         chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
-    for hotkey in MINERS:
+    for hotkey in (*MINERS, *([] if owner is None else [owner])):
         chain.register(NETUID, hotkey)
     chain.advance(ANCHOR - chain.as_hotkey(MINERS[0]).head().best)
     return chain

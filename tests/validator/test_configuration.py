@@ -15,6 +15,7 @@ state = "subnet.db"
 network = "network.toml"
 folder = "daemon"
 adoptions = "adoptions"
+attributes = "round.json"
 [chain]
 url = "simulate://127.0.0.1:9944"
 hotkey = "5Alice"
@@ -84,29 +85,29 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         ("[validator]\n", "[validator]\nstat = 1\n", ":2: validator", 'found "stat"'),
         ('state = "subnet.db"\n', "", ":2: validator", 'found no "state"'),
         ('folder = "daemon"', "folder = 5", ":5: validator.folder", "found 5"),
-        ('"simulate://127.0.0.1:9944"', '""', ":8: chain.url", 'found ""'),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1", ":8: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:70000", ":8: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:0", ":8: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "http://node", ":8: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk12:finney", ":8: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:", ":8: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:http://node", ":8: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:ws://node:99999", ":8: chain.url", "found the chain"),
+        ('"simulate://127.0.0.1:9944"', '""', ":9: chain.url", 'found ""'),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1", ":9: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:70000", ":9: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:0", ":9: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "http://node", ":9: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk12:finney", ":9: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:", ":9: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:http://node", ":9: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:ws://node:99999", ":9: chain.url", "found the chain"),
         ('folder = "daemon"', 'folder = "~/daemon"', ":5: validator.folder", "without ~"),
-        ('socket = "in.sock"', 'socket = "~/in.sock"', ":14: intake.socket", "without ~"),
-        ("poll_seconds = 0.5", "poll_seconds = 0", ":10: chain.poll_seconds", "found 0"),
-        ("poll_seconds = 0.5", "poll_seconds = nan", ":10: chain.poll_seconds", "found nan"),
-        ("poll_seconds = 0.5", "poll_seconds = 2026-01-01", ":10: chain.poll_seconds", "no dates"),
-        ('hotkey = "5Alice"', "", ":7: chain", "found none, expected one of"),
+        ('socket = "in.sock"', 'socket = "~/in.sock"', ":15: intake.socket", "without ~"),
+        ("poll_seconds = 0.5", "poll_seconds = 0", ":11: chain.poll_seconds", "found 0"),
+        ("poll_seconds = 0.5", "poll_seconds = nan", ":11: chain.poll_seconds", "found nan"),
+        ("poll_seconds = 0.5", "poll_seconds = 2026-01-01", ":11: chain.poll_seconds", "no dates"),
+        ('hotkey = "5Alice"', "", ":8: chain", "found none, expected one of"),
         (
             'hotkey = "5Alice"',
             'hotkey = "5Alice"\nwallet = "w"',
-            ":7: chain",
+            ":8: chain",
             "found hotkey and wallet",
         ),
-        ('"http://198.51.100.7:8090"', '"ftp://x"', ":18: exchange.peers", 'found "ftp://x"'),
-        ("port = 0", "port = 0.0", ":27: service.port", "found 0.0, expected a whole number"),
+        ('"http://198.51.100.7:8090"', '"ftp://x"', ":19: exchange.peers", 'found "ftp://x"'),
+        ("port = 0", "port = 0.0", ":28: service.port", "found 0.0, expected a whole number"),
         ("format = 1", "format = 1.0", ":1: format", "found 1.0, expected a whole number: write 1"),
         (
             'state = "',
@@ -114,10 +115,10 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
             ":2: validator",
             'found "stat" and no "state", expected the keys',
         ),
-        ("port = 0", "port = 70000", ":27: service.port", "found 70000"),
-        ('level = "debug"', 'level = "loud"', ":30: log.level", 'found "loud"'),
-        ('key = "key.pem"\n', "", ":23: checkpoints.password_file", "expected none without"),
-        ("[log]", "[log", ":29", "TOML"),
+        ("port = 0", "port = 70000", ":28: service.port", "found 70000"),
+        ('level = "debug"', 'level = "loud"', ":31: log.level", 'found "loud"'),
+        ('key = "key.pem"\n', "", ":24: checkpoints.password_file", "expected none without"),
+        ("[log]", "[log", ":30", "TOML"),
     ],
 )
 def test_a_mistake_is_told_by_its_place(

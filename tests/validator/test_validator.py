@@ -244,7 +244,7 @@ def killed_between(
     return asyncio.run(run())
 
 
-STAGES = ("_neurons", "_close", "_settle", "_weigh", "_send_row", "_count_records")
+STAGES = ("_block", "_close", "_settle", "_weigh", "_send_row", "_count_records")
 
 
 def test_a_stop_between_any_two_stages_changes_nothing(

@@ -21,6 +21,7 @@ from tallystick_allocation.lints.made_up import made_up_attributes
 from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.recipients import is_bound
 from tallystick_allocation.rules import (
     Average,
     ByRank,
@@ -36,9 +37,12 @@ from tallystick_allocation.rules import (
     ZScore,
 )
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.uint16 import dropped
 
 _SIZES = (1, 2, 3, 7, 17)
 """Numbers of miners that are tried."""
+_SUBNET = 256
+"""Number of miners of a full subnet."""
 _COUNTED = 10**6
 """Maximum number of tasks of a miner that are counted where a step has no limit."""
 _LONG = 1000
@@ -121,6 +125,25 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
 
 
 @check(
+    "recipient-unbound",
+    "warning",
+    "a share for whoever holds a slot",
+    documentation=(
+        "A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: "
+        "the share is then a stranger's, or a miner's. A daemon does not start with such rules."
+    ),
+    remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
+)
+def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        key = step.rules.recipient
+        if key is not None and not is_bound(key):
+            message = f"{step.name} has a share for {key}, whoever holds that slot"
+            yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
+
+
+@check(
     "share-undefined",
     "note",
     "a share of nothing leaves all without weights",
@@ -144,6 +167,34 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
                 f"where {when}, {step.name} has no shares, and nobody a weight",
                 {"step": step.name, "of": rules.of},
             )
+
+
+@check(
+    "negative-stops-pay",
+    "warning",
+    "one value below 0 leaves all without weights",
+    documentation=(
+        "The step refuses values below 0, and the column can have them: one miner below 0 ends the "
+        "allocation, so that nobody has a weight."
+    ),
+    remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
+)
+def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    if bound is None:
+        return
+    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    for step in bound.steps:
+        rules = step.rules
+        refuses = isinstance(rules, Share) and rules.below == "refuse"
+        if refuses or isinstance(rules, CapStep | Reserve):
+            of = step.inputs[0].name
+            if ranges[of][0] < 0:
+                yield Finding(
+                    (*step.origin, "of"),
+                    f"{of} can be {figure(ranges[of][0])}, and {step.name} refuses less than 0",
+                    {"step": step.name, "of": of, "lowest": figure(ranges[of][0])},
+                )
 
 
 @check(
@@ -305,6 +356,34 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
                     },
                 )
                 return
+
+
+@check(
+    "weight-vanishes",
+    "warning",
+    "weights that are nothing on the chain",
+    more("vanish"),
+    documentation=(
+        "The chain has whole numbers up to 65535, of which the greatest weight is the largest: "
+        "what is at most half of 1/65535 of it is 0. Computed for 256 miners whose values are "
+        "spread over the range that the column can have; what burns counts as a weight."
+    ),
+    remedy="end the ladder earlier, or let it fall less; else say who has nothing by a filter",
+)
+def _vanishes(scorer: Scorer) -> Iterator[Finding]:
+    probe = _probe(scorer)
+    result = None if probe is None else probe.run(probe.spread(_SUBNET))
+    if probe is None or result is None:
+        return
+    vanished = dropped(dict(enumerate(result.weights.values())))
+    if vanished:
+        ladder = next((s for s in reversed(probe.bound.steps) if isinstance(s.rules, ByRank)), None)
+        step = ladder or probe.bound.weight
+        yield Finding(
+            step.origin,
+            f"of {_SUBNET} miners {len(vanished)} have a weight that is 0 on the chain",
+            {"step": step.name, "miners": _SUBNET, "vanish": len(vanished)},
+        )
 
 
 def _miners(found: Allocation) -> Sequence[Miner]:

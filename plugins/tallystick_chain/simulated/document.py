@@ -104,6 +104,7 @@ def _create(
                     hotkey,
                     stake_rao=neuron.get("stake_rao", 0),
                     permit=neuron.get("permit", False),
+                    coldkey=neuron.get("coldkey", ""),
                 )
             except ChainError as error:
                 raise source.error(neuron_path, error.message) from error

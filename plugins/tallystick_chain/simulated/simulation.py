@@ -394,7 +394,7 @@ class SimulatedChain:
             )
             self._building = self._building.with_subnet(netuid, subnet)
 
-    def register(
+    def register(  # noqa: PLR0913  # what a neuron has
         self,
         netuid: int,
         hotkey: str,
@@ -402,6 +402,7 @@ class SimulatedChain:
         uid: int | None = None,
         stake_rao: int = 0,
         permit: bool = False,
+        coldkey: str = "",
     ) -> int:
         """Register a hotkey, and return its uid.
 
@@ -411,6 +412,7 @@ class SimulatedChain:
             uid: the slot, of which another hotkey is deregistered; None: the next one.
             stake_rao: its stake, in rao.
             permit: whether it has a permit at once.
+            coldkey: who owns the hotkey.
 
         Raises:
             ChainError: there is no such subnet or slot, or the hotkey has one.
@@ -422,7 +424,7 @@ class SimulatedChain:
         with self._lock:
             subnet, block = self._subnet(netuid), self.building
             slot = len(subnet.neurons) if uid is None else uid
-            neuron = Neuron(slot, hotkey, permit, block, stake_rao)
+            neuron = Neuron(slot, hotkey, permit, block, stake_rao, coldkey)
             self._put(netuid, rules.register(subnet, neuron, block))
             return slot
 
@@ -549,6 +551,7 @@ class HotkeyView:
             commit_reveal=rules_in_force.commit_reveal,
             reveal_epochs=rules_in_force.reveal_epochs,
             consensus="yuma",
+            owner=state.owner or "",
         )
 
     def neurons(self, netuid: int, block: int) -> tuple[Neuron, ...]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tallystick.formula.columns import Column
 from tallystick.records.rejects import Reject
-from tallystick_allocation.share import slot_of
+from tallystick_allocation.recipients import slot_of
 from tallystick_governance.backtest.candidates import Identity, Proposal
 
 EMISSION = "emission"

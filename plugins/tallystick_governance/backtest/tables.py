@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.numbers.nano import NANO, to_decimal
-from tallystick_allocation.share import slot_of
+from tallystick_allocation.recipients import slot_of
 from tallystick_governance.backtest.comparison import CandidateComparison
 from tallystick_governance.backtest.distribution import Distribution
 from tallystick_governance.backtest.incentive import Incentives

@@ -25,11 +25,28 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.step import BoundAllocation
+from tallystick_allocation.rules import (
+    Average,
+    ByRank,
+    CapStep,
+    Collect,
+    Equal,
+    Filter,
+    Lift,
+    Mix,
+    OnePer,
+    Pools,
+    Reserve,
+    Share,
+    Statistic,
+    Top,
+)
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
+SOMEBODY = "weights-somebody"
 """The names of the laws."""
 _MOST = 4
 """Maximum number of miners in a made-up population, unless a step chooses more."""
@@ -41,11 +58,12 @@ MinerRow = Mapping[str, Any]
 
 @attrs.frozen
 class _Weighed:
-    """A population that was made up, and its weights in nano."""
+    """A population that was made up, and its weights in nano; or why it is refused."""
 
     rows: tuple[MinerRow, ...]
     round: Mapping[str, Any]
     weights: Mapping[str, int]
+    refused: str = ""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -72,6 +90,8 @@ class _Law:
         broken: how a population breaks it; None where it does not.
         sizes: how many miners are made up.
         is_of_equals: whether it is about miners that are alike.
+        is_of_best: whether it is about populations whose first miner has the greatest values, and
+            about those too that the allocation refuses.
     """
 
     summary: str
@@ -79,6 +99,7 @@ class _Law:
     broken: Callable[[BoundAllocation, _Weighed], _Broken | None]
     sizes: Callable[[BoundAllocation], Iterable[int]] = lambda _: range(1, _MOST + 1)
     is_of_equals: bool = False
+    is_of_best: bool = False
 
 
 def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
@@ -106,9 +127,10 @@ def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
     made_up = _MadeUp(bound)
     for miners in law.sizes(bound):
         for number in range(_TRIES):
-            population = made_up.weighed(miners, number, alike=law.is_of_equals)
-            breach = None if population is None else law.broken(bound, population)
-            if population is not None and breach is not None:
+            population = made_up.weighed(miners, number, law)
+            is_asked = law.is_of_best or not population.refused
+            breach = law.broken(bound, population) if is_asked else None
+            if breach is not None:
                 return _said(
                     name,
                     "counterexample",
@@ -182,6 +204,41 @@ def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
     return (miners for miners in sorted(sizes) if miners <= _MOST_ALIKE)
 
 
+def _emptying(bound: BoundAllocation) -> str:
+    """Return the step that can leave nobody with a weight, as a reason; empty without one."""
+    steps = bound.needed((bound.weight,), {})
+    return next((reason for step in steps if (reason := _empties(step, bound.ranges))), "")
+
+
+def _empties(step: AllocationStep, ranges: Mapping[str, Range]) -> str:
+    """Return why a step can leave nobody with more than 0 though its input has somebody."""
+    rules, low = step.rules, min((ranges[each.name][0] for each in step.inputs), default=0)
+    if isinstance(rules, Share | CapStep | Reserve) and low < 0:
+        return f"{step.name} refuses, or adds up, values below 0, which {rules.of} can have"
+    match rules:
+        case Filter() if max(step.marks, default=Decimal()) < ranges[rules.of][1]:
+            return ""
+        case CapStep() if rules.lowest_share is not None or rules.excess == "once":
+            return ""
+        case ByRank() if rules.parts is None or rules.parts[0] > 0:
+            return ""
+        case Average() if not rules.drop_up_to:
+            return ""
+        case Equal() if rules.where is None:
+            return ""
+        case Collect() if ranges[step.name][1] > 0:
+            return ""
+        case Top() | OnePer() | Pools() | Share() | Mix() | Lift() | Reserve() | Statistic():
+            return ""
+    return f"{step.name}, a step {step.kind}, can give nobody more than 0"
+
+
+def _nobody_is_paid(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
+    del bound
+    is_paid = any(weight > 0 for weight in found.weights.values())
+    return None if is_paid else _Broken(0, found.refused or "of everybody")
+
+
 _LAWS: Mapping[str, _Law] = {
     SUM: _Law("Weights sum to 1 but for rounding, or nobody has any", _lost, _sum_is_broken),
     SIGN: _Law("No weight is below 0", _negative, _sign_is_broken),
@@ -191,6 +248,12 @@ _LAWS: Mapping[str, _Law] = {
         _order_is_broken,
         _chosen_of,
         is_of_equals=True,
+    ),
+    SOMEBODY: _Law(
+        "Where a miner has the greatest value of everything, somebody has a weight",
+        _emptying,
+        _nobody_is_paid,
+        is_of_best=True,
     ),
 }
 LAWS = Laws(
@@ -213,8 +276,9 @@ class _MadeUp:
 
     bound: BoundAllocation
 
-    def weighed(self, miners: int, number: int, *, alike: bool) -> _Weighed | None:
-        """Return a population by its number, weighed; None where the allocation refuses it."""
+    def weighed(self, miners: int, number: int, law: _Law) -> _Weighed:
+        """Return a population by its number for a law, weighed, or with the reason of a refusal."""
+        alike = law.is_of_equals
         picked = {
             # whom a round names is not like the others
             name: _picked(_ROUND[kind][: 1 if alike else None], number, -1, name)
@@ -223,17 +287,20 @@ class _MadeUp:
         rows = tuple(
             row
             for miner in range(miners)
-            for row in self._rows(number, miner, -1 if alike else miner)
+            for row in self._rows(
+                number, miner, -1 if alike else miner, is_best=law.is_of_best and not miner
+            )
         )
+        of_round = {"format": 1, "round": picked} if picked else {}
         try:
             attributes = round_of({"format": 1, "round": picked}, self.bound, "round").round
             population = population_of_rows(rows, self.bound, round=attributes)
             weights = allocate(self.bound, population).weights
-        except AllocationError:
-            return None
-        return _Weighed(rows, {"format": 1, "round": picked} if picked else {}, weights)
+        except AllocationError as error:
+            return _Weighed(rows, of_round, {}, str(error))
+        return _Weighed(rows, of_round, weights)
 
-    def _rows(self, number: int, miner: int, seed: int) -> Iterator[MinerRow]:
+    def _rows(self, number: int, miner: int, seed: int, *, is_best: bool) -> Iterator[MinerRow]:
         """Yield the rows of a miner, one for each group; those of one seed have the same values."""
         who = {"hotkey": f"miner-{miner}"}
         who |= {
@@ -245,7 +312,8 @@ class _MadeUp:
             if group:
                 row[self.bound.group] = group
             for name, values in self._values.items():
-                value = _picked(values, number, seed, f"{group}/{name}")
+                # the greatest stands before None
+                value = values[-2] if is_best else _picked(values, number, seed, f"{group}/{name}")
                 if value is not None:
                     row[name] = value
             yield row

@@ -24,7 +24,7 @@ from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import RootedStep
 from tallystick_state.trust.checkpoint import Checkpoint
-from tallystick_state.weights import by_slot, chain_weights, pooled
+from tallystick_state.weights import Weights, pooled
 
 _MOST_EPOCHS = 1000
 _PROVEN = ("reputations", "thresholds")
@@ -131,13 +131,13 @@ def weights_view(question: Question, number: int) -> JsonObject:
             weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
             pools = log.in_force.pools.at(number)
         lines = {
-            line: chain_weights(by_slot(weights, slots), {}, len(slots), "no miner has a weight")
+            line: Weights.of(weights, slots, {}, "no miner has a weight")
             for line, weights in weighed.items()
         }
         shared = None
         if pools is not None:
-            shares = by_slot(pooled(pools, weighed, slots), slots)
-            shared = chain_weights(shares, {}, len(slots), "no line has a weight")
+            shares = pooled(pools, weighed, slots)
+            shared = Weights.of(shares, slots, {}, "no line has a weight")
         return views.weights(lines, shared) if lines else {"lines": {}}
 
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 
 import attrs
 
@@ -176,7 +177,8 @@ def _weights_csv(question: Question) -> Answer:
         number, view = found
         lines = {"": view} if "uids" in view else view["lines"]
         for line, own in lines.items():
-            pairs = zip(own["uids"], own["weights"], own["uint16"], strict=True)
+            # without a row the column of its numbers is empty
+            pairs = zip_longest(own["uids"], own["weights"], own["uint16"], fillvalue="")
             rows += [(number, line, uid, weight, uint16) for uid, weight, uint16 in pairs]
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
 

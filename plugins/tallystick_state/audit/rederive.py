@@ -18,8 +18,6 @@ from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
-from tallystick_allocation.rules import MINER
-from tallystick_state.attributes import IMMUNE
 from tallystick_state.carry import carried, carried_names
 from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing, EventRecords
@@ -233,8 +231,7 @@ def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -
             before = bound.needed(bound.carried, {}) if bound.carried else ()
             if any(getattr(step.rules, "burn", None) is not None for step in before):
                 names.add("what is carried for who burns")
-    # epochs are closed without immunity
-    return sorted(names - {f"{MINER}{IMMUNE}"})
+    return sorted(names)
 
 
 def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:

@@ -166,7 +166,9 @@ def _slots(
 
 
 def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:
-    shares = dict(zip(own.uids, zip(own.weights, own.uint16.values(), strict=True), strict=True))
+    shares = {
+        uid: (share, own.uint16.get(uid)) for uid, share in zip(own.uids, own.weights, strict=True)
+    }
     for uid, weight in sorted(slots.items()):
         share, whole = shares.get(uid, (None, None))
         if isinstance(weight, int):

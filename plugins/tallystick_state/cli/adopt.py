@@ -15,6 +15,7 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject
+from tallystick_allocation.recipients import key_of
 from tallystick_state import views
 from tallystick_state.cli.options import (
     PoolOptions,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
         "    --signed vote.json --block 4711",
         "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --gate-receipt gate.json",
-        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
+        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:owner \\",
         "    --at-epoch 20 --state subnet.db",
     ),
 )
@@ -193,8 +194,10 @@ def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:
 def pools_text(view: Mapping[str, Any]) -> str:
     """Return pools as one line, from their JSON."""
     shares = ", ".join(f"{visible(line)} {share}" for line, share in view["shares"].items())
-    idle = "burnt at slot {burn}" if view["idle"] == "burn" else "{idle} to the others"
-    return f"{shares}; of idle lines {idle.format_map(view)}"
+    idle = f"{view['idle']} to the others"
+    if view["idle"] == "burn":
+        idle = f"burnt by {visible(key_of(view['burn']))}"
+    return f"{shares}; of idle lines {idle}"
 
 
 def _block(view: JsonObject) -> str:

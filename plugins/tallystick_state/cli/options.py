@@ -162,7 +162,7 @@ def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--idle",
         metavar="WHERE",
         help="Where the share of a line goes in which nobody has a weight: proportional (the "
-        "default) or equal to the others, or burn:UID.",
+        "default) or equal to the others, or burn:RECIPIENT, such as burn:owner.",
     )
     return pool_option(idle_option(command))
 
@@ -174,12 +174,12 @@ class PoolOptions:
     Attributes:
         shares: the share of each line, as text; empty without pools.
         idle: the rule for the share of a line without weights.
-        burn: the slot that burns such a share.
+        burn: the recipient that burns such a share.
     """
 
     shares: Mapping[str, str]
     idle: str = "proportional"
-    burn: int | None = None
+    burn: str | int | None = None
 
     @classmethod
     def read(cls, pools: Sequence[str], idle: str | None) -> PoolOptions:
@@ -197,11 +197,9 @@ class PoolOptions:
             shares[line] = share
         if idle is not None and not shares:
             raise click.UsageError("--idle goes with --pool")
-        rule, _, slot = (idle or "proportional").partition(":")
-        if slot and not (slot.isascii() and slot.isdigit() and len(slot) <= _UID_DIGITS):
-            message = f"found {idle!r}, expected burn and a slot, such as burn:0"
-            raise click.BadParameter(message, param_hint="--idle")
-        return cls(shares, rule, int(slot) if slot else None)
+        rule, _, recipient = (idle or "proportional").partition(":")
+        is_slot = recipient.isascii() and recipient.isdigit() and len(recipient) <= _UID_DIGITS
+        return cls(shares, rule, int(recipient) if is_slot else recipient or None)
 
 
 @contextmanager

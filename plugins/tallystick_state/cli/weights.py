@@ -114,11 +114,15 @@ def _lines(found: Weights) -> list[str]:
         lines += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]
     if not found.uids:
         return [*lines, f"no weights: {found.reason}"]
-    rows = zip(found.uids, map(to_text, found.weights), found.uint16.values(), strict=True)
+    rows = [
+        (uid, to_text(share), found.uint16.get(uid, "-"))
+        for uid, share in zip(found.uids, found.weights, strict=True)
+    ]
     return [
         *lines,
         "  uid  weight       uint16",
         *(f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows),
         f"  sum  {to_text(sum(found.weights))}",
         *(f"{uid:>5}  no weight: {reason}" for uid, reason in found.dropped.items()),
+        *([f"no row: {found.reason}"] if found.reason else []),
     ]

@@ -388,6 +388,7 @@ def node_of(golden: dict[str, Any]) -> Node:
         for item, value in items.items():
             node.put(_PALLET, item, [netuid], value)
         node.put(_PALLET, "Uids", [netuid, us], 0)
+        node.put(_PALLET, "SubnetOwnerHotkey", [netuid], address_of(4))
         node.put(_PALLET, "LastUpdate", [index], [9] * NEURONS)
         node.put(_PALLET, "LastUpdate", [index], [60] + [9] * (NEURONS - 1), block=60)
     index = MECHANISM * 4096 + NETUID
@@ -415,6 +416,7 @@ def _graph(codec: RuntimeCodec) -> dict[str, Any]:
     zeros: dict[str, Any] = next(found for found in sizes if found)
     return zeros | {
         "hotkeys": [address_of(each) for each in range(NEURONS)],
+        "coldkeys": [address_of(each // 2) for each in range(NEURONS)],
         "validator_permit": [each < 3 for each in range(NEURONS)],
         "block_at_registration": [each * 11 for each in range(NEURONS)],
         # more than a double holds exactly

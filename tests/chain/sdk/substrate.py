@@ -113,6 +113,7 @@ class SimulatedSubstrate:
             "CommitRevealWeightsEnabled": lambda: rules.commit_reveal,
             "RevealPeriodEpochs": lambda: rules.reveal_epochs,
             "SubnetEpochConsensus": lambda: "Yuma",
+            "SubnetOwnerHotkey": lambda: subnet.owner,
             "Uids": lambda: subnet.uid_of(key[0]),
             "LastUpdate": lambda: list(subnet.mechanisms[mechanism].last_update),
             "Weights": lambda: list(subnet.mechanisms[mechanism].rows.get(key[0], ())),
@@ -161,6 +162,7 @@ class SimulatedSubstrate:
             raise NotImplementedError(method)
         return subnet and {
             "hotkeys": [neuron.hotkey for neuron in subnet.neurons],
+            "coldkeys": [neuron.coldkey for neuron in subnet.neurons],
             "validator_permit": [neuron.permit for neuron in subnet.neurons],
             "block_at_registration": [neuron.registered_block for neuron in subnet.neurons],
             "total_stake": [neuron.stake_rao for neuron in subnet.neurons],

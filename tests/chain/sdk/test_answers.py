@@ -135,7 +135,8 @@ def test_bytes_are_the_same_in_each_form(data: bytes) -> None:
 
 
 def test_columns_of_other_lengths_are_an_error() -> None:
-    graph = {"hotkeys": ["a", "b"], "validator_permit": [True], "block_at_registration": [1, 2]}
+    graph = {"hotkeys": ["a", "b"], "validator_permit": [True], "coldkeys": ["c", "c"]}
+    graph["block_at_registration"] = [1, 2]
     with pytest.raises(ValueError, match="argument 2"):
         neurons_of({**graph, "total_stake": [1, 2]})
 

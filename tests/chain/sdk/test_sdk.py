@@ -95,9 +95,10 @@ def test_reads(release: str, node: str, tmp_path: Path) -> None:
         reveal_epochs=1,
         # the recorded runtime is older than the choice
         consensus="unknown",
+        owner=HOTKEYS[4],
     )
     neurons = tuple(
-        Neuron(uid, hotkey, uid < 3, uid * 11, 2**53 + 1 + uid)
+        Neuron(uid, hotkey, uid < 3, uid * 11, 2**53 + 1 + uid, HOTKEYS[uid // 2])
         for uid, hotkey in enumerate(HOTKEYS)
     )
     pending = (

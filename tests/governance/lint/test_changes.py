@@ -339,6 +339,49 @@ def test_a_filter_is_beyond_the_highest_average_from_that_on(above: str, told: b
 
 
 @pytest.mark.parametrize(
+    ("recipient", "told"),
+    [("5", True), ('"uid:5"', True), ('"uid:5@9"', False), ('"owner"', False), ('"5F"', False)],
+)
+def test_a_share_for_whoever_holds_a_slot_is_told(recipient: str, told: bool) -> None:
+    weight = next(line for line in shipped(WORKFLOW).splitlines() if 'name = "weight"' in line)
+    mix = f'do = "mix", of = {{ part = 1 }}, empty = "burn", burn = {recipient}, publish = true'
+    text = shipped(WORKFLOW, (weight, f'{{ name = "weight", {mix} }},'))
+    found = found_by(text, "recipient-unbound")
+    assert [each.evidence["recipient"] for each in found] == ["uid:5"] * told
+
+
+@pytest.mark.parametrize(
+    ("low", "guard", "told"),
+    [
+        (-1, "", True),
+        (0, "", False),
+        (-1, '{ name = "mean", do = "filter", of = "raw", at_least = 0, others = "zero" },', False),
+    ],
+)
+def test_a_value_below_0_that_would_stop_all_pay_is_told(low: int, guard: str, told: bool) -> None:
+    mean = next(x for x in shipped(WORKFLOW).splitlines() if x.startswith('  { name = "mean"'))
+    name = "raw" if guard else "mean"
+    own = (
+        f'{{ name = "{name}", do = "collect", value = "gain", as = "mean", within = [{low}, 1] }},'
+    )
+    found = found_by(shipped(WORKFLOW, (mean, f"{own}\n{guard}")), "negative-stops-pay")
+    assert [each.evidence["lowest"] for each in found] == ["-1.000000000"] * told
+
+
+@pytest.mark.parametrize(
+    ("ladder", "many"),
+    # 0.94**191 is below half of 1/65535
+    [("ratio = 0.94", 65), ("ratio = 0.96", 0), ("parts = [1, 0.000007]", 1)],
+)
+def test_a_ladder_whose_end_is_nothing_on_the_chain_is_told(ladder: str, many: int) -> None:
+    weight = next(line for line in shipped(WORKFLOW).splitlines() if 'name = "weight"' in line)
+    best = '{ name = "best", do = "top", of = "mean", k = 256 },'
+    last = f'{{ name = "weight", do = "by_rank", of = "best", {ladder}, publish = true }},'
+    found = found_by(shipped(WORKFLOW, (weight, f"{best}\n{last}")), "weight-vanishes")
+    assert [each.evidence["vanish"] for each in found] == [many] * bool(many)
+
+
+@pytest.mark.parametrize(
     ("tasks", "last", "needed"),
     [(20, "last = 20, ", None), (21, "last = 20, ", 21), (1001, "", 1001)],
 )

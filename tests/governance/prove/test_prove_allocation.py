@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from allocation.tables import rules_with
 from cli.command import run
 
 import tallystick
+from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.prove.allocation import LAWS, ORDER, SIGN, SUM
+from tallystick_governance.prove.allocation import LAWS, ORDER, SIGN, SOMEBODY, SUM
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 
@@ -55,7 +57,9 @@ def test_of_the_subnets_chutes_alone_prefers_hotkeys() -> None:
         name: {law: each.status for law, each in answers(rules_of(name)).items()}
         for name in ("phylax", "cswon", "chutes")
     }
-    kept = dict.fromkeys(LAWS.summaries, "proved")
+    # their formulas can give everybody 0, as far as anybody looks; no population shows it
+    assert {found.pop(SOMEBODY) for found in statuses.values()} == {"undecided"}
+    kept = dict.fromkeys(LAWS.summaries.keys() - {SOMEBODY}, "proved")
     preferred = {**kept, ORDER: "counterexample"}
     assert statuses == {"phylax": kept, "cswon": kept, "chutes": preferred}
 
@@ -93,6 +97,8 @@ WRONG = {
         '{ name = "t", do = "top", of = "kept", k = 2, ties = "digest" }',
         '{ name = "w", do = "equal", of = "t" }',
     ),
+    "refused": (SOMEBODY, '{ name = "w", do = "share", of = "x", zero = "zero" }'),
+    "nobody": (SOMEBODY, KEPT, SHARE, '{ name = "w", do = "filter", of = "s", above = 1 }'),
 }  # fmt: skip
 
 
@@ -102,6 +108,10 @@ def test_what_breaks_a_law_is_refuted_by_a_population(law: str, steps: list[str]
     found = answers(rules)[law]
     assert (found.status, found.method) == ("counterexample", "scored")
     assert found.record is not None
+    if law == SOMEBODY:
+        with suppress(AllocationError):
+            assert not any(tallystick.allocate(rules, found.record["miners"]).weights.values())
+        return
     weights = tallystick.allocate(rules, found.record["miners"]).weights
     match law:
         case "weights-sum-to-one":

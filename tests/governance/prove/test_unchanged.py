@@ -51,6 +51,7 @@ def test_of_equal_rules_nothing_is_asked() -> None:
         # the laws of weights read the section that workflow leaves to its default
         assert {a.property for a in outline(scorer, left_out=left_out)} <= {
             *("weights-sum-to-one", "weights-never-negative", "weights-order-free"),
+            "weights-somebody",
         }
 
 

@@ -1,0 +1,201 @@
+"""What rules ask of miners and rounds is of the chain, or of a file, or no daemon starts."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from cli.command import ROOT
+from state.test_workflow_state import task
+from validator.daemons import (
+    EPOCH_BLOCKS,
+    LAG,
+    MINERS,
+    NETUID,
+    ROUNDS,
+    chain_of,
+    network,
+)
+
+from tallystick.errors import InputError
+from tallystick_chain.chain import Pairs
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_validator.attributes import MINER_KINDS, AttributeFile
+from tallystick_validator.validator import Options, Validator
+
+ALICE, LATE = hotkey_of("alice"), hotkey_of("late")
+NETWORK = network("immunity_blocks = 1000\n")
+WORKFLOW = (ROOT / "rules/workflow/1.2.0.toml").read_text(encoding="utf-8")
+PART = next(line for line in WORKFLOW.splitlines() if '{ name = "part"' in line)
+WEIGHT = next(line for line in WORKFLOW.splitlines() if '{ name = "weight"' in line)
+BEST = '{ name = "best", do = "one_per", of = "mean", key = "miner.coldkey" },'
+PARTS = '{ name = "part", do = "share", of = "best", zero = "zero" },'
+LAST = '{ name = "weight", do = "share", of = "part", publish = true },'
+AVERAGE = (
+    '{ name = "weight", do = "average", of = "part", new = 0.5, leaver = "drop", '
+    "normalise = true, publish = true },"
+)
+FIRST = '{ name = "best", do = "top", of = "mean", k = 1, ties = "digest", salt = "round.salt" },'
+RESERVE = (
+    '{ name = "weight", do = "reserve", of = "part", key = "round.key", share = "round.share", '
+    "publish = true },"
+)
+
+
+def state_of(folder: Path, *steps: str) -> Path:
+    """A state under the workflow rules with other steps after the mean."""
+    path = folder / "rules.toml"
+    path.write_text(WORKFLOW.replace(WEIGHT, "").replace(PART, "\n".join(steps)), encoding="utf-8")
+    Ledger.create(folder / "subnet.db", path).close()
+    return folder / "subnet.db"
+
+
+@attrs.frozen
+class Run:
+    """What a daemon did in two epochs of equal work of all miners, of whom one has come late."""
+
+    row: Pairs
+    digest: str
+    problems: tuple[str, ...]
+
+
+def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
+    chain = chain_of([ALICE])
+    chain.register(NETUID, LATE, coldkey="5Cold", stake_rao=5, permit=True)
+    chain.register(NETUID, hotkey_of("twin"), coldkey="5Cold")
+    attributes = AttributeFile()
+    if file is not None:
+        (folder / "round.json").write_text(json.dumps({"format": 1, **file}))
+        attributes = AttributeFile.load(folder / "round.json")
+    miners = (*MINERS, LATE, hotkey_of("twin"))
+    options = Options(attributes=attributes)
+
+    async def runs() -> tuple[str, tuple[str, ...]]:
+        async with Validator(
+            folder / "subnet.db",
+            attrs.evolve(NETWORK, miners=attrs.evolve(NETWORK.miners, validators_from_rao=10)),
+            chain.as_hotkey(ALICE),
+            folder / "daemon",
+            options=options,
+        ) as validator:
+            for epoch in range(2):
+                rows = [
+                    task(
+                        100 * epoch + 10 * place + n,
+                        miner,
+                        0.9,
+                        round=epoch * ROUNDS + n,
+                        epoch=epoch,
+                        validator=ALICE,
+                    )
+                    for place, miner in enumerate(miners)
+                    for n in range(ROUNDS)
+                ]
+                lines = [json.dumps(row).encode() for row in rows]
+                answers = validator.intake.take(lines).result()
+                assert {answer.status for answer in answers} == {"recorded"}
+                for _ in range(EPOCH_BLOCKS):
+                    chain.advance()
+                    await validator.step()
+            for _ in range(LAG + 4):
+                chain.advance()
+                await validator.step()
+            with validator.ledger.queries() as queries:
+                digest = queries.digest()
+            assert verify(validator.ledger).entries
+            problems = tuple(problem.message for problem in validator.health().problems)
+            return digest, problems
+
+    digest, problems = asyncio.run(runs())
+    view = chain.as_hotkey(ALICE)
+    return Run(view.row(NETUID, 0, 0, view.head().best), digest, problems)
+
+
+@pytest.mark.parametrize("last", [LAST, AVERAGE])
+def test_of_each_coldkey_the_best_is_paid(tmp_path: Path, last: str) -> None:
+    """Of miners without a coldkey on this chain one is paid, and one of the two that share one."""
+    state_of(tmp_path, BEST, PARTS, last)
+    found = run(tmp_path)
+    assert found.problems == ()
+    assert [weight for _, weight in found.row] == [65535, 65535]
+
+
+def test_equals_are_drawn_by_the_hash_of_the_last_block_and_replayed_without_it(
+    tmp_path: Path,
+) -> None:
+    state_of(tmp_path, FIRST, PARTS, LAST)
+    found = run(tmp_path)
+    assert found.problems == ()
+    assert [weight for _, weight in found.row] == [65535]
+
+
+@pytest.mark.parametrize("name", ["coldkey", "immune", "permit"])
+def test_texts_and_flags_of_the_chain_are_in_the_entry(tmp_path: Path, name: str) -> None:
+    kind = MINER_KINDS[name]
+    step = {
+        "a text": f'{{ name = "best", do = "one_per", of = "mean", key = "miner.{name}" }},',
+        "a flag": f'{{ name = "best", do = "equal", of = "mean", where = "miner.{name}" }},',
+    }[kind]
+    state_of(tmp_path, step, PARTS, LAST)
+    found = run(tmp_path)
+    assert found.problems == ()
+    assert found.row
+
+
+def test_what_the_chain_lacks_is_in_a_file_which_the_digest_covers(tmp_path: Path) -> None:
+    digests = set[str]()
+    for share in ("0.25", "0.5"):
+        folder = tmp_path / share
+        folder.mkdir()
+        state_of(folder, PARTS.replace("best", "mean"), RESERVE)
+        found = run(folder, {"round": {"key": LATE, "share": share}})
+        assert found.problems == ()
+        assert max(dict(found.row), key=dict(found.row).__getitem__) == len(MINERS) + 1
+        digests.add(found.digest)
+    # peers compare it
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "file", "message"),
+    [
+        ((PARTS.replace("best", "mean"), RESERVE), None, "found nothing that says round.key"),
+        (
+            (PARTS.replace("best", "mean"), RESERVE),
+            {"round": {"key": "5F"}},
+            "found nothing that says round.share, a number",
+        ),
+        ((BEST.replace("coldkey", "ip"), PARTS, LAST), None, "found nothing that says miner.ip"),
+        ((BEST.replace("coldkey", "stake"), PARTS, LAST), None, "miner.stake, a text"),
+        ((FIRST.replace('salt" }', 'seed" }'), PARTS, LAST), None, "round.seed, a text"),
+    ],
+)
+def test_what_nobody_says_is_refused_before_the_first_block(
+    tmp_path: Path, steps: tuple[str, ...], file: Mapping[str, Any] | None, message: str
+) -> None:
+    state_of(tmp_path, *steps)
+    with pytest.raises(InputError, match=message):
+        run(tmp_path, file)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ({"miners": {"5A": {"coldkey": "5C"}}}, "found coldkey, expected nothing of it"),
+        ({"round": {"salt": "5eed"}}, "found salt, expected nothing of it"),
+        ({"miners": []}, "found another value as round or miners"),
+        ({"rounds": {}}, "found no file of a round"),
+    ],
+)
+def test_a_file_of_attributes_says_what_the_chain_does_not(
+    tmp_path: Path, file: Mapping[str, Any], message: str
+) -> None:
+    path = tmp_path / "round.json"
+    path.write_text(json.dumps({"format": 1, **file}))
+    with pytest.raises(InputError, match=message):
+        AttributeFile.load(path)
