@@ -59,17 +59,17 @@ def chain_of(validators: Sequence[str], *, seed: int = 0) -> SimulatedChain:
     chain = SimulatedChain(finality_lag=LAG, seed=seed)
     parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
     chain.create_subnet(NETUID, parameters)
-    for hotkey in validators:
-        chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
     for hotkey in MINERS:
         chain.register(NETUID, hotkey)
+    for hotkey in validators:
+        chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
     chain.advance(ANCHOR - chain.as_hotkey(MINERS[0]).head().best)
     return chain
 
 
 def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]:  # noqa: ANN401  # of record
-    """Records of an epoch, of all its rounds and miners."""
-    return [
+    """Records of an epoch, of all its rounds and miners, whose uids are those of `chain_of`."""
+    rows = [
         record(
             f"task {epoch} {number}",
             MINERS[number % len(MINERS)],
@@ -82,6 +82,9 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
         )
         for number in range(count)
     ]
+    for number, row in enumerate(rows):
+        row["miner"]["uid"] = number % len(MINERS)
+    return rows
 
 
 def lines(rows: Sequence[Record]) -> list[bytes]:
