@@ -223,7 +223,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("dispute", HOSTILE, STATE[1]), 2),
     (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),
     (("state", "init", "--rules", "skills@1.2.0", "--carry", HOSTILE, "--state", HOSTILE), 2),
-    (("state", "init", "--rules", RULES, "--network-digest", HOSTILE, "--state", HOSTILE), 2),
+    (("state", "init", "--rules", RULES, "--network", HOSTILE, "--state", HOSTILE), 2),
     (("state", "prune", "--before-epoch", "1", *STATE), 2),
     (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
     (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),
