@@ -19,7 +19,8 @@ from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
-from tallystick_chain.connect import is_url, not_a_url
+from tallystick_chain.connect import is_url, not_a_url, path_in
+from tallystick_chain.network import Network
 from tallystick_validator.chain_calls import DEADLINE_SECONDS
 from tallystick_validator.intake import MAX_WAITING_BYTES
 from tallystick_validator.validator import POLL_SECONDS
@@ -39,6 +40,7 @@ LEVELS: Mapping[str, int] = MappingProxyType(
 LIVE = ("log_level", "poll_seconds", "sets_weights")
 """Attributes that a SIGHUP changes at once; every other one needs a restart."""
 _EXPECTED = "the configuration of a daemon"
+_OF_NETWORK = ("rounds", "epochs", "groups", "miners")
 _SIGNERS = ("hotkey", "wallet", "simulated")
 
 
@@ -49,7 +51,7 @@ class Configuration:
     Attributes:
         path: of the file.
         state: of the store: a path or a URL.
-        network: the network file.
+        network: the network file; or the network, where it is part of this file.
         folder: of the daemon's own files.
         url: of the chain.
         hotkey: its SS58 address; None where a key tells it.
@@ -76,7 +78,7 @@ class Configuration:
 
     path: Path
     state: str
-    network: Path
+    network: Path | Network
     folder: Path
     url: str
     hotkey: str | None = None
@@ -111,7 +113,7 @@ class Configuration:
         file = path_of(path, _EXPECTED)
         source = TomlSource.read(file, _EXPECTED)
         source.check("validator-1")
-        configuration = _configuration(file, source.tables)
+        configuration = _configuration(file, source)
         _check(configuration, source)
         return configuration
 
@@ -172,8 +174,34 @@ class Configuration:
 _MAX_PASSWORD_BYTES = 1024
 
 
-def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
-    folder = file.absolute().parent
+def _network(folder: Path, source: TomlSource) -> Path | Network:
+    """Return the path of the network file, or the network of this file.
+
+    Raises:
+        InputError: both or none of them are there, or the network is none.
+    """
+    tables = source.tables
+    named, is_here = tables["validator"].get("network"), "network" in tables
+    if (named is None) != is_here:
+        found = "two networks" if is_here else "no network"
+        expected = "one of validator.network, a file, and a table [network] here"
+        raise source.error(("validator",), f"found {found}, expected {expected}")
+    if named is None:
+        return Network.of(source)
+    for table in (*_OF_NETWORK, "weights"):
+        if table in tables and (table != "weights" or "at" in tables[table]):
+            path = (table, "at") if table == "weights" else (table,)
+            raise source.error(path, f"found it beside validator.network, expected it in {named}")
+    return folder / named
+
+
+def _url(folder: Path, url: str) -> str:
+    path = path_in(url)
+    return url if path is None else url.removesuffix(path) + str(folder / path)
+
+
+def _configuration(file: Path, source: TomlSource) -> Configuration:
+    folder, tables = file.absolute().parent, source.tables
     validator, chain = tables["validator"], tables["chain"]
     intake, exchange = tables.get("intake", {}), tables.get("exchange", {})
     checkpoints, service = tables.get("checkpoints", {}), tables.get("service", {})
@@ -206,9 +234,9 @@ def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
     return Configuration(
         path=file,
         state=state if "://" in state else str(folder / state),
-        network=folder / validator["network"],
+        network=_network(folder, source),
         folder=folder / validator["folder"],
-        url=chain["url"],
+        url=_url(folder, chain["url"]),
         **options,
     )
 

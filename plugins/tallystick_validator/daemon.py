@@ -86,7 +86,9 @@ class Daemon:
         self.configuration, self._until = configuration, until
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
-        network = Network.load(configuration.network)
+        network = configuration.network
+        if not isinstance(network, Network):
+            network = Network.load(network)
         _check_exchange(configuration, network)
         self.validator = Validator(
             configuration.state,
@@ -280,9 +282,9 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
     if network.exchange is None:
         if configuration.peers:
             raise InputError(
-                f"{configuration.path}: exchange.peers: found peers, expected none with the "
-                f"network file {configuration.network}, which has no [exchange]: take them out, "
-                "or take the network file of the others"
+                f"{configuration.path}: exchange.peers: found peers, expected none with a "
+                "network that has no [exchange]: take them out, or take the network file of the "
+                "others"
             )
         return
     is_open = configuration.serves and configuration.host not in _LOOPBACK
