@@ -41,7 +41,8 @@ LIVE = ("log_level", "poll_seconds", "sets_weights")
 """Attributes that a SIGHUP changes at once; every other one needs a restart."""
 _EXPECTED = "the configuration of a daemon"
 _OF_NETWORK = ("rounds", "epochs", "groups", "miners")
-_SIGNERS = ("hotkey", "wallet", "simulated")
+_SIMULATED = "//"
+"""Beginning of the name of a key that anybody can derive, for a simulated chain."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,7 +55,7 @@ class Configuration:
         network: the network file; or the network, where it is part of this file.
         folder: of the daemon's own files.
         url: of the chain.
-        hotkey: its SS58 address; None where a key tells it.
+        hotkey: its SS58 address; None where it is that of a key.
         wallet: the file of the hotkey that signs; None without.
         simulated: the name of a key for a simulated chain; None without.
         poll_seconds: time between two looks at the chain.
@@ -186,13 +187,26 @@ def _network(folder: Path, source: TomlSource) -> Path | Network:
         found = "two networks" if is_here else "no network"
         expected = "one of validator.network, a file, and a table [network] here"
         raise source.error(("validator",), f"found {found}, expected {expected}")
-    if named is None:
+    if not isinstance(named, str):
         return Network.of(source)
     for table in (*_OF_NETWORK, "weights"):
         if table in tables and (table != "weights" or "at" in tables[table]):
             path = (table, "at") if table == "weights" else (table,)
             raise source.error(path, f"found it beside validator.network, expected it in {named}")
     return folder / named
+
+
+def _key(folder: Path, key: str) -> Mapping[str, str | Path]:
+    """Return the attribute that a key is: an address, the name of a simulated one, or a file."""
+    from tallystick_state.trust.encoding import ss58_bytes
+
+    if key.startswith(_SIMULATED):
+        return {"simulated": key.removeprefix(_SIMULATED)}
+    try:
+        ss58_bytes(key)
+    except ValueError:
+        return {"wallet": folder / key}
+    return {"hotkey": key}
 
 
 def _url(folder: Path, url: str) -> str:
@@ -211,9 +225,7 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
 
     state = validator["state"]
     options: dict[str, Any] = {
-        "hotkey": chain.get("hotkey"),
-        "wallet": path(chain, "wallet"),
-        "simulated": chain.get("simulated"),
+        **_key(folder, chain["key"]),
         "poll_seconds": float(chain.get("poll_seconds", POLL_SECONDS)),
         "deadline_seconds": float(chain.get("deadline_seconds", DEADLINE_SECONDS)),
         "adoptions": path(validator, "adoptions"),
@@ -246,7 +258,7 @@ _PLACES = (
     ("validator", "network"),
     ("validator", "folder"),
     ("validator", "adoptions"),
-    ("chain", "wallet"),
+    ("chain", "key"),
     ("intake", "folder"),
     ("intake", "socket"),
     ("checkpoints", "folder"),
@@ -268,10 +280,6 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
             raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
     if not is_url(configuration.url):
         raise source.error(("chain", "url"), not_a_url(configuration.url))
-    signers = [name for name in _SIGNERS if getattr(configuration, name) is not None]
-    if len(signers) != 1:
-        found = " and ".join(signers) or "none"
-        raise source.error(("chain",), f"found {found}, expected one of {', '.join(_SIGNERS)}")
     if configuration.takes_posts and not configuration.serves:
         expected = "false, or a table [service]: posts come by the service"
         raise source.error(("intake", "post"), f"found true, expected {expected}")

@@ -292,7 +292,7 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
         raise InputError(
             f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
             "expected a loopback address, or a key by which peers know this validator: name the "
-            "wallet under [chain], or another host"
+            "file of the hotkey as chain.key, or another host"
         )
 
 

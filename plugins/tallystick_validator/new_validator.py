@@ -64,7 +64,7 @@ class NewValidator:
     def _words(self) -> Mapping[str, str]:
         of_chain = {
             "url": self.url,
-            "key": f"wallet = {json.dumps(self.key)}",
+            "key": self.key,
             "poll": "6",
             "blocks": "60",
             "rounds": "6",
@@ -77,7 +77,7 @@ class NewValidator:
             lines = "".join(f"    {json.dumps(hotkey)},\n" for hotkey in hotkeys)
             of_chain |= {
                 "url": "simulate:simulated.toml",
-                "key": f"hotkey = {json.dumps(hotkey_of('validator'))}",
+                "key": hotkey_of("validator"),
                 "poll": "0.5",
                 "blocks": "10",
                 "rounds": "3",
@@ -85,6 +85,8 @@ class NewValidator:
                 "pause": "5",
                 "miners": f"MINERS = [\n{lines}]",
             }
+        for name in ("url", "key"):
+            of_chain[name] = json.dumps(of_chain[name], ensure_ascii=False)
         return {
             **of_chain,
             "netuid": str(self.netuid),
@@ -92,7 +94,7 @@ class NewValidator:
             "network": NETWORK,
             "type": self.skill_type.name,
             "parts": self._parts(),
-            "folder": str(self.folder.absolute()),
+            "folder": str(self.folder.absolute()).replace("%", "%%"),
             "program": f"{shlex.quote(sys.executable)} -m tallystick",
         }
 

@@ -224,6 +224,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),
     (("state", "init", "--rules", "skills@1.2.0", "--carry", HOSTILE, "--state", HOSTILE), 2),
     (("state", "init", "--rules", RULES, "--network", HOSTILE, "--state", HOSTILE), 2),
+    (("new", "validator", HOSTILE, "--netuid", "7", "--rules", RULES), 2),
+    (("new", "validator", f"v{HOSTILE}", "--rules", "reward@1.0.0", "--network", HOSTILE), 2),
     (("state", "prune", "--before-epoch", "1", *STATE), 2),
     (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
     (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),

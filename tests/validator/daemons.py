@@ -127,7 +127,7 @@ class House:
         (folder / "network.toml").write_text(NETWORK)
         self.config.write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
-            f'folder = "daemon"\n[chain]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
+            f'folder = "daemon"\n[chain]\nurl = "{url}"\nkey = "{hotkey}"\n'
             f"poll_seconds = 0.05\ndeadline_seconds = 500\n"
             # a socket has a short name
             f'[intake]\nsocket = "{self.socket}"\n{more}'

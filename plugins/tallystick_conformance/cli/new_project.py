@@ -66,7 +66,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     _refuse_taken(wanted)
     folder = Path(name) if output is None else output
     files = files_of(wanted)
-    with new_folder(folder, follow_links) as new:
+    with new_folder(folder, follow_links=follow_links) as new:
         write_files(files, new)
     if as_json:
         print_json({"project": str(folder), "files": sorted(files)})
@@ -87,7 +87,7 @@ def _refuse_taken(wanted: Project) -> None:
 
 
 @contextmanager
-def new_folder(folder: Path, follow_links: bool) -> Iterator[Path]:
+def new_folder(folder: Path, *, follow_links: bool) -> Iterator[Path]:
     """Yield a folder to fill, which is then there whole or not at all.
 
     Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
+from tallystick.cli.options import PATH, as_json, rules_option
 from tallystick.cli.shown import echo, print_json
 
 _FINNEY = "sdk11:finney"
@@ -51,7 +51,6 @@ def new() -> None:
 @click.option(
     "--key", default="hotkey", show_default=True, metavar="FILE", help="The file of the hotkey."
 )
-@follow_links_option
 @as_json
 def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     folder: Path,
@@ -62,7 +61,6 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
     anchor: int | None,
     url: str,
     key: str,
-    follow_links: bool,
     as_json: bool,
 ) -> None:
     """Write the folder DIR of a validator: its configuration, a state, a feeder, a unit.
@@ -102,7 +100,7 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
         is_simulated=simulated,
     )
     files = wanted.files()
-    with new_folder(folder, follow_links) as made:
+    with new_folder(folder, follow_links=False) as made:
         write_files(files, made)
         of_file = Configuration.load(made / CONFIGURATION).network
         digest = (of_file if isinstance(of_file, Network) else Network.load(of_file)).digest
