@@ -6,7 +6,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "engine"
 PLUGINS = ROOT / "plugins"
 CORE = "tallystick"
-SKILL_TYPES = ("tallystick_skills", "tallystick_workflow")
+SKILL_TYPES = ("tallystick_reward", "tallystick_skills", "tallystick_workflow")
 """The plugins of skill types: what they import is what anyone's plugin may."""
 FLOORS = (
     "tallystick_allocation",

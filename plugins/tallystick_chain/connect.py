@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from tallystick.io.text import visible
@@ -10,6 +11,8 @@ from tallystick_chain.chain import Chain, ChainError, Refusal
 from tallystick_chain.simulated.wire import SCHEME
 from tallystick_state.trust.keys import Signer
 
+IN_PROCESS = "simulate"
+"""Beginning of the URL of a simulated chain in this process, before the path of its file."""
 SDKS = {"sdk11": "tallystick_chain.sdk11", "sdk10": "tallystick_chain.sdk10"}
 """Adapters by the beginning of a URL: the module that connects, by the SDK of that version."""
 
@@ -18,7 +21,8 @@ def connect(url: str, key: str | Signer) -> Chain:
     """Return a chain as the validator of a key sees it.
 
     Args:
-        url: ``simulate://HOST:PORT``, the process of ``tallystick chain simulate``; or
+        url: ``simulate://HOST:PORT``, the process of ``tallystick chain simulate``;
+            ``simulate:FILE``, a chain in this process that begins with a file of a simulated one;
             ``sdk11:NETWORK`` or ``sdk10:NETWORK``, where the network is a name that the SDK
             knows, such as ``finney``, or the ``ws://`` or ``wss://`` URL of a node.
         key: the validator's hotkey, which can only read a real chain's blocks if the adapter
@@ -33,6 +37,10 @@ def connect(url: str, key: str | Signer) -> Chain:
 
         return RemoteChain(url, key)
     kind, colon, network = url.partition(":")
+    if kind == IN_PROCESS and network:
+        from tallystick_chain.simulated.clocked import ClockedChain
+
+        return ClockedChain.begin(Path(network), key)
     module = SDKS.get(kind)
     if not colon or not network or module is None:
         raise ChainError(not_a_url(url), Refusal.UNREACHABLE)
@@ -40,11 +48,17 @@ def connect(url: str, key: str | Signer) -> Chain:
     return chain
 
 
+def path_in(url: str) -> str | None:
+    """Return the path of the file in a URL of a chain; None where it has none."""
+    kind, _, path = url.partition(":")
+    return path if kind == IN_PROCESS and not path.startswith("//") else None
+
+
 def not_a_url(url: str) -> str:
     """Return the message about a URL that is none of a chain."""
     return (
-        f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, sdk11:NETWORK or "
-        "sdk10:NETWORK"
+        f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, {IN_PROCESS}:FILE, "
+        "sdk11:NETWORK or sdk10:NETWORK"
     )
 
 
@@ -55,6 +69,8 @@ def is_url(url: str) -> bool:
         url: as `connect` takes it.
     """
     kind, _, network = url.partition(":")
+    if path_in(url) is not None:
+        return bool(network)
     if kind in SDKS and "://" not in network:
         return bool(network)
     node = network if kind in SDKS else url

@@ -24,12 +24,19 @@ from tallystick_chain.chain import Neuron
 
 SEED_DELAY = 2
 """Blocks before the first of a round whose hash is the seed of its groups, by default."""
+COMMIT_BY = 25
+"""Blocks after the end of an epoch until which a batch may be committed, by default: a quarter of
+the epoch, but at most these."""
 QUORUM = Fraction(1, 2)
 """Share of the stake that is heard, more than which must hold a batch, by default."""
 
 _LARGEST_NUMBER = 2**53 - 1
 _ALL = "all"
 _PERMIT = "permit"
+_TABLES = ("format", "network", "rounds", "epochs", "groups", "miners")
+"""Tables of a network in the file of a daemon that has no peers, beside ``weights.at``."""
+_DAEMON = "validator"
+"""The table by which a file is that of a daemon."""
 
 Types: TypeAlias = tuple[str, ...] | None
 """Skill types, ascending; None: all that the rules have."""
@@ -157,7 +164,7 @@ class Network:
             InputError: the file cannot be read, is no network file, or contradicts itself; the
                 message has the file, the line, the path of the value, and what was expected.
         """
-        return cls._of(TomlSource.read(path_of(path, "a network file"), "a network file"))
+        return cls.of(TomlSource.read(path_of(path, "a network file"), "a network file"))
 
     @classmethod
     def parse(cls, text: str, where: str) -> Network:
@@ -170,10 +177,20 @@ class Network:
         Raises:
             InputError: as `load`.
         """
-        return cls._of(TomlSource.parse(text, where))
+        return cls.of(TomlSource.parse(text, where))
 
     @classmethod
-    def _of(cls, source: TomlSource) -> Network:
+    def of(cls, source: TomlSource) -> Network:
+        """Return the content of the tables of a network file, or of the file of a daemon with them.
+
+        Raises:
+            InputError: as `load`.
+        """
+        if _DAEMON in source.tables:
+            tables = {name: source.tables[name] for name in _TABLES if name in source.tables}
+            weights = source.tables.get("weights", {})
+            tables["weights"] = {name: weights[name] for name in ("at",) if name in weights}
+            source = attrs.evolve(source, tables=tables)
         source.check("network-1")
         network = _network(source.tables, source)
         _check_blocks(network, source)
@@ -299,26 +316,30 @@ class Network:
 
 def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
     network = tables["network"]
+    epoch_blocks = tables["rounds"]["blocks"] * tables["epochs"]["rounds"]
+    exchange = _exchange(tables["exchange"], epoch_blocks) if "exchange" in tables else None
+    closed = 0 if exchange is None else exchange.vote_by
     return Network(
         name=network["name"],
         netuid=network["netuid"],
         anchor_block=network["anchor_block"],
         round_blocks=tables["rounds"]["blocks"],
         epoch_rounds=tables["epochs"]["rounds"],
-        weights_at=tables["weights"]["at"],
+        weights_at=tables.get("weights", {}).get("at", closed),
         mechanism=network.get("mechanism", 0),
         genesis=network.get("genesis"),
-        exchange=_exchange(tables["exchange"]) if "exchange" in tables else None,
+        exchange=exchange,
         seed_delay=tables.get("groups", {}).get("delay", SEED_DELAY),
         miners=_miners(tables.get("miners", {}), source),
     )
 
 
-def _exchange(table: Mapping[str, Any]) -> Exchange:
+def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
     hear = table.get("hear", _PERMIT)
+    commit_by = table.get("commit_by", max(1, min(COMMIT_BY, epoch_blocks // 4)))
     return Exchange(
-        commit_by=table["commit_by"],
-        vote_by=table["vote_by"],
+        commit_by=commit_by,
+        vote_by=table.get("vote_by", min(2 * commit_by, epoch_blocks)),
         quorum=Fraction(table.get("quorum", QUORUM)),
         hear=None if hear == _PERMIT else tuple(sorted(hear)),
         minimum_stake_rao=table.get("minimum_stake_rao", 0),

@@ -142,7 +142,7 @@ def files_of(wanted: Project) -> Mapping[str, str]:
     """Return the text of every file of a project, by its path in the project, with slashes."""
     words = _words(wanted)
     return {
-        _filled(path, words): _filled(_kept(_template(file), wanted.parts), words)
+        _filled(path, words): rendered(_template(file), wanted.parts, words)
         for path, file in _FILES.items()
         if _OF_PART.get(file) in {None, *wanted.parts}
     }
@@ -206,6 +206,17 @@ def _words(wanted: Project) -> Mapping[str, str]:
 
 def _template(file: str) -> str:
     return (_TEMPLATE / f"{file}.txt").read_text(encoding="utf-8")
+
+
+def rendered(text: str, parts: Collection[str], words: Mapping[str, str]) -> str:
+    """Return the text of a file that a template makes.
+
+    Args:
+        text: of the template.
+        parts: those whose lines are kept.
+        words: the text in the place of each placeholder.
+    """
+    return _filled(_kept(text, parts), words)
 
 
 def _kept(text: str, parts: Collection[str]) -> str:

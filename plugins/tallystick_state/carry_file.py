@@ -20,6 +20,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, StateError
 from tallystick.io.documents import read_json
 from tallystick.io.json_schema import first_problem
+from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, from_text
 from tallystick.records.messages import shown
@@ -31,6 +32,7 @@ from tallystick_state.miners import LONGEST_HOTKEY, check_hotkey
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.sections.reputation import REPUTATION
+from tallystick_state.template_state import SUFFIX, TemplateState
 
 if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules, StateRules
@@ -77,6 +79,24 @@ class CarryFile:
         if problem is not None:
             raise InputError(f"{path}: {problem.path or 'the whole'}: {problem.message}")
         return cls(path, value)
+
+    @classmethod
+    def of(cls, carry: PathLike | TemplateState, rules: EpochRules) -> CarryFile:
+        """Return the content of a carry file, or what the template's state file is one of.
+
+        Args:
+            carry: the file, by its name one of either kind; or the template's, read before.
+            rules: those that the state begins with.
+
+        Raises:
+            InputError: as `read`, or as those of `TemplateState`.
+        """
+        if not isinstance(carry, TemplateState):
+            path = path_of(carry, "a carry file")
+            if path.suffix != SUFFIX:
+                return cls.read(path)
+            carry = TemplateState.read(path)
+        return cls(carry.path, carry.value(rules))
 
     def carried(self, rules: EpochRules) -> tuple[Carry, tuple[StateEvent, ...]]:
         """Return the carry under the rules that a state begins with, and its records in order.

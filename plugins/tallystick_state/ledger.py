@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.io.paths import PathLike, path_of, path_text
+from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
 from tallystick_state.answers import (
     ClosedEpoch,
@@ -50,6 +50,7 @@ from tallystick_state.rules_in_force import (
 )
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_state import StoredSnapshots, StoredState
+from tallystick_state.template_state import TemplateState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -87,7 +88,7 @@ class Ledger(StoredState):
         pools: Mapping[str, str | Decimal] | None = None,
         idle: str = "proportional",
         burn: str | int | None = None,
-        carry: PathLike | None = None,
+        carry: PathLike | TemplateState | None = None,
         network: str | None = None,
         authority: Authority = OPERATOR,
         registry: Registry | None = None,
@@ -108,6 +109,7 @@ class Ledger(StoredState):
             burn: the recipient that burns it: a hotkey, ``owner``, or a slot; see
                 `tallystick_allocation.recipients`.
             carry: the carry file, with values of miners from before the state; see `carry_file`.
+                Or the state file of the subnet template; see `template_state`.
             network: the digest of the network file, which every later digest covers.
             authority: what stands behind the carry file; in a state with a trust file there must
                 be a signature.
@@ -139,8 +141,8 @@ class Ledger(StoredState):
         content: Carry | None = None
         records: tuple[StateEvent, ...] = ()
         if carry is not None:
-            carry_file = CarryFile.read(path_of(carry, "a carry file"))
-            content, records = carry_file.carried(in_force.at(0))
+            rules = in_force.at(0)
+            content, records = CarryFile.of(carry, rules).carried(rules)
         elif authority.envelope is not None:
             raise StateError("found a signature without a carry file, expected both or neither")
         origin = Origin(None if network is None else checked_digest(network), content)

@@ -1,22 +1,27 @@
 """Admission: from one line to the record that the intake keeps, or to why it is refused.
 
-A line is validated by the engine's own decoder under the rules of the state, which refuses with the
-engine's codes. Beyond them the record must be of this validator, and its round one of its epoch by
-the network file. What only the closing of its epoch can tell (an unknown miner, a limit) is not
-asked here.
+A record says what only its maker knows: its round, epoch, validator and role, and the uid of its
+miner, are filled in where they are left out. The line is then validated by the engine's own decoder
+under the rules of the state, which refuses with the engine's codes. Beyond them the record must be
+of this validator, its round one of its epoch by the network file, and a uid beside the hotkey that
+of the hotkey. What only the closing of its epoch can tell (an unknown miner, a limit) is not asked
+here.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from tallystick.errors import RecordError
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.records.messages import shown
+from tallystick.records.identity import identity_of
+from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick_state.event import StateEvent
 from tallystick_validator.closing import (
@@ -32,18 +37,36 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 CONFLICT, FULL = "conflict", "intake-full"
+NO_CHAIN, NO_SLOT, OTHER_UID = "chain-unknown", "no-slot", "other-uid"
 CODES: Mapping[str, str] = MappingProxyType(
     {
         CONFLICT: "another record of the task, or another event of the id, was taken before",
         FULL: "as much waits as the intake may keep",
         FUTURE: "the epoch has not begun on the chain",
+        NO_CHAIN: "the record leaves out what the chain says, which has given no answer yet",
         NO_HEAD: "validator, epoch or round are not of their kinds",
+        NO_SLOT: "the record leaves out the uid, and its miner has no slot",
         OTHER_ROUND: "the round is none of the epoch, by the network file",
+        OTHER_UID: "the uid is not that of the hotkey",
         OTHER_VALIDATOR: "the record is of another validator",
     }
 )
 """Codes beside those of the engine with which the intake refuses a line, with meanings."""
 _LAST_EPOCH = 2**53
+_ROLE = "primary"
+_FILLED = ("round", "epoch", "validator", "role")
+"""Fields of a record that are filled in where they are left out, beside the uid of the miner."""
+_UID = "miner.uid"
+
+
+class RoundBlocks(EpochBlocks, Protocol):
+    """The blocks and rounds of epochs, and the round and the epoch of a block."""
+
+    def round_at(self, block: int) -> int | None:
+        """Return the round that has a block; None before the first."""
+
+    def epoch_of_round(self, number: int) -> int:
+        """Return the epoch that has a round."""
 
 
 @attrs.frozen
@@ -51,16 +74,19 @@ class Admitted:
     """A line that the intake can keep.
 
     Attributes:
-        line: without white space around it.
+        line: without white space around it, with what was left out.
         digest: the 32 bytes by which a state knows the record or the event.
         identity: the 32 bytes by which two of them conflict.
         epoch: which it names.
+        sent: the SHA-256 of the line as it came, where something was left out: the same line again
+            is the same record, though its round may be another one by then. None: nothing was.
     """
 
     line: bytes = attrs.field(repr=False)
     digest: bytes
     identity: bytes
     epoch: int
+    sent: bytes | None = None
 
 
 class Admission:
@@ -68,9 +94,11 @@ class Admission:
 
     Attributes:
         newest_epoch: the newest epoch that records may name; None while nobody knows the block.
+        block: the block by which a round is filled in; None while nobody knows it.
+        uids: the slots of the chain, by hotkey; None while nobody knows them.
     """
 
-    def __init__(self, scorer: Scorer, network: EpochBlocks, validator: str) -> None:
+    def __init__(self, scorer: Scorer, network: RoundBlocks, validator: str) -> None:
         """Take the scorer of the state, which has the schemas of its rules.
 
         Args:
@@ -83,6 +111,13 @@ class Admission:
         self._decoder, self._network = EventDecoder(scorer), network
         self.validator = validator
         self.newest_epoch: int | None = None
+        self.block: int | None = None
+        self.uids: Mapping[str, int] | None = None
+
+    def knowing(self, other: Admission) -> Admission:
+        """Return this judge with all that another one knows of the chain."""
+        self.newest_epoch, self.block, self.uids = other.newest_epoch, other.block, other.uids
+        return self
 
     def judge(self, line: bytes, number: int) -> Admitted | Reject:
         """Return the record of a line, or its reject.
@@ -91,17 +126,76 @@ class Admission:
             line: the bytes of the line; longer ones than a line may be are cut one byte beyond.
             number: of the line, from 1.
         """
+        sent, problem = None, None
+        record = _record(line)
+        if record is not None:
+            is_filled, problem = self._fill(record)
+            if is_filled:
+                sent = hashlib.sha256(line.strip()).digest()
+                line = json.dumps(record, separators=(",", ":")).encode()
         event = self._decoder.unscored(line, number)
+        if problem is not None and (not isinstance(event, Reject) or _is_unfilled(event)):
+            return Reject.of(problem, number, identity_of(record))
         if isinstance(event, Reject):
             return event
         newest = _LAST_EPOCH if self.newest_epoch is None else self.newest_epoch
         code = objection(self._network, self.validator, newest, line)
         if code is not None:
             return self._reject(code, event, number)
-        assert len(line) <= MAX_LINE_BYTES  # noqa: S101  # the decoder refuses longer ones
-        return Admitted(
-            line.strip(), bytes.fromhex(event.claim_digest), event.identity, event.epoch
-        )
+        digest = bytes.fromhex(event.claim_digest)
+        return Admitted(line.strip(), digest, event.identity, event.epoch, sent)
+
+    def _fill(self, record: dict[str, Any]) -> tuple[bool, RecordError | None]:
+        """Fill in what a record leaves out.
+
+        Returns:
+            Whether anything was filled in; and what is wrong: the uid is not that of the hotkey, or
+            nobody knows what is left out.
+        """
+        missing = [name for name in _FILLED if name not in record]
+        try:
+            for name in missing:
+                record[name] = self._value(name, record)
+            uid = self._uid(record.get("miner"))
+        except RecordError as error:
+            return bool(missing), error
+        if uid is not None:
+            record["miner"]["uid"] = uid
+        return bool(missing) or uid is not None, None
+
+    def _value(self, name: str, record: Mapping[str, Any]) -> int | str:
+        """Return the value of a field that is left out; ``round`` comes before ``epoch``."""
+        if name == "validator":
+            return self.validator
+        if name == "role":
+            return _ROLE
+        number = record.get("round")
+        if name == "epoch" and type(number) is int and number >= 0:
+            return self._network.epoch_of_round(number)
+        if self.block is None:
+            raise _unknown(name)
+        number = self._network.round_at(self.block)
+        if number is None:
+            expected = "a record after epoch 0 has begun, by the anchor block of the network file"
+            raise RecordError(FUTURE, name, f"block {self.block}", expected)
+        return number if name == "round" else self._network.epoch_of_round(number)
+
+    def _uid(self, miner: object) -> int | None:
+        """Return the uid that a miner leaves out; None where it does not, or is no miner."""
+        hotkey = miner.get("hotkey") if isinstance(miner, dict) else None
+        if not isinstance(miner, dict) or not isinstance(hotkey, str):
+            return None
+        slot = None if self.uids is None else self.uids.get(hotkey)
+        if "uid" not in miner:
+            if self.uids is None:
+                raise _unknown(_UID)
+            if slot is None:
+                raise RecordError(NO_SLOT, "miner.hotkey", shown(hotkey), "a hotkey with a slot")
+            return slot
+        if slot is not None and miner["uid"] != slot:
+            expected = f"{slot}, the slot of the hotkey, or no uid"
+            raise RecordError(OTHER_UID, _UID, shown(miner["uid"]), expected)
+        return None
 
     def _reject(self, code: str, event: StateEvent, number: int) -> Reject:
         if code == OTHER_VALIDATOR:
@@ -118,6 +212,26 @@ class Admission:
     def _rounds(self, epoch: int) -> tuple[int, int]:
         rounds = self._network.rounds_of(max(epoch, 0))
         return rounds.start, rounds.stop - 1
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """Return the record that a line may be; None of a late event, and where there is none."""
+    try:
+        # of bytes it would read other encodings too
+        value = json.loads(line.decode()) if len(line) <= MAX_LINE_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and "event" not in value else None
+
+
+def _is_unfilled(reject: Reject) -> bool:
+    """Return whether a record is rejected for a field alone that could not be filled in."""
+    return reject.code == "missing-field" and reject.path in {*_FILLED, _UID}
+
+
+def _unknown(path: str) -> RecordError:
+    expected = "the field, or the record again once the chain has answered"
+    return RecordError(NO_CHAIN, path, NOTHING, expected)
 
 
 def rejected(  # noqa: PLR0913, PLR0917  # the parts of a reject

@@ -19,7 +19,8 @@ from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
-from tallystick_chain.connect import is_url, not_a_url
+from tallystick_chain.connect import is_url, not_a_url, path_in
+from tallystick_chain.network import Network
 from tallystick_validator.chain_calls import DEADLINE_SECONDS
 from tallystick_validator.intake import MAX_WAITING_BYTES
 from tallystick_validator.validator import POLL_SECONDS
@@ -39,7 +40,9 @@ LEVELS: Mapping[str, int] = MappingProxyType(
 LIVE = ("log_level", "poll_seconds", "sets_weights")
 """Attributes that a SIGHUP changes at once; every other one needs a restart."""
 _EXPECTED = "the configuration of a daemon"
-_SIGNERS = ("hotkey", "wallet", "simulated")
+_OF_NETWORK = ("rounds", "epochs", "groups", "miners")
+_SIMULATED = "//"
+"""Beginning of the name of a key that anybody can derive, for a simulated chain."""
 
 
 @attrs.frozen(kw_only=True)
@@ -49,10 +52,10 @@ class Configuration:
     Attributes:
         path: of the file.
         state: of the store: a path or a URL.
-        network: the network file.
+        network: the network file; or the network, where it is part of this file.
         folder: of the daemon's own files.
         url: of the chain.
-        hotkey: its SS58 address; None where a key tells it.
+        hotkey: its SS58 address; None where it is that of a key.
         wallet: the file of the hotkey that signs; None without.
         simulated: the name of a key for a simulated chain; None without.
         poll_seconds: time between two looks at the chain.
@@ -77,7 +80,7 @@ class Configuration:
 
     path: Path
     state: str
-    network: Path
+    network: Path | Network
     folder: Path
     url: str
     hotkey: str | None = None
@@ -113,7 +116,7 @@ class Configuration:
         file = path_of(path, _EXPECTED)
         source = TomlSource.read(file, _EXPECTED)
         source.check("validator-1")
-        configuration = _configuration(file, source.tables)
+        configuration = _configuration(file, source)
         _check(configuration, source)
         return configuration
 
@@ -174,8 +177,47 @@ class Configuration:
 _MAX_PASSWORD_BYTES = 1024
 
 
-def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
-    folder = file.absolute().parent
+def _network(folder: Path, source: TomlSource) -> Path | Network:
+    """Return the path of the network file, or the network of this file.
+
+    Raises:
+        InputError: both or none of them are there, or the network is none.
+    """
+    tables = source.tables
+    named, is_here = tables["validator"].get("network"), "network" in tables
+    if (named is None) != is_here:
+        found = "two networks" if is_here else "no network"
+        expected = "one of validator.network, a file, and a table [network] here"
+        raise source.error(("validator",), f"found {found}, expected {expected}")
+    if not isinstance(named, str):
+        return Network.of(source)
+    for table in (*_OF_NETWORK, "weights"):
+        if table in tables and (table != "weights" or "at" in tables[table]):
+            path = (table, "at") if table == "weights" else (table,)
+            raise source.error(path, f"found it beside validator.network, expected it in {named}")
+    return folder / named
+
+
+def _key(folder: Path, key: str) -> Mapping[str, str | Path]:
+    """Return the attribute that a key is: an address, the name of a simulated one, or a file."""
+    from tallystick_state.trust.encoding import ss58_bytes
+
+    if key.startswith(_SIMULATED):
+        return {"simulated": key.removeprefix(_SIMULATED)}
+    try:
+        ss58_bytes(key)
+    except ValueError:
+        return {"wallet": folder / key}
+    return {"hotkey": key}
+
+
+def _url(folder: Path, url: str) -> str:
+    path = path_in(url)
+    return url if path is None else url.removesuffix(path) + str(folder / path)
+
+
+def _configuration(file: Path, source: TomlSource) -> Configuration:
+    folder, tables = file.absolute().parent, source.tables
     validator, chain = tables["validator"], tables["chain"]
     intake, exchange = tables.get("intake", {}), tables.get("exchange", {})
     checkpoints, service = tables.get("checkpoints", {}), tables.get("service", {})
@@ -185,9 +227,7 @@ def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
 
     state = validator["state"]
     options: dict[str, Any] = {
-        "hotkey": chain.get("hotkey"),
-        "wallet": path(chain, "wallet"),
-        "simulated": chain.get("simulated"),
+        **_key(folder, chain["key"]),
         "poll_seconds": float(chain.get("poll_seconds", POLL_SECONDS)),
         "deadline_seconds": float(chain.get("deadline_seconds", DEADLINE_SECONDS)),
         "adoptions": path(validator, "adoptions"),
@@ -209,9 +249,9 @@ def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
     return Configuration(
         path=file,
         state=state if "://" in state else str(folder / state),
-        network=folder / validator["network"],
+        network=_network(folder, source),
         folder=folder / validator["folder"],
-        url=chain["url"],
+        url=_url(folder, chain["url"]),
         **options,
     )
 
@@ -222,7 +262,7 @@ _PLACES = (
     ("validator", "folder"),
     ("validator", "adoptions"),
     ("validator", "attributes"),
-    ("chain", "wallet"),
+    ("chain", "key"),
     ("intake", "folder"),
     ("intake", "socket"),
     ("checkpoints", "folder"),
@@ -244,10 +284,6 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
             raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
     if not is_url(configuration.url):
         raise source.error(("chain", "url"), not_a_url(configuration.url))
-    signers = [name for name in _SIGNERS if getattr(configuration, name) is not None]
-    if len(signers) != 1:
-        found = " and ".join(signers) or "none"
-        raise source.error(("chain",), f"found {found}, expected one of {', '.join(_SIGNERS)}")
     if configuration.takes_posts and not configuration.serves:
         expected = "false, or a table [service]: posts come by the service"
         raise source.error(("intake", "post"), f"found true, expected {expected}")

@@ -87,7 +87,9 @@ class Daemon:
         self.configuration, self._until = configuration, until
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
-        network = Network.load(configuration.network)
+        network = configuration.network
+        if not isinstance(network, Network):
+            network = Network.load(network)
         _check_exchange(configuration, network)
         self.validator = Validator(
             configuration.state,
@@ -284,9 +286,9 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
     if network.exchange is None:
         if configuration.peers:
             raise InputError(
-                f"{configuration.path}: exchange.peers: found peers, expected none with the "
-                f"network file {configuration.network}, which has no [exchange]: take them out, "
-                "or take the network file of the others"
+                f"{configuration.path}: exchange.peers: found peers, expected none with a "
+                "network that has no [exchange]: take them out, or take the network file of the "
+                "others"
             )
         return
     is_open = configuration.serves and configuration.host not in _LOOPBACK
@@ -294,7 +296,7 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
         raise InputError(
             f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
             "expected a loopback address, or a key by which peers know this validator: name the "
-            "wallet under [chain], or another host"
+            "file of the hotkey as chain.key, or another host"
         )
 
 

@@ -5,7 +5,8 @@ from any thread by `Intake.take`; many are written in one transaction and answer
 durable. Invariants:
 
 - a line that was answered ``recorded`` is in the file, whatever is killed afterwards;
-- a record is kept once, by the digest that the state knows it by; the same again is ``duplicate``;
+- a record is kept once, by the digest that the state knows it by; the same again is ``duplicate``,
+  also where it leaves out its round and comes in a later one;
 - a record is in at most one batch that is not settled, and a batch is filled once for ever;
 - what waits is bounded: beyond the limit lines are refused with ``intake-full``, and nothing that
   was answered is lost.
@@ -46,7 +47,7 @@ KEPT_EPOCHS = 64
 Status = Literal["recorded", "duplicate", "rejected"]
 
 _APPLICATION_ID = 0x7A11_1A7E
-_VERSION = 1
+_VERSION = 2
 _NETWORK_FILE = "network file"
 _NOTE = "note "
 _MOST_LINES = 4096
@@ -59,6 +60,7 @@ CREATE TABLE record (
     seq INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,
     identity BLOB NOT NULL UNIQUE,
+    sent BLOB UNIQUE,
     epoch INTEGER NOT NULL,
     size INTEGER NOT NULL,
     line BLOB,
@@ -358,9 +360,11 @@ class Intake:
         admitted = self.admission.judge(line, number)
         if isinstance(admitted, Reject):
             return Answer.of(admitted)
-        select = "SELECT digest FROM record WHERE digest = ? OR identity = ?"
-        rows = self._db.execute(select, (admitted.digest, admitted.identity)).fetchall()
-        if (admitted.digest,) in rows:
+        select = "SELECT digest, sent FROM record WHERE digest = ? OR identity = ? OR sent = ?"
+        keys = admitted.digest, admitted.identity, admitted.sent
+        rows = self._db.execute(select, keys).fetchall()
+        is_sent = admitted.sent is not None and any(row[1] == admitted.sent for row in rows)
+        if is_sent or any(row[0] == admitted.digest for row in rows):
             return Answer(number, "duplicate")
         if rows:
             value = f"sha256:{admitted.digest.hex()}"
@@ -375,8 +379,9 @@ class Intake:
 
     def _insert(self, record: Admitted, size: int) -> None:
         self._db.execute(
-            "INSERT INTO record (digest, identity, epoch, size, line) VALUES (?, ?, ?, ?, ?)",
-            (record.digest, record.identity, record.epoch, size, record.line),
+            "INSERT INTO record (digest, identity, sent, epoch, size, line) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (record.digest, record.identity, record.sent, record.epoch, size, record.line),
         )
         self._bytes += size
 

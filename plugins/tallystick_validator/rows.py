@@ -7,6 +7,13 @@ tallystick_api = 1
 COMMANDS = CommandRows(
     commands=(
         Command(
+            ("new",),
+            "tallystick_validator.cli.new:new",
+            "Write what a new validator needs.",
+            below=("validator",),
+            heading="write",
+        ),
+        Command(
             ("run",),
             "tallystick_validator.cli.run:run",
             "Run a validator: close epochs by the chain's blocks, set weights.",

@@ -63,6 +63,8 @@ POLL_SECONDS = 6.0
 """Time between two looks at the chain, by default, in seconds: half a block of a real one."""
 MIN_FREE_BYTES = 256 << 20
 """Free space of a disk below which health speaks of it, in bytes."""
+SLOTS_BLOCKS = 25
+"""Blocks between two looks at who has which slot, by which uids of records are compared."""
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
 ROWS, EXCHANGE = "rows.jsonl", "exchange"
 """Names within the folder of the daemon."""
@@ -213,6 +215,7 @@ class Validator:
         self._awake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_epoch, self._failures = 0, dict[str, str]()
+        self._slots_block = 0
         self.ledger: Ledger
         self.intake: Intake
         self.agreement: Agreement
@@ -375,6 +378,8 @@ class Validator:
         await self._stage("disk", self._in_state, self._look_at_disk)
         finalized: int | None = await self._stage("chain", self._in_calls, self._look)
         await self._stage("adoptions", self._in_state, self._adopt)
+        if finalized is not None:
+            await self._stage("slots", self._in_calls, self._look_at_slots, finalized)
         await self._stage("intake", self._in_peers, self._settle_closed)
         waits = finalized is not None and not await self._stage(
             "history", self._in_calls, self._is_same_chain, finalized
@@ -483,8 +488,18 @@ class Validator:
         newest = self.network.epoch_at(head.best)
         # a record names the epoch of a block that its validator may see before this node does
         admission.newest_epoch = 0 if newest is None else newest + 1
+        admission.block = head.best
         self.watch.know(best=head.best, endpoint=head.endpoint)
         return head.finalized
+
+    def _look_at_slots(self, finalized: int) -> bool:
+        """Tell the intake which hotkey has which slot, as of now and then."""
+        admission = self.intake.admission
+        if admission.uids is None or finalized >= self._slots_block + SLOTS_BLOCKS:
+            neurons = self.chain.neurons(self.network.netuid, finalized)
+            admission.uids = {neuron.hotkey: neuron.uid for neuron in neurons}
+            self._slots_block = finalized
+        return True
 
     def _is_same_chain(self, finalized: int) -> bool:
         """Return whether the finalized blocks that were acted on are still there."""
@@ -496,10 +511,9 @@ class Validator:
         problems = () if self._adoptions is None else self._adoptions.apply(self.ledger)
         in_force = self.ledger.in_force
         if in_force.seq != self._admits_by:
-            newest = self.intake.admission.newest_epoch
             admission = Admission(self.ledger.scorer, self.network, self.hotkey)
-            admission.newest_epoch = newest
-            self.intake.admission, self._admits_by = admission, in_force.seq
+            self.intake.admission = admission.knowing(self.intake.admission)
+            self._admits_by = in_force.seq
             self.watch.put(
                 "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
             )

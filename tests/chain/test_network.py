@@ -225,7 +225,7 @@ def test_each_value_is_in_the_digest(old: str, new: str) -> None:
         (
             "commit_by = 20",
             "comit_by = 20",
-            'network.toml:10: exchange: found "comit_by" and no "commit_by", expected the keys',
+            'network.toml:10: exchange: found "comit_by", expected none but the keys',
         ),
         ("vote_by = 40", "vote_by = 40\nquorum = 0", "network.toml:13: exchange.quorum: found 0"),
         ("vote_by = 40", "vote_by = 40\nquorum = 0.0", "network.toml:13: exchange.quorum: found 0"),

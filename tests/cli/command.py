@@ -22,7 +22,9 @@ from tallystick.cli.main import cli, main
 ROOT = Path(__file__).resolve().parents[2]
 SKILLS = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
 WORKFLOWS = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"
+REWARDS = ROOT / "plugins" / "tallystick_reward" / "examples.jsonl"
 RULE_SETS = (
+    "reward@1.0.0",
     *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
     *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import RULE_SETS, SKILLS, WORKFLOWS, run
+from cli.command import REWARDS, RULE_SETS, SKILLS, WORKFLOWS, run
 from generators import SKILL_TYPES
 from oracle import score
 
@@ -15,7 +15,7 @@ import tallystick
 
 
 def expected(rule_set: str) -> list[dict[str, Any]]:
-    path = WORKFLOWS if rule_set.startswith("workflow") else SKILLS
+    path = {"workflow": WORKFLOWS, "reward": REWARDS}.get(rule_set.partition("@")[0], SKILLS)
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
     return [{"record": n, **score(record, rule_set)} for n, record in enumerate(records, 1)]
 
@@ -32,7 +32,7 @@ def test_the_demo_scores_every_example_as_the_oracle() -> None:
 def test_the_demo_covers_every_skill_type() -> None:
     said = run("demo", "--json").json()["rule_sets"]
     shown = {result["skill_type"] for part in said for result in part["results"]}
-    assert shown == set(SKILL_TYPES)
+    assert shown == {*SKILL_TYPES, "reward"}
 
 
 def test_the_demo_shows_the_same_to_people() -> None:

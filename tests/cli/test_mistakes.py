@@ -80,7 +80,10 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("records.jsonl --line " + "9" * 30, "9" * 30),
     ),
     "records generate --seed 1 --miners 12 --count 5 -o out.jsonl": (
-        ("--types levitation", "--types: found levitation, expected some of rag_knowledge, "),
+        (
+            "--types levitation",
+            "--types: found levitation, expected some of reward, ",
+        ),
         ("--types mcp_sever", "did you mean 'mcp_server'?"),
         ("--types ' , '", "--types: found no skill type, expected some of"),
         ("--count 0", "0 is not in the range x>=1"),

@@ -60,7 +60,7 @@ def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None
     assert f": 1 recorded, 0 known already, {displaced}\n" in found.out
     others = named.do("round", "close", lines=[record("t9")])
     released = "1 released (in quarantine before, now recorded)"
-    assert f"{released}\nno round closed: no record is of the state's validator" in others.out
+    assert f"{released}\nno round closed: no good record is of the state's validator" in others.out
     info = named.do("state", "info", "--json").json()
     assert (info["validator"], info["hears"], info["quarantine"]) == (
         *("val-own", ["val-1", "val-2"]),

@@ -9,10 +9,13 @@ from cli.command import message_of, run
 from cli.stores import Subnet
 from state.subnet import event, record
 
+WHOLE = [("round", "close", "--bad", "refuse"), ("events", "import")]
+"""Commands that record all lines or none."""
 
-@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
+
+@pytest.mark.parametrize("command", WHOLE)
 def test_bad_lines_end_with_status_1_and_change_nothing(
-    subnet: Subnet, command: tuple[str, str]
+    subnet: Subnet, command: tuple[str, ...]
 ) -> None:
     path = subnet.lines(record("t3"), record("t4", "nobody"), record("t1", "nobody"))
     before = subnet.look()
@@ -31,8 +34,20 @@ def test_bad_lines_end_with_status_1_and_change_nothing(
     assert subnet.look() == before
 
 
-@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
-def test_a_file_that_was_cut_changes_nothing(subnet: Subnet, command: tuple[str, str]) -> None:
+def test_a_bad_record_does_not_stop_the_good_ones_of_a_round(subnet: Subnet) -> None:
+    path = subnet.lines(record("t3"), record("t4", "nobody"), record("t5", "hk-2"))
+    found = subnet.do("round", "close", path)
+    assert found.status == 1
+    assert found.out.startswith(f"{path}: 2 recorded, 0 known already, 1 refused (unknown-miner)\n")
+    assert found.err.startswith(f"error: {path}:2: unknown-miner: ")
+    again = subnet.do(
+        "round", "close", subnet.lines(record("t3"), record("t4"), record("t5", "hk-2"))
+    )
+    assert (again.status, again.out.splitlines()[0]) == (0, f"{path}: 1 recorded, 2 known already")
+
+
+@pytest.mark.parametrize("command", WHOLE)
+def test_a_file_that_was_cut_changes_nothing(subnet: Subnet, command: tuple[str, ...]) -> None:
     path = subnet.lines(record("t3"), event("e1", "rerun_fail", "t3"))
     whole, before = path.read_bytes(), subnet.look()
     for size in (1, len(whole) // 2, len(whole) - 3):

@@ -32,7 +32,7 @@ LEAST_BYTES = 1 << 12
 def samples(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A good record of a type, and its schema."""
     skill_type = installed().skill_types[name]
-    good = (r for r in examples_of(skill_type) if r["skill_type"] == name and "submission" in r)
+    good = (r for r in examples_of(skill_type) if r["skill_type"] == name and "checks" in r)
     return next(good), load_schema(skill_type.schema)
 
 

@@ -20,8 +20,8 @@ from tallystick_consensus.group_record import CODES as OF_GROUPS
 _PAGE = Page.of("docs/records.md")
 _COMMON = json.loads(schema_path("record-1").read_text(encoding="utf-8"))
 _PARTS = ("task", "submission", "checks")
-_WORKFLOW = "workflow"
-_SKILLS = sorted(installed().skill_types.keys() - {_WORKFLOW})
+_WORKFLOW, _REWARD = "workflow", "reward"
+_SKILLS = sorted(installed().skill_types.keys() - {_WORKFLOW, _REWARD})
 
 
 def _schema(skill_type: str) -> Schema:
@@ -80,6 +80,11 @@ def test_every_field_of_the_skill_types_is_documented() -> None:
     assert common <= union
 
 
+def test_every_field_of_a_reward_is_documented() -> None:
+    cells = _PAGE.section("The type `reward`").first_cells()
+    assert sorted(cells) == sorted(_fields(_REWARD, "checks"))
+
+
 def test_every_field_of_a_workflow_is_documented() -> None:
     cells = _PAGE.section("The type `workflow`").first_cells()
     fields = chain(*(_fields(_WORKFLOW, part) for part in _PARTS))
@@ -87,7 +92,7 @@ def test_every_field_of_a_workflow_is_documented() -> None:
 
 
 def test_every_key_and_word_of_a_record_is_documented() -> None:
-    schemas = [_schema(skill_type) for skill_type in (*_SKILLS, _WORKFLOW)]
+    schemas = [_schema(skill_type) for skill_type in (*_SKILLS, _WORKFLOW, _REWARD)]
     names = {name for schema in schemas for _, name in keys_of(schema, schema)}
     names |= {word for schema in schemas for word in words_in(schema, schema)}
     assert sorted(names - _PAGE.words()) == []

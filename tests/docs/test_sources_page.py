@@ -7,7 +7,7 @@ import pytest
 from manual.page import ROOT, Page
 
 _PAGE = Page.of("docs/sources.md")
-_RULES = sorted((ROOT / "rules").glob("*/*.toml"))
+_RULES = sorted(p for name in ("skills", "workflow") for p in (ROOT / "rules" / name).iterdir())
 _CITATION = re.compile(r"(\w+\.(?:txt|md)), ([^\n]*)")
 _SECTIONS = {
     document: set(re.findall(r"^### (.+)$", text, re.MULTILINE))

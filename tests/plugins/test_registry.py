@@ -29,7 +29,7 @@ from tallystick.plugins.registry import (
 )
 
 Patch = pytest.MonkeyPatch
-OWN = ["consensus", "skills", "workflow"]
+OWN = ["consensus", "reward", "skills", "workflow"]
 """The plugins of the project itself, which are always used."""
 
 

@@ -14,13 +14,13 @@ import attrs
 import jsonschema_rs
 import msgspec
 from jsonschema import Draft202012Validator
-from records.making import SCHEMAS
 from referencing import Registry, Resource
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.rejects import CODES, Reject
+from tallystick.records.schema import load_schema
 from tallystick.records.strict_json import MAX_DEPTH
 from tallystick.records.struct_builder import Record, fast_type
 from tallystick.resources import schema_path
@@ -118,8 +118,9 @@ def judges(skill_type: str, schema: Json, oracle: Draft202012Validator) -> Judge
 def judges_of(skill_type: str) -> Judges:
     common = Resource.from_contents(json.loads(schema_path("record-1").read_bytes()))
     registry = Registry().with_resource("record-1.schema.json", common)
-    file = json.loads(installed().skill_types[skill_type].schema.read_bytes())
-    return judges(skill_type, SCHEMAS[skill_type], Draft202012Validator(file, registry=registry))
+    source = installed().skill_types[skill_type].schema
+    file = json.loads(source.read_bytes())
+    return judges(skill_type, load_schema(source), Draft202012Validator(file, registry=registry))
 
 
 def disagreements(asked: Judges, lines: Iterable[str]) -> Iterator[str]:

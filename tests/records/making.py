@@ -3,13 +3,13 @@
 import copy
 import random
 
-from packages import SKILL_TYPES, folder_of
+from packages import folder_of
 
 from tallystick.records.schema import load_schema
 
 FILES = {
     file.name.removesuffix(".schema.json"): file
-    for package in SKILL_TYPES
+    for package in ("tallystick_skills", "tallystick_workflow")
     for file in sorted(folder_of(package).glob("schemas/*.schema.json"))
 }
 SCHEMAS = {name: load_schema(file) for name, file in FILES.items()}

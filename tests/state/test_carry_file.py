@@ -19,6 +19,7 @@ from state.trusted import authority
 
 from tallystick.errors import DamagedError, InputError, StateError, TrustError
 from tallystick.numbers.nano import to_text
+from tallystick_chain.network import Network
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.chain import chained
 from tallystick_state.ledger import Ledger
@@ -32,6 +33,13 @@ __all__ = ["database", "server", "where"]
 WORKFLOW, SKILLS = "workflow@1.2.0", "skills@1.2.0"
 PYTHON = "executable_python"
 MINERS = tuple(f"hk-{n}" for n in range(9))
+NETWORK = """
+format = 1
+network = { name = "example", netuid = 7, anchor_block = 20 }
+rounds = { blocks = 3 }
+epochs = { rounds = 4 }
+weights = { at = 4 }
+"""
 BEFORE = 5
 """Rounds of the life before."""
 Value = dict[str, Any]
@@ -455,14 +463,16 @@ def test_a_signature_where_nobody_asks_for_one_is_refused(tmp_path: Path) -> Non
 
 def test_the_commands_move_a_state_over(tmp_path: Path) -> None:
     carry, trust = written(tmp_path, base()), written_root(tmp_path, root())
+    network = tmp_path / "network.toml"
+    network.write_text(NETWORK, encoding="utf-8")
     done = run(
         *("state", "init", "--rules", SKILLS, "--carry", str(carry)),
-        *("--network-digest", f"sha256:{'a' * 64}", "--state", str(tmp_path / "s.db")),
+        *("--network", str(network), "--state", str(tmp_path / "s.db")),
     )
     assert done.status == 0, done
     assert "with 1 carried miner and 0 records" in done.out
     info = json.loads(run("state", "info", "--state", str(tmp_path / "s.db"), "--json").out)
-    assert info["network"] == f"sha256:{'a' * 64}"
+    assert info["network"] == Network.load(network).digest
     assert info["carry"]["miners"] == 1
     refused = run(
         *("state", "init", "--rules", SKILLS, "--carry", str(carry), "--trust", str(trust)),

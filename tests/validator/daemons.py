@@ -61,17 +61,17 @@ def chain_of(
     chain = SimulatedChain(finality_lag=LAG, seed=seed)
     parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
     chain.create_subnet(NETUID, parameters, owner=owner)
-    for hotkey in validators:
-        chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
     for hotkey in (*MINERS, *([] if owner is None else [owner])):
         chain.register(NETUID, hotkey)
+    for hotkey in validators:
+        chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
     chain.advance(ANCHOR - chain.as_hotkey(MINERS[0]).head().best)
     return chain
 
 
 def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]:  # noqa: ANN401  # of record
-    """Records of an epoch, of all its rounds and miners."""
-    return [
+    """Records of an epoch, of all its rounds and miners, whose uids are those of `chain_of`."""
+    rows = [
         record(
             f"task {epoch} {number}",
             MINERS[number % len(MINERS)],
@@ -84,6 +84,9 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
         )
         for number in range(count)
     ]
+    for number, row in enumerate(rows):
+        row["miner"]["uid"] = number % len(MINERS)
+    return rows
 
 
 def lines(rows: Sequence[Record]) -> list[bytes]:
@@ -126,7 +129,7 @@ class House:
         (folder / "network.toml").write_text(NETWORK)
         self.config.write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
-            f'folder = "daemon"\n[chain]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
+            f'folder = "daemon"\n[chain]\nurl = "{url}"\nkey = "{hotkey}"\n'
             f"poll_seconds = 0.05\ndeadline_seconds = 500\n"
             # a socket has a short name
             f'[intake]\nsocket = "{self.socket}"\n{more}'

@@ -18,7 +18,7 @@ adoptions = "adoptions"
 attributes = "round.json"
 [chain]
 url = "simulate://127.0.0.1:9944"
-hotkey = "5Alice"
+key = "5FqRLmHshqtep3zEA9JmJaidNNrF6sj2r3q3yXVeW6wmYCXH"
 poll_seconds = 0.5
 deadline_seconds = 10
 [intake]
@@ -48,7 +48,7 @@ network = "/etc/network.toml"
 folder = "daemon"
 [chain]
 url = "sdk11:finney"
-wallet = "hotkey"
+key = "hotkey"
 """
 
 
@@ -69,6 +69,26 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     same = {name for name in names if getattr(configuration, name) == getattr(defaults, name)}
     # a key that nobody reads would have its default
     assert same == {"path", "folder", "host", "simulated"}
+
+
+@pytest.mark.parametrize(
+    ("key", "attribute", "value"),
+    [
+        ("//alice", "simulated", "alice"),
+        ("5FqRLmHshqtep3zEA9JmJaidNNrF6sj2r3q3yXVeW6wmYCXH", "hotkey", None),
+        ("/keys/hotkey", "wallet", Path("/keys/hotkey")),
+        # a digit of its checksum is wrong
+        ("/5FqRLmHshqtep3zEA9JmJaidNNrF6sj2r3q3yXVeW6wmYCXX", "wallet", None),
+    ],
+)
+def test_a_key_is_what_it_looks_like(
+    tmp_path: Path, key: str, attribute: str, value: object
+) -> None:
+    text = LEAST.replace('key = "hotkey"', f'key = "{key}"')
+    configuration = Configuration.load(written(tmp_path, text))
+    known = {name: getattr(configuration, name) for name in ("hotkey", "wallet", "simulated")}
+    expected = value or (Path(key) if attribute == "wallet" else key)
+    assert {name: each for name, each in known.items() if each is not None} == {attribute: expected}
 
 
 def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
@@ -99,13 +119,15 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         ("poll_seconds = 0.5", "poll_seconds = 0", ":11: chain.poll_seconds", "found 0"),
         ("poll_seconds = 0.5", "poll_seconds = nan", ":11: chain.poll_seconds", "found nan"),
         ("poll_seconds = 0.5", "poll_seconds = 2026-01-01", ":11: chain.poll_seconds", "no dates"),
-        ('hotkey = "5Alice"', "", ":8: chain", "found none, expected one of"),
+        ("key = ", "keys = ", ":8: chain", 'found "keys" and no "key"'),
         (
-            'hotkey = "5Alice"',
-            'hotkey = "5Alice"\nwallet = "w"',
-            ":8: chain",
-            "found hotkey and wallet",
+            "[log]",
+            "[rounds]\nblocks = 3\n[log]",
+            ":30: rounds",
+            "found it beside validator.network",
         ),
+        ("set = false", "at = 3", ":21: weights.at", "found it beside validator.network"),
+        ('network = "network.toml"\n', "", ":2: validator", "found no network, expected one of"),
         ('"http://198.51.100.7:8090"', '"ftp://x"', ":19: exchange.peers", 'found "ftp://x"'),
         ("port = 0", "port = 0.0", ":28: service.port", "found 0.0, expected a whole number"),
         ("format = 1", "format = 1.0", ":1: format", "found 1.0, expected a whole number: write 1"),

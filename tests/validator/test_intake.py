@@ -113,6 +113,72 @@ def test_a_bad_line_is_refused_by_its_code(intake: Intake, line: bytes, code: st
     assert len(answer.to_json()) < 1000
 
 
+def sparse(task: str, **more: object) -> bytes:
+    """A record that says what its maker alone knows."""
+    left_out = ("round", "epoch", "validator", "role")
+    row = {name: value for name, value in record(task).items() if name not in left_out}
+    return json.dumps({**row, "miner": {"hotkey": row["miner"]["hotkey"]}, **more}).encode()
+
+
+def test_what_a_record_leaves_out_is_filled_in(intake: Intake) -> None:
+    hotkey = record("t")["miner"]["hotkey"]
+    admission = intake.admission
+    admission.block, admission.uids = network().first_block(4) + 3, {hotkey: 17}
+    assert statuses(take(intake, [sparse("t")])) == ["recorded"]
+    intake.freeze(4)
+    row = json.loads(intake.lines(4)[0])
+    assert (row["round"], row["epoch"]) == (4 * ROUNDS + 1, 4)
+    assert (row["validator"], row["role"], row["miner"]["uid"]) == (ALICE, "primary", 17)
+
+
+def test_what_a_record_says_stays(intake: Intake) -> None:
+    admission = intake.admission
+    admission.block, admission.uids = network().first_block(4), {record("t")["miner"]["hotkey"]: 17}
+    rows = [sparse("t", round=1), sparse("u", role="auditor", epoch=4)]
+    assert statuses(take(intake, rows)) == ["recorded"] * 2
+    intake.freeze(4)
+    kept = {row["task_id"]: row for row in map(json.loads, intake.lines(4))}
+    assert (kept["t"]["round"], kept["t"]["epoch"]) == (1, 0)
+    assert (kept["u"]["epoch"], kept["u"]["role"]) == (4, "auditor")
+
+
+def test_a_record_without_a_round_counts_once_however_late_it_comes_again(intake: Intake) -> None:
+    admission = intake.admission
+    admission.block, admission.uids = network().first_block(0), {record("t")["miner"]["hotkey"]: 17}
+    assert statuses(take(intake, [sparse("t")])) == ["recorded"]
+    admission.block = network().first_block(3)
+    assert statuses(take(intake, [sparse("t"), sparse("u")])) == ["duplicate", "recorded"]
+
+
+@pytest.mark.parametrize(
+    ("more", "uids", "code", "path"),
+    [
+        ({"miner": {"uid": 3, "hotkey": "hk-1"}}, {"hk-1": 17}, "other-uid", "miner.uid"),
+        ({"miner": {"hotkey": "hk-2"}}, {"hk-1": 17}, "no-slot", "miner.hotkey"),
+        ({"miner": {"hotkey": "hk-1"}}, None, "chain-unknown", "miner.uid"),
+        ({"miner": "hk-1"}, {"hk-1": 17}, "wrong-type", "miner"),
+        ({"validator": "bob"}, {"hk-1": 17}, "other-validator", "validator"),
+        ({"epoch": 0}, {"hk-1": 17}, "other-round", "round"),
+    ],
+)
+def test_what_cannot_be_filled_in_is_refused_by_its_code(
+    intake: Intake, more: dict[str, object], uids: dict[str, int] | None, code: str, path: str
+) -> None:
+    admission = intake.admission
+    admission.block, admission.uids = network().first_block(4), uids
+    (answer,) = take(intake, [sparse("t", **{"miner": {"hotkey": "hk-1"}, **more})])
+    assert (answer.status, answer.code, answer.path) == ("rejected", code, path)
+
+
+@pytest.mark.parametrize(("block", "code"), [(None, "chain-unknown"), (0, "future-epoch")])
+def test_no_round_is_filled_in_before_there_is_one(
+    intake: Intake, block: int | None, code: str
+) -> None:
+    intake.admission.block = block
+    (answer,) = take(intake, [sparse("t")])
+    assert (answer.status, answer.code) == ("rejected", code)
+
+
 def test_the_second_of_two_that_differ_is_refused(intake: Intake) -> None:
     (row,) = records(ALICE, 0, 1)
     assert statuses(take(intake, lines([row]))) == ["recorded"]

@@ -82,7 +82,8 @@ def print_table(
     from rich.console import Console  # 17 ms that not every command needs
     from rich.table import Table
 
-    table = Table(title=printable(title), title_justify="left")
+    widest = max(map(len, title.splitlines()))
+    table = Table(title=printable(title), title_justify="left", min_width=widest)
     for name, is_number in columns:
         table.add_column(name, justify="right" if is_number else "left")
     for row in rows:

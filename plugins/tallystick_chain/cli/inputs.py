@@ -58,6 +58,37 @@ def seed_of_chain(url: str, options: Mapping[str, Any]) -> Callable[[int], str]:
     return seed
 
 
+def network_of_state(
+    path: str, options: Mapping[str, Any]
+) -> Callable[[], tuple[str, Mapping[int, str] | None]]:
+    """Return the function that gives the network file's digest, and the slots of a chain, if named.
+
+    Raises:
+        InputError: the network file is none.
+    """
+    from tallystick_chain.network import Network
+
+    network = Network.load(Path(path))
+
+    def read() -> tuple[str, Mapping[int, str] | None]:
+        if _CHAIN not in options:
+            return network.digest, None
+        with reading(options[_CHAIN]) as chain:
+            neurons = chain.neurons(network.netuid, chain.head().finalized)
+            return network.digest, {neuron.uid: neuron.hotkey for neuron in neurons}
+
+    return read
+
+
+def check_chain(_url: str, options: Mapping[str, Any]) -> None:
+    """Refuse a chain without a network file.
+
+    Raises:
+        UsageError: no network file is named.
+    """
+    _network(options)
+
+
 def check_network(_path: str, options: Mapping[str, Any]) -> None:
     """Refuse a network file without a chain.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +66,8 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     _refuse_taken(wanted)
     folder = Path(name) if output is None else output
     files = files_of(wanted)
-    _write(files, folder, follow_links)
+    with new_folder(folder, follow_links=follow_links) as new:
+        write_files(files, new)
     if as_json:
         print_json({"project": str(folder), "files": sorted(files)})
     else:
@@ -83,21 +86,27 @@ def _refuse_taken(wanted: Project) -> None:
     refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
 
 
-def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
-    """Write a folder, whole or not at all."""
-    from tallystick.io.atomic import (
-        atomic_folder,
-        output_errors,
-        output_path,
-    )
+@contextmanager
+def new_folder(folder: Path, *, follow_links: bool) -> Iterator[Path]:
+    """Yield a folder to fill, which is then there whole or not at all.
+
+    Raises:
+        OutputError: it cannot be written, or holds something.
+    """
+    from tallystick.io.atomic import atomic_folder, output_errors, output_path
 
     _refuse_place(folder)
     target = output_path(folder, follow_links=follow_links)
     with atomic_folder(target, ()) as new, output_errors(folder):
-        for path, text in files.items():
-            target = new / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="\n")
+        yield new
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write files by their paths in a folder."""
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _refuse_place(folder: Path) -> None:
@@ -110,8 +119,7 @@ def _refuse_place(folder: Path) -> None:
         here = folder.exists() and Path.cwd().is_relative_to(folder.resolve())
     if first is not None:
         raise OutputError(
-            f"{folder}: found {first!r} in the folder, expected a new or an empty one: name "
-            "another with --output"
+            f"{folder}: found {first!r} in the folder, expected a new or an empty one: name another"
         )
     if here:
         raise OutputError(

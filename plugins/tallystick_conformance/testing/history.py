@@ -18,7 +18,7 @@ import attrs
 import msgspec
 
 from tallystick.errors import RecordError, SchemaError
-from tallystick.plugins.generator import CERTAIN, Draw, Generator
+from tallystick.plugins.generator import CERTAIN, Draw, Generator, Part
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import MISSED
 from tallystick.records.schema import Schema, load_schema
@@ -175,7 +175,7 @@ class History:
             for validator in draw.kept(self.network.validators, _RECORDED):
                 identity = {"uid": miner.uid, "hotkey": miner.hotkey}
                 head = {**about, "validator": validator, "miner": identity, "role": role}
-                record = {**head, "task": task, **maker.verified(draw, task, answer)}
+                record = maker.record(head, task, maker.verified(draw, task, answer))
                 yield _encode(record) + b"\n"
 
 
@@ -189,6 +189,7 @@ class RecordMaker:
         optional: by name, what makes the other fields that any record may have.
         roles: the roles of a group, the first miners' first.
         misses: whether a record may be without an answer.
+        parts: the fields that a record of the type can have; what else is made is left out.
     """
 
     name: str
@@ -196,6 +197,12 @@ class RecordMaker:
     optional: Mapping[str, Make]
     roles: tuple[str, ...]
     misses: bool
+    parts: frozenset[str]
+
+    def record(self, head: Fields, task: Part, verified: Fields) -> Fields:
+        """Return the record of its parts."""
+        parts = {**head, "task": task, **verified}
+        return {name: value for name, value in parts.items() if name in self.parts}
 
     def answer(
         self, draw: Draw, miner: NetworkMiner, task: Mapping[str, Any], *, alone: bool
@@ -264,6 +271,7 @@ def _maker(skill_type: SkillType) -> RecordMaker:
         },
         roles=tuple(common["$defs"]["role"]["enum"]),
         misses=True,
+        parts=frozenset(schema["properties"]),
     )
     return attrs.evolve(maker, misses=_may_miss(maker, schema))
 
@@ -275,18 +283,18 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     task = maker.generator.task(draw)
     head = {"skill_type": maker.name, "task_id": "sample", "round": 0, "epoch": 0}
     head |= {"validator": "sample", "miner": {"uid": 0, "hotkey": "sample"}}
-    head |= {"role": maker.roles[0], "task": task, **maker.generator.fields(draw, task)}
+    head |= {"role": maker.roles[0], **maker.generator.fields(draw, task)}
     answering = attrs.evolve(maker, misses=False)
     try:
         answer = answering.answer(draw, miner, task, alone=False)
-        validator.validate({**head, **maker.verified(draw, task, answer)})
+        validator.validate(maker.record(head, task, answering.verified(draw, task, answer)))
     except RecordError as error:
         raise SchemaError(
             f"found a made-up record of {maker.name!r} that its schema refuses ({error}), expected "
             "a valid one: fix the generator of the skill type"
         ) from error
     try:
-        validator.validate({**head, **maker.verified(draw, task, {})})
+        validator.validate(maker.record(head, task, maker.verified(draw, task, {})))
     except RecordError:
         return False
     return True

@@ -137,7 +137,8 @@ class _Drawn:
         for _ in range(_TRIES):
             rest = [self.makers[name](draw) for name in names[len(given) :]]
             parts = dict(zip(names, (*given, *rest), strict=True))
-            if self.checker.unmet({**self._head(draw), **parts}) == []:
+            declared = {n: p for n, p in parts.items() if n in self.schema["properties"]}
+            if self.checker.unmet({**self._head(draw), **declared}) == []:
                 return rest[0]
         asked = ", ".join(requirement.name for requirement in self.checker.requirements)
         raise SchemaError(

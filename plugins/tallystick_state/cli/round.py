@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick_state.answers import ClosedRound, RoundInfo
+    from tallystick_state.ingest import Bad
     from tallystick_state.ledger import Ledger
     from tallystick_state.reports import RoundReport
 
@@ -161,6 +162,13 @@ def _line(found: RoundInfo) -> str:
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
 @at_option
+@click.option(
+    "--bad",
+    type=click.Choice(["reject", "refuse"]),
+    default="reject",
+    show_default=True,
+    help="A bad record is rejected alone; or it refuses the whole file, and nothing is recorded.",
+)
 @groups_option
 @authority_options
 @locked_options
@@ -170,6 +178,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str,
     number: int | None,
     at: datetime | None,
+    bad: Bad,
     groups: Path | None,
     signed: Path | None,
     block: int | None,
@@ -179,9 +188,10 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
-    RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
-    is 1. In a state that names its validator, that validator's records close rounds and displace
-    claims by others in its name; records of others are taken as `events import` takes them.
+    RECORDS can be -, the standard input. A bad record never stops the good ones; the exit status is
+    then 1, and once it is corrected the whole file can be given again. In a state that names its
+    validator, that validator's records close rounds and displace claims by others in its name;
+    records of others are taken as `events import` takes them.
 
     With --groups the records get the consensus that their groups compute, and must give none of
     their own. The similarities of the members are kept, and the submissions to be run again.
@@ -195,7 +205,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         for second in passes if groups is not None else ():
             second.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
-            records, number, at, authority=authority, groups=groups, progress=progress
+            records, number, at, authority=authority, groups=groups, progress=progress, bad=bad
         )
         tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
@@ -206,7 +216,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         echo(f"{records}: {ingested_text(ingested)}")
         lines = [line for second in rounds for line in _lines(second, reports[second.round], tried)]
-        echo(*(lines or ["no round closed: no record is of the state's validator"]))
+        echo(*(lines or ["no round closed: no good record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 

@@ -195,7 +195,7 @@ def carry_command(
     from tallystick_state.trust.statement import carry
 
     in_force = begin_under(references, None, trust)
-    carried, _ = CarryFile.read(path).carried(in_force.at(0))
+    carried, _ = CarryFile.of(path, in_force.at(0)).carried(in_force.at(0))
     root = in_force.root
     assert root is not None  # noqa: S101  # a trust file was read
     statement = carry(network=root.network, trust=root.digest, digest=carried.digest)

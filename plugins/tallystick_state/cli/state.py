@@ -12,6 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
@@ -56,6 +57,7 @@ def state() -> None:
 
 @state.command(
     "init",
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick state init --rules skills@1.2.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
@@ -68,6 +70,8 @@ def state() -> None:
         "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
         "    --trust trust.toml --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --carry carry.json \\",
+        "    --state subnet.db",
+        "tallystick state init --rules reward@1.0.0 --carry state.npz \\",
         "    --state subnet.db",
     ),
 )
@@ -90,13 +94,7 @@ def state() -> None:
     "--carry",
     type=PATH,
     metavar="FILE",
-    help="Reputations, averages and windows that the state moves over, once.",
-)
-@click.option(
-    "--network-digest",
-    "network",
-    metavar="DIGEST",
-    help="The digest of the network file, which every digest of the state then covers.",
+    help="Reputations, averages and windows that the state moves over, once; or state.npz.",
 )
 @authority_options
 @locked_options
@@ -110,11 +108,11 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     shares: tuple[str, ...],
     idle: str | None,
     carry: Path | None,
-    network: str | None,
     signed: Path | None,
     block: int | None,
     as_json: bool,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Begin a state under a rule set; the store keeps the whole rule set and the validators heard.
 
@@ -122,14 +120,29 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
     adoptions and weights; --pool makes one vector of these. A trust file lists the validators
     that the state hears and whose signatures it requires: then --carry needs --signed, which
-    `tallystick sign carry` makes.
+    `tallystick sign carry` makes. --carry also takes the state.npz of the subnet template, where
+    the rules have one skill type: an average begins with its scores, or a mean with a window of
+    them.
     """
     from tallystick_state.authority import read_authority
     from tallystick_state.ledger import Ledger
+    from tallystick_state.template_state import SUFFIX, TemplateState
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
     pools = PoolOptions.read(shares, idle)
+    network, slots = None, None
+    if plugin_options.values:
+        other = plugin_options.input(None, "--network")
+        network, slots = (None, None) if other is None else other()
+    before: Path | TemplateState | None = carry
+    if carry is not None and carry.suffix == SUFFIX and slots is not None:
+        before, gone = TemplateState.read(carry).held(slots)
+        if gone:
+            complain(
+                f"{carry}: left out {numbered(len(gone), 'hotkey')} without the slot of before: "
+                f"{', '.join(map(visible, gone))}"
+            )
     for reference in references:
         held.require_reference(reference)
     with Ledger.create(
@@ -141,7 +154,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         pools=pools.shares or None,
         idle=pools.idle,
         burn=pools.burn,
-        carry=carry,
+        carry=before,
         network=network,
         authority=read_authority(signed, block),
     ) as ledger:

@@ -34,7 +34,7 @@ def batch(records: list[bytes]) -> FactBatch:
 
 
 def test_every_installed_type_has_a_catalogue() -> None:
-    assert tuple(CATALOGUES) == tuple(sorted(SKILL_TYPES))
+    assert tuple(CATALOGUES) == tuple(sorted((*SKILL_TYPES, "reward")))
 
 
 def test_a_catalogue_has_every_fact_of_every_rule_set(

@@ -136,7 +136,7 @@ class House:
         (self.folder / "validator.toml").write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
             f'folder = "daemon"\nadoptions = "adoptions"\n'
-            f'[chain]\nurl = "simulate://127.0.0.1:{self.chain.port}"\nsimulated = "{self.name}"\n'
+            f'[chain]\nurl = "simulate://127.0.0.1:{self.chain.port}"\nkey = "//{self.name}"\n'
             f"poll_seconds = 0.1\ndeadline_seconds = 20\n"
             f'[intake]\nsocket = "in.sock"\nfolder = "records"\npost = true\n'
             f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n"

@@ -13,6 +13,7 @@ from vectors.cases import load
 
 Record = dict[str, Any]
 SKILLS = tuple(BASE_WEIGHTS)
+_HEAD = ("skill_type", "task_id", "round", "epoch", "validator", "miner", "role")
 
 
 def skills() -> Iterator[str]:
@@ -34,6 +35,25 @@ def workflows() -> Iterator[str]:
         RECORDS[c.op](row) for c in load("workflow_score", "unplanned_retries") for row in c.inputs
     ]
     yield from map(json.dumps, [*whole, *_plans(), *_limits(), *_retries(), *_aborts()])
+
+
+def rewards() -> Iterator[str]:
+    """Lines of rewards: ties of the tenth place, ends of the scale, what is left out."""
+    head = {name: value for name, value in _workflow().items() if name in _HEAD}
+    head |= {"skill_type": "reward"}
+    numbers = (
+        *(0, 1, 1.0, 0.5, 1 / 3, 2 / 3, 0.1, 0.2, 0.3, 0.7, 0.01, 0.010000001, 0.999999999),
+        *(5e-10, 1.5e-9, 2.5e-9, 1e-9, 1e-10, 4.9e-10, 0.9999999994, 0.9999999995, 0.9999999996),
+        *(1.0000000004, 1.0000000006, 1.000000001, 2, 1e6, 0.1234567885, 0.1234567875, 5e-324),
+    )
+    for number in numbers:
+        yield json.dumps({**head, "checks": {"reward": number}})
+        more = {"cost": number, "seconds": None if number > 1 else number}
+        yield json.dumps({**head, "role": "auditor", "checks": {"reward": number, **more}})
+    yield json.dumps({**head, "events": ["missed_deadline"]})
+    yield json.dumps({**head, "checks": {"reward": 0.5}, "events": ["missed_deadline"]})
+    yield json.dumps({**head, "checks": {"reward": 0.5}, "consensus": 0.5})
+    yield json.dumps({**head, "checks": {"reward": 0.5, "cost": None}, "consensus": None})
 
 
 def _of_builders() -> Iterator[Record]:

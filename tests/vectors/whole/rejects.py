@@ -6,6 +6,7 @@ from typing import Any
 
 from vectors.builders import RECORDS, base, finding
 from vectors.whole.case import Json, case
+from vectors.whole.records import rewards
 
 Record = dict[str, Any]
 
@@ -21,6 +22,7 @@ def cases() -> list[Json]:
             note="a line, or its bytes in hex",
         ),
         case("J02", "reject", _of_workflows(), rule_set="workflow@1.1.0", refs=["E46", "E55"]),
+        case("J04", "reject", _of_rewards(), rule_set="reward@1.0.0"),
         case("J03", "admission", _of_states(), rule_set="skills@1.0.0", refs=["E40"]),
     ]
 
@@ -136,6 +138,16 @@ def _of_skills() -> Iterator[tuple[Json, Json]]:
     for length, code in ((1_048_576, None), (1_048_577, "line-too-long")):
         yield {"line": plain, "spaces": length - len(plain)}, code
     yield {"line": plain.replace('"vector"', json.dumps("😀" * 64))}, None
+
+
+def _of_rewards() -> Iterator[tuple[Json, Json]]:
+    for code, number in (
+        *((None, 0), (None, 1), (None, 1.0000000004), ("at-most-one", 1.000000001)),
+        *(("at-most-one", 1_000_000), ("out-of-range", 1_000_001), ("out-of-range", -1e-9)),
+        *(("wrong-type", None), ("wrong-type", "1"), ("wrong-type", True)),
+    ):
+        line = next(rewards()).replace('"reward": 0', f'"reward": {json.dumps(number)}')
+        yield {"line": line}, code
 
 
 def _of_workflows() -> Iterator[tuple[Json, Json]]:

@@ -7,7 +7,7 @@ from typing import Any
 from oracle import InvalidRecordError, score
 
 from vectors.whole.case import Json, case
-from vectors.whole.records import skills, workflows
+from vectors.whole.records import rewards, skills, workflows
 
 VERSIONS = "1.0.0", "1.1.0", "1.2.0"
 RULE_SETS = tuple(f"{name}@{version}" for name in ("skills", "workflow") for version in VERSIONS)
@@ -19,6 +19,7 @@ def cases() -> list[Json]:
     return [
         case("R01", "row", _rows(skills(), RULE_SETS[:3]), note=note),
         case("R02", "row", _rows(workflows(), RULE_SETS[3:]), note=note),
+        case("R03", "row", _rows(rewards(), ["reward@1.0.0"]), note=note),
     ]
 
 

@@ -1,0 +1,19 @@
+"""The value of a reward: the number itself, from 0 to 1 (rules/reward/1.0.0.toml)."""
+
+from fractions import Fraction
+from typing import Any
+
+from oracle.decimals import fact
+
+RULE_SET = "reward@1.0.0"
+
+
+def value(record: dict[str, Any]) -> Fraction:
+    """The reward in nano."""
+    return fact(record["checks"]["reward"])
+
+
+def refusals(record: dict[str, Any]) -> tuple[str, ...]:
+    """A reward above 1."""
+    is_above = "checks" in record and value(record) > 1
+    return ("at-most-one",) if is_above else ()
