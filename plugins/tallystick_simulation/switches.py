@@ -43,13 +43,8 @@ class Switches:
         return cls((*_of_types(rules), *_of_state(rules)))
 
     @property
-    def exercised(self) -> tuple[str, ...]:
-        """The switches that made a difference."""
-        return tuple(name for name in self.every if name in self._moved)
-
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """The switches that made none."""
+    def not_exercised(self) -> tuple[str, ...]:
+        """The switches that made no difference."""
         return tuple(name for name in self.every if name not in self._moved)
 
     def records(self, events: Iterable[tuple[str, ...]], roles: Column) -> None:
@@ -117,6 +112,16 @@ class Switches:
                 name = f"allocation.steps.{step.name}"
                 if name not in self._moved and _moves(allocation, step):
                     self._moved.add(name)
+
+
+def exercised_by_none(runs: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the switches that no run exercised, in the order of the first.
+
+    Args:
+        runs: by run, the switches that it did not exercise.
+    """
+    first, *others = (*runs,) or ((),)
+    return tuple(name for name in first if all(name in other for other in others))
 
 
 def _of_types(rules: BoundRules) -> Iterator[str]:
