@@ -122,7 +122,7 @@ def compare(  # noqa: PLR0913  # the sizes of the network
         old=runs[0],
         new=runs[1],
         moved=np.maximum(after - before, 0).sum(axis=1),
-        not_exercised=tuple(dict.fromkeys(name for side in runs for name in side.not_exercised)),
+        not_exercised=tuple(sorted({name for side in runs for name in side.not_exercised})),
     )
 
 

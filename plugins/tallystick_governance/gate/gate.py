@@ -59,8 +59,8 @@ def ask(policy: Policy, old: Scorer, new: Scorer, source: Source) -> Verdict:
     measured = {KINDS[j.clause.name].measures for j in judgements if j.is_asked} - {None}
     measured_on = source.measured_on if measured else NOTHING
     if "weights" in measured:
-        idle = exercised_by_none(figures.not_exercised for figures in evidence.weights)
-        measured_on = attrs.evolve(measured_on, not_exercised=idle)
+        names = exercised_by_none(figures.not_exercised for figures in evidence.weights)
+        measured_on = attrs.evolve(measured_on, not_exercised=names)
     receipt = _receipt(policy, (old, new), judgements, measured_on)
     return Verdict(policy, judgements, measured_on, receipt)
 

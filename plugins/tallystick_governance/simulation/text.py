@@ -154,7 +154,7 @@ def as_text(after: Study, before: Study | None = None) -> str:
 
 def not_exercised(after: Study, before: Study | None) -> tuple[str, ...]:
     """Return the switches of either rule set that its networks did not exercise."""
-    return tuple(dict.fromkeys(name for s in (before, after) if s for name in s.not_exercised))
+    return tuple(sorted({name for s in (before, after) if s for name in s.not_exercised}))
 
 
 def type_lines(after: TypeStudy, before: TypeStudy | None) -> Iterator[str]:

@@ -85,8 +85,8 @@ def test_what_no_strategy_exercised_is_told() -> None:
     words = ("simulate", "skills@1.2.0", "--type", "mcp_server", "--strategy", "idle")
     sizes = ("--miners", "4", "--epochs", "1", "--seeds", "1", "-o", "out")
     names = run(*words, *sizes, "--json").json()["not_exercised"]
-    assert "reputation.events.missed_deadline" in names
-    assert "emission.factors.early_bonus" not in names
+    assert "event missed_deadline" in names
+    assert "factor early_bonus other than 1" not in names
     sentence = f"The made-up network did not exercise: {', '.join(names)}."
     assert sentence in run(*words, *sizes, "--markdown").out.splitlines()
     assert sentence in Path("out/report.html").read_text(encoding="utf-8")
