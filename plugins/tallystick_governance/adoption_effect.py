@@ -65,10 +65,12 @@ class MovedWeight:
     Attributes:
         moved: half of what all weights move by, in nano of the whole.
         basis: what it was computed on, as a sentence.
+        not_exercised: the switches of the rule sets that made no difference there.
     """
 
     moved: int
     basis: str
+    not_exercised: tuple[str, ...]
 
 
 # most rules carry nothing from epoch to epoch

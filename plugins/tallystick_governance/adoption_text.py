@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tallystick.io.text import escaped
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
+from tallystick_governance import exercised
 from tallystick_governance.adoption_effect import AdoptionEffect, ThresholdChange
 from tallystick_governance.markdown import NONE, cell, code, paragraph, section, table
 
@@ -17,6 +18,7 @@ def as_text(found: AdoptionEffect) -> str:
     """Return the effect for a terminal."""
     lines = [f"what it does to the state as it is in epoch {found.epoch}"]
     lines += [f"    {': '.join(row)}" for row in _rows(found)] or ["    nothing"]
+    lines += [f"    {text}" for text in exercised.line(_not_exercised(found))]
     return "\n".join(map(escaped, [*lines, "", _ASIDE]))
 
 
@@ -25,7 +27,14 @@ def as_markdown(found: AdoptionEffect) -> str:
     rows = ((cell(subject), code(change)) for subject, change in _rows(found))
     title = f"What it does to the state in epoch {found.epoch}"
     changes = table(("what", "change"), rows) or paragraph("nothing")
-    return "\n".join([*section(title, changes), *paragraph(_ASIDE)]) + "\n"
+    texts = (*exercised.sentence(_not_exercised(found), exercised.NETWORK), _ASIDE)
+    blocks = (section(title, changes), *map(paragraph, texts))
+    return "\n".join(line for block in blocks for line in block) + "\n"
+
+
+def _not_exercised(found: AdoptionEffect) -> tuple[str, ...]:
+    """Return the switches that the made-up miners did not exercise, where there were any."""
+    return () if found.weight is None else found.weight.not_exercised
 
 
 def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:  # noqa: C901  # a case for each

@@ -56,13 +56,13 @@ class Comparison:
         new: the run under the other.
         moved: by epoch, the share of all weight that changes hands, in nano; what nobody has is
             nobody's hand.
-        idle: switches of either rule set that made no difference in its run.
+        not_exercised: the switches of either rule set that made no difference in its run.
     """
 
     old: NetworkRun
     new: NetworkRun
     moved: Column
-    idle: tuple[str, ...]
+    not_exercised: tuple[str, ...]
 
     @property
     def moved_overall(self) -> int:
@@ -122,7 +122,7 @@ def compare(  # noqa: PLR0913  # the sizes of the network
         old=runs[0],
         new=runs[1],
         moved=np.maximum(after - before, 0).sum(axis=1),
-        idle=tuple(dict.fromkeys(name for outcome in runs for name in outcome.idle)),
+        not_exercised=tuple(sorted({name for side in runs for name in side.not_exercised})),
     )
 
 

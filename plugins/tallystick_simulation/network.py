@@ -110,8 +110,7 @@ class NetworkRun:
             there is none.
         caught: how many of its answers were caught.
         refused: by epoch, why nobody has a weight; epochs in which no step refused are left out.
-        exercised: the switches of the rules that made a difference.
-        idle: those that made none.
+        not_exercised: the switches of the rules that made no difference.
         state: after the last epoch.
     """
 
@@ -127,8 +126,7 @@ class NetworkRun:
     reputations: Table
     caught: Table
     refused: Mapping[int, str]
-    exercised: tuple[str, ...]
-    idle: tuple[str, ...]
+    not_exercised: tuple[str, ...]
     state: State = attrs.field(repr=False)
 
     def pay(self, name: str, first: int = 0) -> int:

@@ -28,6 +28,7 @@ from tallystick_simulation.strategy import (
     strategies_of,
     strategy_of,
 )
+from tallystick_simulation.switches import exercised_by_none
 from tallystick_state.model import State
 
 SUBJECT = "subject"
@@ -70,10 +71,12 @@ class Earnings:
     Attributes:
         pay: the sums of its weights, in nano.
         work: in nano units of the work of one honest answer.
+        not_exercised: the switches of the rules that made no difference in any of its networks.
     """
 
     pay: tuple[int, ...]
     work: tuple[int, ...]
+    not_exercised: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -251,7 +254,11 @@ class Trial:
         """Return what the subject earns by a strategy, by seed."""
         runs = [self.run(strategy, seed, detection) for seed in self.setting.all_seeds]
         pairs = [outcome.pay_per_work(SUBJECT) for outcome in runs]
-        return Earnings(pay=tuple(p for p, _ in pairs), work=tuple(w for _, w in pairs))
+        return Earnings(
+            pay=tuple(p for p, _ in pairs),
+            work=tuple(w for _, w in pairs),
+            not_exercised=exercised_by_none(outcome.not_exercised for outcome in runs),
+        )
 
     def response(self, strategy: MinerStrategy, detection: int | None = None) -> Response:
         """Return a strategy beside honest work, both with the same rate of detection."""

@@ -135,8 +135,7 @@ class _Loop:
             names=tuple(person.name for person in self.people),
             nobody=nobody,
             refused=refused,
-            exercised=self.switches.exercised,
-            idle=self.switches.idle,
+            not_exercised=self.switches.not_exercised,
             state=self.state,
             **tables,
         )

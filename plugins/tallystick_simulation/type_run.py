@@ -49,7 +49,7 @@ from tallystick_state.roles import Role
 from tallystick_state.sections.groups import GROUPS
 
 _NOT_SCORED = -1
-_READ = {"measure", "tier", "quality", "factor", "emission"}
+_READ = {"axis", "measure", "tier", "quality", "factor", "emission"}
 """Roles of the values of results that simulations read."""
 _Rest = Callable[[ScoreColumns, Callable[[str], Column], int], ScoreColumns]
 """Computes what is left, from what is known, facts and the number of rows."""

@@ -115,11 +115,13 @@ def test_a_difference_is_bounded_by_the_thresholds_of_the_state(tmp_path: Path) 
     assert not any(each["any_tier"] for each in bound["effects"])
     assert (free["thresholds_of_epoch"], bound["thresholds_of_epoch"]) == (None, 0)
     assert free["not_analysed"] == bound["not_analysed"] == []
-    assert Decimal(bound["state"]["weight"]["moved"]) > 0
+    weight = bound["state"]["weight"]
+    assert Decimal(weight["moved"]) > 0
     assert free["measure"].startswith("tallystick backtest HISTORY --rules skills@1.1.0 ")
     text = run("rules", "diff", NEW, new, "--state", state).out
     assert "reputation: can rise" in text
     assert "share of weight that changes hands: 0.0" in text
+    assert f"    not exercised  {', '.join(weight['not_exercised'])}" in text.splitlines()
     assert "what it can do to a score, by the thresholds of the state in epoch 0" in text
     assert "any other" not in text
     assert "after that epoch the thresholds follow the new rules" in text

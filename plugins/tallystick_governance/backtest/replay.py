@@ -69,10 +69,9 @@ from tallystick_governance.backtest.switches import (
     REPLACED,
     counted,
     of_records,
-    of_scores,
-    of_weights,
     switches_of,
 )
+from tallystick_simulation.switches import of_scores, of_weights
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
 from tallystick_state.column_rounds import NOTHING_YET

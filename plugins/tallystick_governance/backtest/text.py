@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, numbered, percent, points
+from tallystick_governance import exercised
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
@@ -53,8 +54,6 @@ THRESHOLDS = {
     "fixed": "",
 }
 """Sentences on the thresholds that records are scored by, by `Outcome.thresholds`."""
-_NAMED = 8
-"""Maximum number of switches that the terminal names."""
 RARE = NANO // 20
 """The probability up to which a change is not taken for chance."""
 _SAME_ORDER = (
@@ -317,10 +316,7 @@ def _weight_lines(weight: WeightComparison) -> Iterator[str]:
     ):
         if share:
             yield f"nobody has {percent(share)} of it under the {which}: {reason}"
-    others = weight.not_exercised
-    if others:
-        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        yield f"not exercised  {', '.join(others[:_NAMED])}{more}"
+    yield from exercised.line(weight.not_exercised)
 
 
 def weighed(weight: WeightComparison) -> Iterator[str]:
@@ -340,8 +336,7 @@ def weighed(weight: WeightComparison) -> Iterator[str]:
     ):
         if share:
             yield f"Under the {which} {percent(share)} of all weight is nobody's: {reason}."
-    if weight.not_exercised:
-        yield f"The history did not exercise: {', '.join(weight.not_exercised)}."
+    yield from exercised.sentence(weight.not_exercised, "history")
 
 
 def _adoption_lines(incentives: Incentives) -> Iterator[str]:

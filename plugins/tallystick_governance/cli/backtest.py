@@ -22,6 +22,7 @@ from tallystick.cli.progress import line_count
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR
 from tallystick_governance.cli.repetition import repeating_command
+from tallystick_state.cli.options import groups_option
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
@@ -76,13 +77,7 @@ with_state_option = click.option(
     help="With --with-state, begin with the miners, reputations, thresholds and carried columns of "
     "a state as its open epoch begins.",
 )
-@click.option(
-    "--groups",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The groups of the records, as `tallystick consensus` reads them: each candidate computes "
-    "the consensus of its records.",
-)
+@groups_option
 @click.option(
     "--adopt",
     "adoptions",

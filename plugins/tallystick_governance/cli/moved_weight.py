@@ -9,11 +9,12 @@ from tallystick.errors import TallystickError
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
+    from tallystick_governance.adoption_effect import MovedWeight
     from tallystick_state.model import State
 
 
-def moved_weight(old: Scorer, new: Scorer, state: State | None = None) -> int | None:
-    """Return the share of weight that a change moves, in nano.
+def moved_weight(old: Scorer, new: Scorer, state: State | None = None) -> MovedWeight | None:
+    """Return the share of weight that a change moves.
 
     Args:
         old: the rules in force.
@@ -23,10 +24,15 @@ def moved_weight(old: Scorer, new: Scorer, state: State | None = None) -> int | 
     Returns:
         None, with a complaint, where the rules read of records what a simulation cannot put in.
     """
-    from tallystick_simulation.comparison import compare  # takes long to load
+    from tallystick_governance.adoption_effect import MovedWeight
+    from tallystick_simulation.comparison import EPOCHS, MINERS, compare  # takes long to load
 
     try:
-        return compare(old, new, state=state).moved_overall
+        comparison = compare(old, new, state=state)
     except TallystickError as error:
         complain(f"weights are not compared: {error}")
         return None
+    basis = f"of {MINERS} made-up miners over {EPOCHS} epochs"
+    if state is not None:
+        basis += f", by the thresholds of epoch {state.epoch}"
+    return MovedWeight(comparison.moved_overall, basis, comparison.not_exercised)

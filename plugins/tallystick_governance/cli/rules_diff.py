@@ -18,8 +18,7 @@ from tallystick_governance.cli.moved_weight import moved_weight
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
-    from tallystick_governance.adoption_effect import AdoptionEffect, MovedWeight
-    from tallystick_state.model import State
+    from tallystick_governance.adoption_effect import AdoptionEffect
 
 
 @click.command(
@@ -98,22 +97,4 @@ def _effect(where: str, old: Scorer, new: Scorer) -> AdoptionEffect:
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         effect = effect_on(queries, old.digest, state_rules_of(new))
         state = queries.state
-    return attrs.evolve(effect, weight=_moved_weight(state, old, new))
-
-
-def _moved_weight(state: State, old: Scorer, new: Scorer) -> MovedWeight | None:
-    """Return the share of weight that a change moves among made-up miners of a state.
-
-    Returns:
-        None where the rules read of records what a simulation cannot put in.
-    """
-    from tallystick_governance.adoption_effect import MovedWeight
-    from tallystick_simulation.comparison import EPOCHS, MINERS
-
-    moved = moved_weight(old, new, state)
-    if moved is None:
-        return None
-    basis = (
-        f"of {MINERS} made-up miners over {EPOCHS} epochs, by the thresholds of epoch {state.epoch}"
-    )
-    return MovedWeight(moved, basis)
+    return attrs.evolve(effect, weight=moved_weight(old, new, state))

@@ -12,6 +12,7 @@ from tallystick.cli.command import examples
 from tallystick.cli.options import PATH, as_json, follow_links_option, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
+from tallystick_state.cli.options import groups_option
 
 
 @click.command(
@@ -33,6 +34,7 @@ from tallystick.cli.shown import print_json, print_text
     metavar="STATE",
     help="Measure on a made-up network that goes on from this state.",
 )
+@groups_option
 @click.option(
     "--receipt",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -48,6 +50,7 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     new: str | None,
     history: Path | None,
     where: str | None,
+    groups: Path | None,
     receipt: Path | None,
     follow_links: bool,
     markdown: bool,
@@ -69,6 +72,8 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found --json and --markdown, expected one of them")
     if history is not None and where is not None:
         raise click.UsageError("found HISTORY and --state, expected one of them")
+    if groups is not None and history is None:
+        raise click.UsageError("found --groups without HISTORY, expected both")
     policy = policies.read(reference)
     if old is None:
         if where is not None or receipt is not None or markdown:
@@ -91,7 +96,7 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         files = stack.enter_context(atomic_files(*places))
         stack.enter_context(working("asking the gate"))
         before, after = load(old), load(new)
-        source = source_of(history, where, policy.measure, before, after)
+        source = source_of(history, where, policy.measure, before, after, groups=groups)
         verdict = ask(policy, before, after, source)
         for file in files:
             file.write(verdict.receipt.to_bytes())

@@ -112,8 +112,8 @@ def _weight_moved(old: Report, new: Report) -> Fraction | None:
 
     if old.scorer is None or new.scorer is None:
         return None
-    moved = moved_weight(old.scorer, new.scorer)
-    return None if moved is None else to_fraction(moved)
+    weight = moved_weight(old.scorer, new.scorer)
+    return None if weight is None else to_fraction(weight.moved)
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:

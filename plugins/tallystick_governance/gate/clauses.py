@@ -87,13 +87,13 @@ class ClauseKind:
         summary: what such a clause asks, in a sentence without a full stop.
         limit: returns its limit as text, by its options.
         judge: returns its figure, by its options and the evidence.
-        is_measured: whether its figure is of a world, such as a history.
+        measures: the figures that it reads of a world, such as a history; None of rules alone.
     """
 
     summary: str
     limit: Callable[[Mapping[str, Any]], str]
     judge: Callable[[Mapping[str, Any], Evidence], Finding]
-    is_measured: bool = False
+    measures: Literal["weights", "deviations"] | None = None
 
 
 def judged(clause: Clause, evidence: Evidence) -> Judgement:
@@ -389,25 +389,25 @@ KINDS: Mapping[str, ClauseKind] = MappingProxyType(
             "The emission of all records grows by at most a factor",
             partial(_number, "factor", "at most {} ×"),
             _growth,
-            is_measured=True,
+            measures="weights",
         ),
         "weight.moved_at_most": ClauseKind(
             "At most a share of all weight changes hands",
             partial(_number, "share", "at most {} of all weight"),
             _moved,
-            is_measured=True,
+            measures="weights",
         ),
         "weight.nobody_at_most": ClauseKind(
             "At most a share of all weight goes to nobody",
             partial(_number, "share", "at most {} of all weight"),
             _nobody,
-            is_measured=True,
+            measures="weights",
         ),
         "weight.floor": ClauseKind(
             "Nobody who had a weight falls below a part of it",
             _limit_of_floor,
             _floor,
-            is_measured=True,
+            measures="weights",
         ),
         "lint.new_findings": ClauseKind(
             "The linter finds no more than before, by severity",
@@ -451,7 +451,7 @@ KINDS: Mapping[str, ClauseKind] = MappingProxyType(
             "Honest work stays the best response",
             _limit_of_deviation,
             _deviation,
-            is_measured=True,
+            measures="deviations",
         ),
     }
 )

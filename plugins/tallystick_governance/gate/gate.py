@@ -11,6 +11,7 @@ from tallystick_governance.gate.clauses import KINDS, Judgement, judged
 from tallystick_governance.gate.evidence import Evidence
 from tallystick_governance.gate.measurement import MeasuredOn, Source
 from tallystick_governance.gate.policy import Policy
+from tallystick_simulation.switches import exercised_by_none
 from tallystick_state.trust.gate_receipt import GateReceipt
 
 
@@ -55,8 +56,11 @@ def ask(policy: Policy, old: Scorer, new: Scorer, source: Source) -> Verdict:
     """
     evidence = Evidence(old, new, policy.measure, source)
     judgements = tuple(judged(clause, evidence) for clause in policy.clauses)
-    is_measured = any(j.is_asked and KINDS[j.clause.name].is_measured for j in judgements)
-    measured_on = source.measured_on if is_measured else NOTHING
+    measured = {KINDS[j.clause.name].measures for j in judgements if j.is_asked} - {None}
+    measured_on = source.measured_on if measured else NOTHING
+    if "weights" in measured:
+        names = exercised_by_none(figures.not_exercised for figures in evidence.weights)
+        measured_on = attrs.evolve(measured_on, not_exercised=names)
     receipt = _receipt(policy, (old, new), judgements, measured_on)
     return Verdict(policy, judgements, measured_on, receipt)
 

@@ -24,7 +24,9 @@ class NotAskedError(Exception):
     """A clause that cannot be asked; the message is the reason, without a full stop."""
 
 
-@json_fields(none=("digest", "epoch", "epochs", "records"), empty=("seeds",))
+@json_fields(
+    none=("digest", "groups", "epoch", "epochs", "records"), empty=("seeds", "not_exercised")
+)
 @attrs.frozen
 class MeasuredOn:
     """The world that figures were measured on, as receipts name it.
@@ -32,18 +34,23 @@ class MeasuredOn:
     Attributes:
         kind: of the world.
         digest: of the history, or of the snapshot of the state.
+        groups: the digest of the groups that give the records of the history their consensus.
         epoch: the open epoch of the state.
         seeds: of made-up networks.
         epochs: of the history, or of a made-up network.
         records: of the history.
+        not_exercised: where weights were measured, the switches of the rule sets that made no
+            difference to any of it.
     """
 
     kind: Kind
     digest: str | None = None
+    groups: str | None = None
     epoch: int | None = None
     seeds: tuple[int, ...] = ()
     epochs: int | None = None
     records: int | None = None
+    not_exercised: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -57,6 +64,7 @@ class WeightFigures:
         weights: by participant, the share of all weight; of a made-up network, of those who work
             honestly.
         emission_by_type: by skill type, the emission of its records; None where it is not known.
+        not_exercised: the switches of the rule sets that made no difference.
     """
 
     emission: Pair
@@ -64,6 +72,7 @@ class WeightFigures:
     nobody: Pair
     weights: Mapping[str, Pair]
     emission_by_type: Mapping[str, Pair] | None = None
+    not_exercised: tuple[str, ...] = ()
 
 
 @attrs.frozen

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tallystick.io.text import escaped
 from tallystick.json_values import JsonObject
 from tallystick.numbers.text import numbered
+from tallystick_governance import exercised
 from tallystick_governance.gate.clauses import KINDS, Judgement
 from tallystick_governance.gate.gate import Verdict
 from tallystick_governance.gate.measurement import MeasuredOn
@@ -28,7 +29,8 @@ def as_text(verdict: Verdict) -> str:
     content = verdict.receipt.content
     lines = [f"{side['reference']}  {side['digest']}" for side in (content["old"], content["new"])]
     lines += [f"policy {verdict.policy.name}  {verdict.policy.digest}"]
-    lines += [f"measured on {_world(verdict.measured_on)}", ""]
+    lines += [f"measured on {_world(verdict.measured_on)}"]
+    lines += [*exercised.line(verdict.measured_on.not_exercised), ""]
     width = max(len(judgement.clause.name) for judgement in verdict.judgements)
     for judgement in verdict.judgements:
         mark = _MARKS[judgement.outcome]
@@ -50,10 +52,12 @@ def as_markdown(verdict: Verdict) -> str:
         for j in verdict.judgements
     )
     policy = f"By the policy {verdict.policy.name}, measured on {_world(verdict.measured_on)}."
+    world = "history" if verdict.measured_on.kind == "history" else exercised.NETWORK
     return page(
         f"Gate: {content['old']['reference']} → {content['new']['reference']}",
         paragraph(f"{sentence(verdict)}."),
         paragraph(policy),
+        *map(paragraph, exercised.sentence(verdict.measured_on.not_exercised, world)),
         table(("clause", "outcome", "figure", "limit"), rows),
         *map(_section, verdict.broken),
         table(
@@ -94,7 +98,8 @@ def _world(measured_on: MeasuredOn) -> str:
     match measured_on.kind:
         case "history":
             counts = numbered(measured_on.records or 0, "record")
-            return f"a history of {counts}, {measured_on.digest}"
+            groups = "" if measured_on.groups is None else f", with groups {measured_on.groups}"
+            return f"a history of {counts}, {measured_on.digest}{groups}"
         case "network":
             return network
         case "state":

@@ -123,12 +123,14 @@ class RecordedHistory:
 
     Attributes:
         path: a file or folder of records or facts.
+        groups: a file of the groups of the records; None where they keep their consensus.
         network: the made-up network in which deviations are tried.
         old: the rules before.
         new: the rules after.
     """
 
     path: Path
+    groups: Path | None
     network: MadeUpNetwork
     old: Scorer
     new: Scorer
@@ -143,6 +145,7 @@ class RecordedHistory:
         return MeasuredOn(
             "history",
             digest=history.digest,
+            groups=history.groups.get("digest"),
             seeds=self.network.measure.seeds,
             epochs=0 if history.period is None else len(history.period.epochs),
             records=sum(history.records.values()),
@@ -170,6 +173,7 @@ class RecordedHistory:
                 nobody=_pair(*weights.nobody),
                 weights={hotkey: _pair(*ends) for hotkey, ends in weights.shares.items()},
                 emission_by_type=by_type,
+                not_exercised=weights.not_exercised,
             ),
         )
 
@@ -180,13 +184,19 @@ class RecordedHistory:
     @cached_property
     def _effect(self) -> HistoryEffect:
         try:
-            return history_effect(self.path, self.old, self.new)
+            return history_effect(self.path, self.old, self.new, groups=self.groups)
         except StateError as error:
             raise NotAskedError(str(error)) from error
 
 
-def source_of(
-    history: Path | None, where: str | None, measure: Measure, old: Scorer, new: Scorer
+def source_of(  # noqa: PLR0913  # two rule sets, and all that a world is made of
+    history: Path | None,
+    where: str | None,
+    measure: Measure,
+    old: Scorer,
+    new: Scorer,
+    *,
+    groups: Path | None = None,
 ) -> Source:
     """Return the world that figures are measured on.
 
@@ -196,6 +206,8 @@ def source_of(
         measure: the seeds and the epochs of made-up networks.
         old: the rules before.
         new: the rules after.
+        groups: a file of the groups of the records of the history; by default they keep the
+            consensus that they have.
 
     Raises:
         InputError: the place of the state is none.
@@ -205,7 +217,9 @@ def source_of(
     if where is None:
         named = MeasuredOn("network", seeds=measure.seeds, epochs=measure.epochs)
         network = MadeUpNetwork(measure, named, old, new)
-        return network if history is None else RecordedHistory(history, network, old, new)
+        if history is None:
+            return network
+        return RecordedHistory(history, groups, network, old, new)
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         state, digest = queries.state, queries.digest()
         in_force = [rules.digest for rules in queries.rules.lines]
@@ -227,6 +241,7 @@ def _figures(comparison: Comparison) -> WeightFigures:
         moved=Fraction(comparison.moved_overall, NANO),
         nobody=shares[_NOBODY],
         weights={n: pair for n, pair in shares.items() if n.partition("-")[0] == HONEST},
+        not_exercised=comparison.not_exercised,
     )
 
 

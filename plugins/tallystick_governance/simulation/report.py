@@ -24,10 +24,11 @@ import pyarrow.parquet as pq
 from tallystick.io.atomic import atomic_folder, output_errors
 from tallystick.io.text import json_text
 from tallystick.numbers.nano import to_decimal
+from tallystick_governance import exercised
 from tallystick_governance.backtest.report import environment, plots
 from tallystick_governance.backtest.tables import SUM
 from tallystick_governance.simulation.study import Study, TypeStudy
-from tallystick_governance.simulation.text import MADE_UP, as_json, type_lines
+from tallystick_governance.simulation.text import MADE_UP, as_json, not_exercised, type_lines
 from tallystick_simulation.response import Response
 
 SUMMARY, RESPONSES, REPORT = "summary.json", "responses.parquet", "report.html"
@@ -124,6 +125,7 @@ def page(after: Study, before: Study | None, command: str) -> str:
         before=before,
         sections=[TypeSection(of_type, earlier.get(of_type.skill_type)) for of_type in after.types],
         made_up=MADE_UP,
+        not_exercised=[*exercised.sentence(not_exercised(after, before), exercised.NETWORK)],
         plots=plots(),
         # the policy of the page allows this script alone
         script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),

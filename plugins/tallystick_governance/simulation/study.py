@@ -42,6 +42,7 @@ from tallystick_simulation.response import (
     trials,
 )
 from tallystick_simulation.strategy import HONEST
+from tallystick_simulation.switches import exercised_by_none
 from tallystick_state.model import State, structure, unstructure
 
 MIXED = 4
@@ -108,6 +109,11 @@ class Study:
         """The responses of all skill types."""
         every = (response for of_type in self.types for response in of_type.responses)
         return Responses(self.reference, self.setting, tuple(every))
+
+    @property
+    def not_exercised(self) -> tuple[str, ...]:
+        """The switches of the rules that no strategy exercised which was tried alone."""
+        return exercised_by_none(r.own.not_exercised for r in self.responses.every)
 
 
 @attrs.frozen

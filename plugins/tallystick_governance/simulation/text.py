@@ -8,6 +8,7 @@ from tallystick.io.text import escaped
 from tallystick.json_values import JsonObject, nano_value
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import UNDEFINED, decimal, numbered, percent, signed
+from tallystick_governance import exercised
 from tallystick_governance.markdown import cell, page, paragraph, section, table
 from tallystick_governance.simulation.proofs import RetiredStrategy
 from tallystick_governance.simulation.study import ResponseChange, Study, TypeStudy, changes
@@ -46,6 +47,7 @@ def as_json(after: Study, before: Study | None = None) -> JsonObject:
             "from_state": after.setting.state is not None,
         },
         "assumptions": _assumptions(after.assumptions),
+        "not_exercised": list(not_exercised(after, before)),
         "types": {of_type.skill_type: _type_as_json(of_type) for of_type in after.types},
         "changes": None
         if before is None
@@ -145,8 +147,14 @@ def as_text(after: Study, before: Study | None = None) -> str:
     for of_type in after.types:
         lines += ["", of_type.skill_type]
         lines += (f"    {line}" for line in type_lines(of_type, earlier.get(of_type.skill_type)))
+    lines += ["", *exercised.line(not_exercised(after, before)), MADE_UP]
     # names come from plugins
-    return "\n".join(map(escaped, [*lines, "", MADE_UP]))
+    return "\n".join(map(escaped, lines))
+
+
+def not_exercised(after: Study, before: Study | None) -> tuple[str, ...]:
+    """Return the switches of either rule set that its networks did not exercise."""
+    return tuple(sorted({name for s in (before, after) if s for name in s.not_exercised}))
 
 
 def type_lines(after: TypeStudy, before: TypeStudy | None) -> Iterator[str]:
@@ -285,6 +293,7 @@ def as_markdown(after: Study, before: Study | None = None) -> str:
     return page(
         f"What miners would do under {after.reference}",
         paragraph(f"Simulated{against}; {MADE_UP}."),
+        *map(paragraph, exercised.sentence(not_exercised(after, before), exercised.NETWORK)),
         table(heads, rows),
         section("Strategies whose gain changes", table(("skill type", "strategy"), news)),
     )

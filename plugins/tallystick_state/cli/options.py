@@ -53,7 +53,11 @@ state_option = click.option(
 scored_state_option = click.option("--state", "where", metavar="STATE", help=rows.SCORED_STATE_HELP)
 """The option that scores records by the rules and thresholds of a state; no setting."""
 groups_option = click.option(
-    "--groups", type=PATH, help="The groups of the records, which compute their consensus."
+    "--groups",
+    type=PATH,
+    metavar="FILE",
+    help="The groups of the records, as `tallystick consensus` reads them: the rules compute the "
+    "consensus of the records.",
 )
 """The option that names the groups of records."""
 # the rules of epoch 0 are those that the state begins with

@@ -20,6 +20,7 @@ from kinds import Opaque, before_the_gates
 
 import tallystick
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.gate import render
 from tallystick_governance.gate.gate import Verdict
 from tallystick_governance.prove import process
 from tallystick_governance.prove.property import Answer
@@ -136,6 +137,27 @@ def test_the_worst_of_several_seeds_counts(tmp_path: Path, old: Scorer) -> None:
     source = World(tuple(each for pair in figures for each in pair))
     found = asked(tmp_path, "[weight.moved_at_most]\nshare = 0.2\n", old, old, source)
     assert outcome(found)[:2] == ("broken", "0.300000000")
+
+
+def test_what_no_seed_exercised_is_told_where_weights_are_asked(
+    tmp_path: Path, old: Scorer
+) -> None:
+    seeds = [world(not_exercised=names).figures or () for names in (("a", "b", "c"), ("b", "c"))]
+    figures = tuple(each for pair in seeds for each in pair)
+    best = deviating("rush", "0.5", "0.5").best
+    deviation = "[simulation.deviation_gain_at_most]\nmore = 9\n"
+    for clauses, expected in (
+        (deviation + "[weight.moved_at_most]\nshare = 1\n", ["b", "c"]),
+        (deviation, None),
+    ):
+        verdict = asked(tmp_path, clauses, old, old, World(figures, best))
+        measured_on = verdict.receipt.content["measured_on"]
+        assert measured_on.get("not_exercised") == expected
+        for text, words in (
+            (render.as_text(verdict), "not exercised  b, c"),
+            (render.as_markdown(verdict), "The made-up network did not exercise: b, c."),
+        ):
+            assert (words in text.splitlines()) == (expected is not None)
 
 
 @pytest.mark.parametrize(

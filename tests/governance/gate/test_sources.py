@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
+from governance.backtest.histories import grouped, written
 from governance.gate.worlds import HEAD
-from governance.revision import shipped
+from governance.revision import shipped, with_values
 
 import tallystick
+from tallystick.io.sources import input_digest
+from tallystick.numbers.nano import to_text
 from tallystick_governance.gate.policy import Measure
 from tallystick_governance.gate.sources import source_of
 from tallystick_governance.weight_effect import weight_effect
@@ -60,6 +64,7 @@ def test_a_made_up_network_has_the_figures_of_its_own_comparison() -> None:
         ends = [Fraction(int(side[place]) // 3, NANO) for side in (before, after)]
         assert figures.weights["honest-09"] == tuple(ends)
         assert not {"idle", "spray", ""} & figures.weights.keys()
+        assert figures.not_exercised == found.not_exercised
 
 
 def test_the_command_measures_on_a_made_up_network_and_says_so() -> None:
@@ -117,14 +122,15 @@ def test_a_history_has_the_figures_of_its_records() -> None:
     assert done.status == 1
     content = json.loads(Path("gate.json").read_bytes())
     data = Path("history.jsonl").read_bytes()
+    effect = weight_effect("history.jsonl", tallystick.load(OLD), tallystick.load("new.toml"))
     assert content["measured_on"] == {
         "kind": "history",
         "digest": f"sha256:{hashlib.sha256(data).hexdigest()}",
         "seeds": [3, 5],
         "epochs": 3,
         "records": 90,
+        "not_exercised": [*effect.not_exercised],
     }
-    effect = weight_effect("history.jsonl", tallystick.load(OLD), tallystick.load("new.toml"))
     assert effect.distribution is not None
     figures = {each["clause"]: each["figure"] for each in content["clauses"]}
     nano = effect.share_moved or 0
@@ -132,6 +138,8 @@ def test_a_history_has_the_figures_of_its_records() -> None:
     ends = zip(effect.distribution.before, effect.distribution.after, strict=True)
     worst = min(Fraction(after, before) for before, after in ends if before)
     assert figures["weight.floor"] == f"{float(int(worst * NANO)) / NANO:.9f}"
+    sentence = f"The history did not exercise: {', '.join(effect.not_exercised)}."
+    assert sentence in run(*words, "--markdown").out.splitlines()
     run(*words, "--receipt", "again.json")
     assert Path("again.json").read_bytes() == Path("gate.json").read_bytes()
 
@@ -144,6 +152,25 @@ def test_facts_of_a_history_have_the_same_figures() -> None:
         told = run("rules", "gate", "policy.toml", OLD, "new.toml", name, "--json").json()
         figures.append([(each["clause"], each["figure"]) for each in told["clauses"]])
     assert figures[0] == figures[1]
+
+
+def test_groups_give_the_records_of_a_history_their_consensus() -> None:
+    records, groups = grouped(4)
+    written(Path("records.jsonl"), records)
+    written(Path("groups.jsonl"), groups)
+    values = {"consensus.components.verdict_agreement.one_step": Decimal(0)}
+    text = with_values(shipped("skills@1.2.0"), [*values.items(), ("rule_set.version", "1.3.0")])
+    Path("agreement.toml").write_text(text, encoding="utf-8")
+    rules = ("skills@1.2.0", "agreement.toml")
+    words = ("rules", "gate", "policy.toml", *rules)
+    done = run(*words, "records.jsonl", "--groups", "groups.jsonl", "--json").json()
+    effect = weight_effect("records.jsonl", *map(tallystick.load, rules), groups="groups.jsonl")
+    (moved,) = [c for c in done["clauses"] if c["clause"] == "weight.moved_at_most"]
+    assert moved["figure"] == to_text(effect.share_moved or 0) != to_text(0)
+    assert done["measured_on"]["groups"] == input_digest(Path("groups.jsonl"))
+    alone = run(*words, "--groups", "groups.jsonl")
+    assert (alone.status, alone.out) == (2, "")
+    assert "found --groups without HISTORY, expected both" in alone.err
 
 
 def test_a_history_that_cannot_be_read_is_wrong_use() -> None:

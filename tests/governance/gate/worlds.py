@@ -66,6 +66,7 @@ def world(
     weights: Mapping[str, tuple[str, str]] | None = None,
     *,
     moved: str = "0",
+    not_exercised: tuple[str, ...] = (),
     nobody: tuple[str, str] = ("0", "0"),
     **emission: tuple[str, str],
 ) -> World:
@@ -74,7 +75,12 @@ def world(
     types = {name: _pair(ends) for name, ends in emission.items()}
     whole = tuple(sum((pair[side] for pair in types.values()), Fraction(0)) for side in (0, 1))
     figures = WeightFigures(
-        (whole[0], whole[1]), Fraction(moved), _pair(nobody), named, types if emission else None
+        (whole[0], whole[1]),
+        Fraction(moved),
+        _pair(nobody),
+        named,
+        types if emission else None,
+        not_exercised,
     )
     return World((figures,))
 

@@ -81,6 +81,19 @@ def test_a_proposal_gets_markdown() -> None:
     assert "| workflow |" in out
 
 
+def test_what_no_strategy_exercised_is_told() -> None:
+    words = ("simulate", "skills@1.2.0", "--type", "mcp_server", "--strategy", "idle")
+    sizes = ("--miners", "4", "--epochs", "1", "--seeds", "1", "-o", "out")
+    names = run(*words, *sizes, "--json").json()["not_exercised"]
+    assert "event missed_deadline" in names
+    assert "factor early_bonus other than 1" not in names
+    sentence = f"The made-up network did not exercise: {', '.join(names)}."
+    assert sentence in run(*words, *sizes, "--markdown").out.splitlines()
+    assert sentence in Path("out/report.html").read_text(encoding="utf-8")
+    (line,) = [t for t in run(*words, *sizes).out.splitlines() if t.startswith("not exercised  ")]
+    assert line.endswith(f" and {len(names) - 8} more")
+
+
 def test_the_best_constant_answer_is_told_beside_that_of_the_rules_in_force() -> None:
     done = simulate("--strategy", "constant", "--against", "workflow@1.0.0")
     lines = done.out.splitlines()
