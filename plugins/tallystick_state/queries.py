@@ -149,6 +149,16 @@ class StateQueries:
         """
         return self._snapshot(epoch).digest
 
+    def known(self, identities: Collection[bytes]) -> frozenset[bytes]:
+        """Return which of some records and events the state has, also pruned ones.
+
+        Args:
+            identities: of `StateEvent.identity`, 32 bytes each.
+        """
+        several = frozenset(identities)
+        pruned = self._transaction.pruned_claims(several)
+        return self._transaction.claims.known(several) | pruned.keys()
+
     def recorded(self, number: int) -> frozenset[str]:
         """Return the digests of the records of a round that are recorded."""
         self._check_round(number)

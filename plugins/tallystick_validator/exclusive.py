@@ -1,4 +1,8 @@
-"""Exclusive use: one daemon for a folder and for a state, by locks that end with the process."""
+"""Exclusive use: one daemon for a folder and for a state, by locks that end with the process.
+
+The lock of a SQLite store is a file beside it, that of a store on a server is the server's. A store
+with two names could be locked by each of them, so it is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tallystick.errors import InputError
+
+if TYPE_CHECKING:
+    from tallystick_state.store.store import Store
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST = 20
@@ -56,3 +64,31 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
         yield
     finally:
         os.close(number)
+
+
+@contextmanager
+def exclusive_state(store: Store) -> Iterator[None]:
+    """Hold the lock of a state while the block runs.
+
+    Raises:
+        InputError: another daemon holds it, or its file has another name too.
+        StoreError: the server cannot be asked.
+    """
+    if store.path is None:
+        with store.locked() as is_ours:
+            if not is_ours:
+                raise InputError(
+                    f"{store.shown}: found that another process has this state, expected nobody: "
+                    "one daemon runs for each, so stop the other one first"
+                )
+            yield
+        return
+    real = Path(os.path.realpath(store.path))
+    names = real.stat().st_nlink
+    if names != 1:
+        raise InputError(
+            f"{real}: found a state whose file has {names} names (hard links), expected one: "
+            "remove the others, or copy the state by tallystick state backup"
+        )
+    with exclusive(real.with_name(f"{real.name}.daemon"), f"the state {store.shown}"):
+        yield

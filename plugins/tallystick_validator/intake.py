@@ -8,6 +8,7 @@ durable. Invariants:
 - a record is kept once, by the digest that the state knows it by; the same again is ``duplicate``,
   also where it leaves out its round and comes in a later one;
 - a record is in at most one batch that is not settled, and a batch is filled once for ever;
+- a record is let go once the state has it, or has refused it: what the state holds decides;
 - what waits is bounded: beyond the limit lines are refused with ``intake-full``, and nothing that
   was answered is lost.
 
@@ -18,6 +19,7 @@ the state knows it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
@@ -64,6 +66,7 @@ CREATE TABLE record (
     epoch INTEGER NOT NULL,
     size INTEGER NOT NULL,
     line BLOB,
+    hash BLOB NOT NULL,
     batch INTEGER,
     closed INTEGER
 );
@@ -71,7 +74,7 @@ CREATE INDEX record_batch ON record (batch, closed);
 CREATE INDEX record_closed ON record (closed);
 CREATE TABLE batch (
     epoch INTEGER PRIMARY KEY,
-    counted INTEGER
+    settled INTEGER NOT NULL DEFAULT 0
 );
 """
 
@@ -225,23 +228,41 @@ class Intake:
         """
         return self._call(lambda: self._lines(epoch))
 
-    def settle(
-        self, epoch: int, *, counted: bool, recorded: Collection[bytes] | None = None
-    ) -> None:
+    def identities(self, epoch: int) -> tuple[bytes, ...]:
+        """Return the identities of the records of the batch of an epoch; none once it is settled.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        select = "SELECT identity FROM record WHERE batch = ? AND closed IS NULL"
+        rows = self._call(lambda: self._db.execute(select, (epoch,)).fetchall())
+        return tuple(identity for (identity,) in rows)
+
+    def settle(self, epoch: int, held: Collection[bytes], *, lets_go: bool = False) -> None:
         """End the batch of an epoch: its records are closed, or wait for the next batch.
 
         Once it is settled, the same again changes nothing.
 
         Args:
             epoch: of the batch.
-            counted: whether the epoch was closed with the batch.
-            recorded: the digests of the records that the state took; the others are let go, so that
-                they can be sent again. None: all of them.
+            held: the identities of the records that the state has; these are closed.
+            lets_go: whether the state has judged the others, so that they can be sent again; else
+                they wait.
 
         Raises:
             StoreError: the file cannot be written.
         """
-        self._call(lambda: self._settle(epoch, counted, recorded))
+        self._call(lambda: self._settle(epoch, held, lets_go))
+
+    def newest_settled(self) -> int | None:
+        """Return the newest epoch whose batch is settled; None without one.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        select = "SELECT max(epoch) FROM batch WHERE settled"
+        newest: int | None = self._call(lambda: self._db.execute(select).fetchone()[0])
+        return newest
 
     def unsettled(self, before: int) -> tuple[int, ...]:
         """Return the epochs before another one whose batches are not settled, ascending.
@@ -379,9 +400,12 @@ class Intake:
 
     def _insert(self, record: Admitted, size: int) -> None:
         self._db.execute(
-            "INSERT INTO record (digest, identity, sent, epoch, size, line) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (record.digest, record.identity, record.sent, record.epoch, size, record.line),
+            "INSERT INTO record (digest, identity, sent, epoch, size, line, hash) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(record.digest, record.identity, record.sent),
+                *(record.epoch, size, record.line, _hash(record.line)),
+            ),
         )
         self._bytes += size
 
@@ -399,41 +423,36 @@ class Intake:
         )
 
     def _lines(self, epoch: int) -> tuple[bytes, ...]:
-        select = "SELECT line FROM record WHERE batch = ? AND closed IS NULL ORDER BY digest"
-        return tuple(line for (line,) in self._db.execute(select, (epoch,)))
-
-    def _settle(self, epoch: int, counted: bool, recorded: Collection[bytes] | None) -> None:
-        if self._counted(epoch) is not None:
-            return
-        batched = "batch = ? AND closed IS NULL"
-        if counted:
-            if recorded is not None:
-                select = f"SELECT digest FROM record WHERE {batched}"  # noqa: S608  # no text of others
-                rows = self._db.execute(select, (epoch,)).fetchall()
-                gone = [row for row in rows if row[0] not in recorded]
-                self._db.executemany("DELETE FROM record WHERE digest = ?", gone)
-            close = f"UPDATE record SET closed = batch, line = NULL WHERE {batched}"  # noqa: S608  # as above
-            self._db.execute(close, (epoch,))
-        else:
-            self._db.execute(f"UPDATE record SET batch = NULL WHERE {batched}", (epoch,))  # noqa: S608  # as above
-        self._db.execute(
-            "INSERT INTO batch (epoch, counted) VALUES (?, ?) "
-            "ON CONFLICT (epoch) DO UPDATE SET counted = excluded.counted",
-            (epoch, int(counted)),
+        select = (
+            "SELECT digest, CAST(line AS BLOB), hash FROM record WHERE batch = ? AND closed IS NULL "
+            "ORDER BY digest"
         )
+        lines = list[bytes]()
+        for digest, line, written in self._db.execute(select, (epoch,)):
+            if _hash(line) != written:
+                raise self._damaged(f"the record {digest.hex()} is not as it was written")
+            lines.append(line)
+        return tuple(lines)
+
+    def _settle(self, epoch: int, held: Collection[bytes], lets_go: bool) -> None:
+        select = "SELECT settled FROM batch WHERE epoch = ?"
+        if self._db.execute(select, (epoch,)).fetchone() == (1,):
+            return
+        close = (
+            "UPDATE record SET closed = batch, line = NULL "
+            "WHERE identity = ? AND batch = ? AND closed IS NULL"
+        )
+        self._db.executemany(close, ((identity, epoch) for identity in held))
+        others = "DELETE FROM record" if lets_go else "UPDATE record SET batch = NULL"
+        self._db.execute(f"{others} WHERE batch = ? AND closed IS NULL", (epoch,))
+        self._db.execute("INSERT OR REPLACE INTO batch (epoch, settled) VALUES (?, 1)", (epoch,))
         for table, column in (("record", "closed"), ("batch", "epoch")):
             old = f"DELETE FROM {table} WHERE {column} < ?"  # noqa: S608  # as above
             self._db.execute(old, (epoch - KEPT_EPOCHS,))
         self._bytes = self._size()
 
-    def _counted(self, epoch: int) -> bool | None:
-        """Return whether the batch of an epoch counted; None while it is not settled."""
-        select = "SELECT counted FROM batch WHERE epoch = ?"
-        row = self._db.execute(select, (epoch,)).fetchone()
-        return None if row is None or row[0] is None else bool(row[0])
-
     def _unsettled(self, before: int) -> tuple[int, ...]:
-        select = "SELECT epoch FROM batch WHERE counted IS NULL AND epoch < ? ORDER BY epoch"
+        select = "SELECT epoch FROM batch WHERE NOT settled AND epoch < ? ORDER BY epoch"
         return tuple(epoch for (epoch,) in self._db.execute(select, (before,)))
 
     def _counts(self) -> IntakeCounts:
@@ -552,6 +571,10 @@ class Intake:
             f"{self.path}: found an intake that is damaged ({reason}), expected what tallystick "
             "wrote: move it away, and send the records of the open epochs again"
         )
+
+
+def _hash(line: bytes) -> bytes:
+    return hashlib.sha256(line).digest()
 
 
 _NOTHING = _Call(lambda: None, Future())

@@ -12,7 +12,6 @@ settled after it, a checkpoint is written again where it lacks, and a row has a 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import time
 import traceback
@@ -38,7 +37,7 @@ from tallystick_chain.submission import Outcome
 from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.metrics import Observations
-from tallystick_validator.admission import Admission, Admitted
+from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.attributes import AttributeFile, ChainBlock
@@ -46,7 +45,7 @@ from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
-from tallystick_validator.exclusive import exclusive, made
+from tallystick_validator.exclusive import exclusive, exclusive_state, made
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
 from tallystick_validator.membership import check_membership, lengths_of_others, unmet
@@ -265,11 +264,7 @@ class Validator:
         made(self.folder)
         stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
         self.ledger = stack.enter_context(Ledger.open(self._state))
-        store = self.ledger.store.path
-        if store is not None:
-            real = Path(os.path.realpath(store))
-            lock = real.with_name(f"{real.name}.daemon")
-            stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
+        stack.enter_context(exclusive_state(self.ledger.store))
         check_membership(self.ledger, self.network, self.options.attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights = stack, dict[int, WeightsToSet]()
@@ -286,6 +281,7 @@ class Validator:
                 rejected=self.observations.rejected,
             )
         )
+        self._check_settled()
         self._history = ChainHistory(self.chain, self.intake)
         self._records = None
         if self.options.records is not None:
@@ -380,9 +376,9 @@ class Validator:
         await self._stage("adoptions", self._in_state, self._adopt)
         if finalized is not None:
             await self._stage("slots", self._in_calls, self._look_at_slots, finalized)
-        await self._stage("intake", self._in_peers, self._settle_closed)
-        waits = finalized is not None and not await self._stage(
-            "history", self._in_calls, self._is_same_chain, finalized
+        settled = await self._stage("intake", self._in_peers, self._settle_closed)
+        waits = finalized is not None and not (
+            settled and await self._stage("history", self._in_calls, self._is_same_chain, finalized)
         )
         opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
         if opened:
@@ -520,12 +516,36 @@ class Validator:
         self.watch.put("adoptions", problems)
         return _TOLD
 
-    def _settle_closed(self) -> None:
-        """Settle the batches of epochs that were closed before this process died."""
+    def _settle_closed(self) -> bool:
+        """Settle the batches of epochs that were closed by hand, or before this process died.
+
+        Raises:
+            StoreError: the state is older than the intake.
+        """
+        self._check_settled()
         for epoch in self.intake.unsettled(self.ledger.open_epoch()):
-            counted = self.agreement.counted(epoch)
-            if isinstance(counted, Counted):
-                self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+            self.intake.settle(epoch, self._held_by_state(epoch))
+        return True
+
+    def _held_by_state(self, epoch: int) -> frozenset[bytes]:
+        """Return which records of the batch of an epoch the state has."""
+        with self.ledger.queries() as queries:
+            return queries.known(self.intake.identities(epoch))
+
+    def _check_settled(self) -> None:
+        """Refuse a state that has an epoch open whose records the intake has let go.
+
+        Raises:
+            StoreError: it is such a state.
+        """
+        settled, opened = self.intake.newest_settled(), self.ledger.open_epoch()
+        if settled is not None and settled >= opened:
+            raise StoreError(
+                f"{self.ledger.store.shown}: found the epoch {opened} open, expected {settled + 1} "
+                f"or a later one, as {self.intake.path} has let go the records of the epoch "
+                f"{settled}: put back the state that closed it, by tallystick state import or a "
+                "peer's; or move the intake away, and send these records again"
+            )
 
     def _count_records(self) -> None:
         counts = self.intake.counts()
@@ -635,15 +655,7 @@ class Validator:
         for line in [*refused.values()][:_MOST_TOLD]:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
-        recorded = None
-        if own is not None and (refused or len(own.lines) != len(self.intake.lines(epoch))):
-            judged = (
-                self.intake.admission.judge(line, index)
-                for index, line in enumerate(own.lines)
-                if index not in refused
-            )
-            recorded = {record.digest for record in judged if isinstance(record, Admitted)}
-        self.intake.settle(epoch, counted=own is not None, recorded=recorded)
+        self.intake.settle(epoch, self._held_by_state(epoch), lets_go=own is not None)
         self.agreement.closed(epoch, closing.snapshot, closing.rules)
         return True
 

@@ -199,7 +199,7 @@ def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admi
         assert {answer.code for answer in answers} == {"", "intake-full"}
         intake.freeze(0)
         assert sorted(intake.lines(0)) == sorted(kept)
-        intake.settle(0, counted=True)
+        intake.settle(0, intake.identities(0))
         assert "recorded" in statuses(take(intake, [row for row in rows if row not in kept]))
 
 
@@ -211,7 +211,7 @@ def test_a_batch_is_bounded_and_the_rest_waits(tmp_path: Path, admission: Admiss
         for epoch in range(3):
             intake.freeze(epoch)
             batches.append(intake.lines(epoch))
-            intake.settle(epoch, counted=True)
+            intake.settle(epoch, intake.identities(epoch))
         assert sorted(line for of_epoch in batches for line in of_epoch) == sorted(rows)
         # those that wait longest come first
         assert set(batches[0]) == set(rows[: len(batches[0])])
@@ -222,9 +222,10 @@ def test_a_batch_that_counted_is_closed_and_its_records_are_known(intake: Intake
     take(intake, rows)
     intake.freeze(0)
     assert intake.unsettled(1) == (0,)
-    intake.settle(0, counted=True)
-    intake.settle(0, counted=False)
-    assert intake.unsettled(1) == ()
+    assert intake.newest_settled() is None
+    intake.settle(0, intake.identities(0))
+    intake.settle(0, ())
+    assert (intake.unsettled(1), intake.newest_settled()) == ((), 0)
     assert intake.counts().bytes == 0
     assert statuses(take(intake, rows)) == ["duplicate"] * 4
     intake.freeze(1)
@@ -236,7 +237,7 @@ def test_a_batch_that_did_not_count_waits_for_the_next(intake: Intake) -> None:
     take(intake, rows)
     intake.freeze(0)
     before = intake.lines(0)
-    intake.settle(0, counted=False)
+    intake.settle(0, ())
     assert intake.lines(0) == ()
     intake.freeze(1)
     assert intake.lines(1) == before
@@ -247,8 +248,19 @@ def test_records_that_the_state_refused_can_be_sent_again(intake: Intake) -> Non
     take(intake, rows)
     intake.freeze(0)
     judged = intake.admission.judge(rows[0], 1)
-    intake.settle(0, counted=True, recorded={judged.digest})  # type: ignore[union-attr]  # it is admitted
+    intake.settle(0, {judged.identity}, lets_go=True)  # type: ignore[union-attr]  # it is admitted
     assert statuses(take(intake, rows)) == ["duplicate", "recorded"]
+
+
+def test_a_record_that_was_changed_on_the_disk_is_no_part_of_a_batch(
+    intake: Intake,
+) -> None:
+    take(intake, lines(records(ALICE, 0, 2)))
+    intake.freeze(0)
+    with closing(sqlite3.connect(intake.path)) as connection, connection:
+        connection.execute("UPDATE record SET line = replace(line, '30000', '30001') WHERE seq = 1")
+    with pytest.raises(StoreError, match="is not as it was written"):
+        intake.lines(0)
 
 
 def test_records_of_later_epochs_wait_for_them(intake: Intake) -> None:
@@ -263,7 +275,7 @@ def test_old_digests_are_forgotten(intake: Intake) -> None:
     take(intake, rows)
     for epoch in (0, KEPT_EPOCHS, KEPT_EPOCHS + 1):
         intake.freeze(epoch)
-        intake.settle(epoch, counted=True)
+        intake.settle(epoch, intake.identities(epoch))
     assert statuses(take(intake, rows)) == ["recorded"]
 
 
@@ -361,7 +373,7 @@ class Batches(RuleBasedStateMachine):
 
     @rule(epoch=st.integers(0, 2), counted=st.booleans())
     def settle(self, epoch: int, counted: bool) -> None:
-        self.intake.settle(epoch, counted=counted)
+        self.intake.settle(epoch, self.intake.identities(epoch) if counted else ())
         if epoch not in self.settled:
             rows = self.batches.pop(epoch, set())
             self.settled.add(epoch)

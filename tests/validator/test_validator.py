@@ -1,6 +1,7 @@
 """The validator as programs embed it, on a chain in memory: what each step does, and its health."""
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from state.databases import drop_database, new_database, server
 from validator.daemons import (
     ANCHOR,
     EPOCH_BLOCKS,
@@ -24,11 +26,12 @@ from validator.states import begun
 
 import tallystick
 from tallystick.cli.locked import NoLock
-from tallystick.errors import InputError, TrustError
+from tallystick.errors import InputError, StoreError, TrustError
 from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
 from tallystick_validator.chain_calls import BoundedChain
@@ -36,6 +39,7 @@ from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")
 NETWORK = network()
+__all__ = ["server"]
 
 
 @pytest.fixture
@@ -242,6 +246,100 @@ def killed_between(
             return digest(second)
 
     return asyncio.run(run())
+
+
+def test_a_state_that_is_older_than_the_intake_closes_nothing(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    """A backup that was put back would lose the records of the epochs that it has open."""
+    backup, moved = tmp_path / "backup.db", tmp_path / "moved.db"
+    shutil.copy(state, backup)
+
+    def made() -> Validator:
+        return Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+    async def run() -> None:
+        async with made() as running:
+            sent(running, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            assert (await running.step()).closed == (0,)
+            shutil.move(state, moved)
+            shutil.copy(backup, state)
+            assert (await running.step()).closed == ()
+            (problem,) = (p for p in running.health().problems if p.code == "intake")
+            assert problem.failing
+            assert "tallystick state import" in problem.message
+        with pytest.raises(StoreError, match="found the epoch 0 open, expected 1 or a later one"):
+            async with made():
+                pass
+        shutil.move(moved, state)
+        async with made() as whole:
+            assert (await whole.step()).open_epoch == 1
+            assert whole.health().status == "ok"
+
+    asyncio.run(run())
+
+
+def test_records_of_an_epoch_that_was_closed_by_hand_count_in_the_next(
+    validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the state holds decides what is settled."""
+
+    def fails(*_: object) -> None:
+        raise InputError("found what cannot be closed")
+
+    async def run() -> None:
+        async with validator:
+            sent(validator, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            with monkeypatch.context() as patch:
+                patch.setattr(validator, "_close", fails)
+                assert (await validator.step()).closed == ()
+            validator.ledger.close_epoch(0)
+            chain.advance(EPOCH_BLOCKS)
+            assert (await validator.step()).closed == (1,)
+            with validator.ledger.queries() as queries:
+                assert [info.events for info in queries.epochs()] == [0, 6, 0]
+
+    asyncio.run(run())
+
+
+def test_a_state_with_a_second_name_is_refused(
+    validator: Validator, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other.db").hardlink_to(state)
+
+    async def run() -> None:
+        with pytest.raises(InputError, match="has 2 names"):
+            async with validator:
+                pass
+
+    asyncio.run(run())
+
+
+@pytest.mark.process
+def test_one_daemon_has_a_state_on_a_server(
+    tmp_path: Path, server: str, chain: SimulatedChain
+) -> None:
+    url = new_database(server)
+    Ledger.create(url, RULES).close()
+
+    def made(name: str) -> Validator:
+        return Validator(url, NETWORK, chain.as_hotkey(ALICE), tmp_path / name)
+
+    async def run() -> None:
+        async with made("first") as first:
+            with pytest.raises(InputError, match="another process has this state"):
+                async with made("second"):
+                    pass
+            sent(first, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            assert (await first.step()).closed == (0,)
+        async with made("second"):
+            pass
+
+    asyncio.run(run())
+    drop_database(server, url)
 
 
 STAGES = ("_block", "_close", "_settle", "_weigh", "_send_row", "_count_records")

@@ -236,6 +236,17 @@ class Place:
             if isinstance(connection.driver, _Immutable) and self.stamp() != before:
                 raise StoreError(f"{self.shown}: {_WRITTEN}")
 
+    @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Yield whether the lock of a store on a server is ours, which the block holds."""
+        with self._connected("read") as connection:
+            # a transaction that stays open would keep the server from cleaning up
+            connection.driver.autocommit = True
+            # a database may have a store in each of its schemas
+            lock = f"hashtext('{_LOCK}'), hashtext(current_schema())"
+            ((is_ours,),) = connection.rows(f"SELECT pg_try_advisory_lock({lock})")
+            yield is_ours
+
     def vacuum(self) -> None:
         """Give room back that no row uses.
 

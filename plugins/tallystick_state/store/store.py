@@ -179,6 +179,19 @@ class Store:
         self._seal = self._place.stamp(), digest
 
     @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Hold the lock of a store on a server while the block runs; others write meanwhile.
+
+        Yields:
+            Whether it is held; False where another process holds it. It ends with the connection.
+
+        Raises:
+            StoreError: the server cannot be asked.
+        """
+        with self._place.locked() as is_ours:
+            yield is_ours
+
+    @contextmanager
     def together(self) -> Iterator[Store]:
         """Yield a store whose transactions, reading and writing, are all one of this store.
 

@@ -85,6 +85,16 @@ class ClaimRows:
         recorded = self._among(EVENTS, "identity", identities)
         return [*recorded, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
 
+    def known(self, identities: Collection[bytes]) -> frozenset[bytes]:
+        """Return those of some identities that have a claim, recorded or in quarantine."""
+        several, known = [*identities], set[bytes]()
+        for table in (EVENTS, QUARANTINE):
+            for start in range(0, len(several), MAX_VALUES):
+                page = several[start : start + MAX_VALUES]
+                query = f"SELECT identity FROM {table} WHERE identity IN ({marks(page)})"
+                known.update(bytes(identity) for (identity,) in self.connection.rows(query, page))
+        return frozenset(known)
+
     def has_waiting(self) -> bool:
         """Return whether there is any claim in quarantine."""
         return bool(self.connection.rows(f"SELECT seq FROM {QUARANTINE} LIMIT 1"))
