@@ -424,8 +424,8 @@ class Intake:
 
     def _lines(self, epoch: int) -> tuple[bytes, ...]:
         select = (
-            "SELECT digest, CAST(line AS BLOB), hash FROM record WHERE batch = ? AND closed IS NULL "
-            "ORDER BY digest"
+            "SELECT digest, CAST(line AS BLOB), hash FROM record "
+            "WHERE batch = ? AND closed IS NULL ORDER BY digest"
         )
         lines = list[bytes]()
         for digest, line, written in self._db.execute(select, (epoch,)):
