@@ -307,6 +307,14 @@ class BoundAllocation:
         """The range of each step by its name, where the allocation is proved."""
         return {step.name: result for step, result in ranges(self.steps).items()}
 
+    @cached_property
+    def wholes(self) -> Mapping[str, bool]:
+        """Whether the values of each step sum to 1 but for rounding, by its name."""
+        whole: dict[str, bool] = {}
+        for step in self.steps:
+            whole[step.name] = step.sums_to_one(all(whole[each.name] for each in step.inputs))
+        return whole
+
     @property
     def carried(self) -> tuple[AllocationStep, ...]:
         """The steps whose values are kept for the next round."""

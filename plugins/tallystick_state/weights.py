@@ -181,7 +181,7 @@ def _is_of_each(rules: StepRules) -> bool:
         case Collect() | Filter() | FormulaStep():
             return True
         case Average():
-            return not rules.normalise
+            return not rules.scales
         case Mix():
             return rules.empty == "leave"
     return False
