@@ -52,6 +52,7 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
     REVEALED_OTHER = "revealed-other"
     SUPERSEDED = "superseded"
+    INHERITED = "inherited"
     VANISHED = "vanished"
     REFUSED = "refused"
     LAPSED = "lapsed"
@@ -65,6 +66,8 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
         Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
         "validator with the same key",
         Outcome.SUPERSEDED: "a newer row of this validator was revealed in the same block",
+        Outcome.INHERITED: "the chain has the row, and pays whoever took a slot over before it was "
+        "set or revealed: look at the next epoch's row",
         Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
         "at its reveal with what the subnet asks for",
         Outcome.REFUSED: "the chain refused the row",
@@ -421,7 +424,7 @@ def _submit(
     idle: Action,
 ) -> Action:
     """Return the action for the row that is due; no outcome is open."""
-    if due is None or _is_done(attempts, due.epoch):
+    if due is None or _is_done(attempts, due):
         return idle
     if facts.subnet.version_key > due.version_key:
         return Action("stop", Refusal.VERSION_KEY)
@@ -444,19 +447,30 @@ def _submit(
     return Action("submit", intent=intent)
 
 
-def _is_done(attempts: tuple[Attempt, ...], epoch: int) -> bool:
-    """Return whether no row of an epoch is to be sent: one has landed, or is newer, or is final."""
+def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
+    """Return whether no row is to be sent: one has landed, or is newer, or is final.
+
+    A row of the same epoch that pays whoever took a slot over is sent once more, without it.
+    """
     for attempt in attempts:
-        if attempt.intent.epoch > epoch:
+        if attempt.intent.epoch > due.epoch:
             return True
-        if attempt.intent.epoch == epoch:
+        if attempt.intent.epoch == due.epoch:
             answer = attempt.answer
+            if pays_another(attempt, due):
+                continue
             if attempt.outcome is Outcome.REFUSED:
                 if answer is None or answer.receipt.code not in PASSING:
                     return True
             elif attempt.outcome is not Outcome.LAPSED:
                 return True
     return False
+
+
+def pays_another(attempt: Attempt, due: DueRow) -> bool:
+    """Return whether an attempt pays, or is going to, who took a slot over since it was sent."""
+    is_of_slots = attempt.outcome in {Outcome.COMMITTED, Outcome.INHERITED}
+    return is_of_slots and bool(due.pairs) and attempt.intent.pairs != due.pairs
 
 
 def _wait(
