@@ -228,6 +228,11 @@ class AllocationStep(NamedValue[Range]):
             UndecidedError: a comparison is not decided.
         """
 
+    def notes(self, given: Given) -> Iterator[str]:
+        """Yield what it does with its input otherwise than its rules say alone, for people."""
+        del given
+        yield from ()
+
     def reason(self) -> str:
         """Return why a miner has nothing here who has something before, for people."""
         return "the value is 0"

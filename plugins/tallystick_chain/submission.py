@@ -182,8 +182,9 @@ class Attempt:
         receipt = self.answer.receipt
         if receipt.kind == "refused" and receipt.block_hash is None:
             return None
-        is_there = self.committed is not None or self.outcome is Outcome.SET
-        if receipt.kind in {"included", "committed"} and is_there:
+        is_there = self.committed is not None or self.outcome in {Outcome.SET, Outcome.INHERITED}
+        if receipt.kind != "refused" and is_there:
+            # a call is in one finalized block at most
             return None
         return self.answer.best + mortal_blocks
 
@@ -327,12 +328,13 @@ class Action:
             due; ``interrupted``: note that no answer will come; ``read-back``: look again at later
             finalized blocks, as the call may still land; ``settle``: write an outcome; ``watch``:
             look again, as a committed row is not revealed yet; ``compare``: read the row at its
-            reveal; ``stop``: the subnet asks for a newer version.
+            reveal; ``stop``: the subnet's version key is above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
         attempt: that it is about.
         settlement: the outcome to write.
         intent: what to write before the row is sent.
+        detail: what was found, for people.
     """
 
     kind: ActionKind
@@ -341,6 +343,7 @@ class Action:
     attempt: Attempt | None = None
     settlement: Settlement | None = None
     intent: Intent | None = None
+    detail: str = ""
 
 
 def next_action(
@@ -427,7 +430,8 @@ def _submit(
     if due is None or _is_done(attempts, due):
         return idle
     if facts.subnet.version_key > due.version_key:
-        return Action("stop", Refusal.VERSION_KEY)
+        detail = f"the subnet's is {facts.subnet.version_key}, and that of our rules"
+        return Action("stop", Refusal.VERSION_KEY, detail=f"{detail} {due.version_key}")
     if not due.pairs:
         return Action("nothing", due.reason)
     wait = _wait(attempts, facts, due, mortal_blocks)

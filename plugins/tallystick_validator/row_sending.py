@@ -114,7 +114,8 @@ def _problems(status: SetterStatus) -> Iterator[Problem]:
         yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
     if reason in _STOPPING | _NOT_OURS:
         code = Refusal(reason)
-        message = f"found that no row can be sent ({code}), expected one for each epoch"
+        why = f"{code}: {status.action.detail}" if status.action.detail else str(code)
+        message = f"found that no row can be sent ({why}), expected one for each epoch"
         yield Problem(code, message, REMEDIES[code], failing=code in _STOPPING)
     if status.is_stale:
         until = "" if status.action.until is None else f" before block {status.action.until}"

@@ -394,6 +394,18 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
         pass
 
 
+def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(tmp_path: Path) -> None:
+    chain = subnet()
+    chain.inject(Fault("landed", "row"))
+    with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
+        setter = WeightSetter(chain.as_hotkey(VALIDATOR), NETWORK, journal, mortal_blocks=1000)
+        while chain.best < NETWORK.weights_block(1) + 6:
+            chain.advance()
+            epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1
+            setter.advance(weights_of(epoch) if epoch >= 0 else None)
+        assert [outcome for outcome, _ in setter.outcomes().values()] == [Outcome.SET] * 2
+
+
 def _takes_over_after_the_commit(chain: SimulatedChain) -> None:
     if len(chain.log) == 1 and chain.log[0].block + 2 == chain.best:
         chain.register(NETUID, hotkey_of("stranger"), uid=5)
