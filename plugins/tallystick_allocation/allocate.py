@@ -52,6 +52,13 @@ class Allocation:
         return self.given.keys
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What steps did otherwise than their rules say alone, such as a cap of too few miners."""
+        has = self.columns.keys()
+        steps = (s for s in self.bound.steps if all(each.name in has for each in s.inputs))
+        return tuple(note for step in steps for note in step.notes(self.given))
+
+    @property
     def recipients(self) -> frozenset[str]:
         """The keys that get a share by name, of miners too."""
         steps, population = self.bound.steps, self.given.population

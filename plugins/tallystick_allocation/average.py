@@ -42,7 +42,7 @@ class AverageStep(AllocationStep):
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, in which carried values were too."""
         result = hull(ranges[self.inputs[0]], NOTHING)
-        return hull(result, UNIT) if self.rules.normalise else result
+        return hull(result, UNIT) if self.rules.scales else result
 
     def apply(self, given: Given) -> Values | Stop:
         """Return the averages; `allocate` rounds them."""
@@ -56,7 +56,7 @@ class AverageStep(AllocationStep):
                 for key, value in zip(given.keys, column.cells, strict=True)
             )
         whole = total(averages)
-        if not self.rules.normalise or not real.sign(whole):
+        if not self.rules.scales or not real.sign(whole):
             return averages
         return divided(averages, whole)
 

@@ -103,6 +103,7 @@ class _Steps:
     known: dict[str, StepRules] = attrs.field(factory=dict)
     shapes: dict[str, Shape] = attrs.field(factory=dict)
     normalised: set[str] = attrs.field(factory=set)
+    whole: set[str] = attrs.field(factory=set)
     kinds: dict[str, str] = attrs.field(factory=dict)
 
     def findings(self) -> Iterator[Finding]:
@@ -116,6 +117,8 @@ class _Steps:
                 yield from self._step(path, step)
             self.known[step.name] = step
             self.shapes[step.name] = self._shape(step)
+            if step.sums_to_one(all(each in self.whole for each in self._reads(step))):
+                self.whole.add(step.name)
             if self._is_normalised(step):
                 self.normalised.add(step.name)
         yield from self._last()
@@ -341,6 +344,12 @@ class _Steps:
         """New values count."""
         if not step.new:
             yield mistake((*path, "new"), shown(step.new), "a share above 0")
+        if step.normalise is None and step.of not in self.whole:
+            expected = (
+                f"true, which divides the averages of a round by their sum, or false, as {step.of} "
+                "is not known to sum to 1"
+            )
+            yield mistake((*path, "normalise"), "", expected)
 
     def z_score(self, path: KeyPath, step: ZScore) -> Iterator[Finding]:
         """Yield a value of groups has nowhere to stop alone."""

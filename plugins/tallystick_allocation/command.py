@@ -123,7 +123,7 @@ def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) ->
         return [*lines, "  uid  uint16", *rows, *left_out]
     ordered = sorted(found.weights.items(), key=lambda item: (-item[1], item[0]))
     rows = (f"{to_text(nano)}  {hotkey}" for hotkey, nano in ordered if nano)
-    return [*lines, *rows, f"{to_text(sum(found.weights.values()))}  in all"]
+    return [*lines, *rows, f"{to_text(sum(found.weights.values()))}  in all", *found.notes]
 
 
 def explanation_lines(explanation: AllocationExplanation) -> list[str]:

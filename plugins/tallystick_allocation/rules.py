@@ -409,7 +409,8 @@ class Average(StepRules):
         newcomer: the previous value of who has none: 0, or the new value itself.
         leaver: what becomes of who has no new value.
         drop_up_to: averages of at most this are dropped.
-        normalise: whether they are scaled to the sum 1.
+        normalise: whether they are scaled to the sum 1; by default they are, which has to be said
+            of a column that is not known to sum to 1.
         carry: they are rounded, and kept for the next round; it is no average otherwise.
     """
 
@@ -419,8 +420,13 @@ class Average(StepRules):
     newcomer: Literal[0, "new"] = 0
     leaver: Literal["drop", "keep"]
     drop_up_to: Decimal = Decimal(0)
-    normalise: bool = True
+    normalise: bool | None = None
     carry: Literal[True] = True
+
+    @property
+    def scales(self) -> bool:
+        """Whether averages are scaled to the sum 1."""
+        return self.normalise is not False
 
     def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
         """Return one column."""
@@ -430,7 +436,7 @@ class Average(StepRules):
     def sums_to_one(self, inputs: bool) -> bool:
         """Return whether averages are scaled to sum to 1."""
         del inputs
-        return self.normalise
+        return self.scales
 
 
 @_step("reserve")

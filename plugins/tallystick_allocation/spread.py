@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -10,7 +10,7 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
-from tallystick.numbers.text import fraction
+from tallystick.numbers.text import fraction, numbered
 from tallystick_allocation.column import (
     Column,
     Number,
@@ -143,6 +143,14 @@ class CapStep(ColumnStep):
         if self.rules.excess == "water_filling":
             return _water_filled(column, self._limit(holders))
         return self._once(column, self._limit_alone(holders))
+
+    def notes(self, given: Given) -> Iterator[str]:
+        """Yield that so few miners cannot hold the cap."""
+        for column in given.grouped(self.rules.of).values():
+            holders = len(positive(column))
+            if self.rules.lowest_share is not None and 0 < holders * self.rules.share < 1:
+                few = numbered(holders, "miner")
+                yield f"{self.name}: cap {self.rules.share} cannot hold for {few}: equal shares"
 
     def _limit_alone(self, miners: int) -> Fraction:
         share = Fraction(self.rules.share)

@@ -228,6 +228,11 @@ class AllocationStep(NamedValue[Range]):
             UndecidedError: a comparison is not decided.
         """
 
+    def notes(self, given: Given) -> Iterator[str]:
+        """Yield what it does with its input otherwise than its rules say alone, for people."""
+        del given
+        yield from ()
+
     def reason(self) -> str:
         """Return why a miner has nothing here who has something before, for people."""
         return "the value is 0"
@@ -306,6 +311,14 @@ class BoundAllocation:
     def ranges(self) -> Mapping[str, Range]:
         """The range of each step by its name, where the allocation is proved."""
         return {step.name: result for step, result in ranges(self.steps).items()}
+
+    @cached_property
+    def wholes(self) -> Mapping[str, bool]:
+        """Whether the values of each step sum to 1 but for rounding, by its name."""
+        whole: dict[str, bool] = {}
+        for step in self.steps:
+            whole[step.name] = step.sums_to_one(all(whole[each.name] for each in step.inputs))
+        return whole
 
     @property
     def carried(self) -> tuple[AllocationStep, ...]:

@@ -47,7 +47,8 @@ REMEDIES: Mapping[Refusal, str] = MappingProxyType(
         Refusal.NOT_REGISTERED: "register the hotkey in the subnet",
         Refusal.NO_PERMIT: "stake more: the subnet gives permits to the largest stakes",
         Refusal.LOW_STAKE: "stake more than the chain's threshold",
-        Refusal.VERSION_KEY: "update: the subnet asks for a newer version",
+        Refusal.VERSION_KEY: "adopt rules of a higher version; where there are none, the owner can "
+        "lower weights_version_key",
         Refusal.TOO_SOON: "wait until the rate limit has passed",
         Refusal.TOO_MANY_PENDING: "wait until a committed row is revealed",
         Refusal.UNKNOWN_UID: "read the neurons again: a uid is gone",

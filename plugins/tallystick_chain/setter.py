@@ -28,6 +28,7 @@ from tallystick_chain.submission import (
     Settlement,
     is_row,
     next_action,
+    pays_another,
 )
 from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet, check_pairs
 
@@ -47,11 +48,13 @@ class SetterStatus:
         action: why nothing is left to do at this block.
         outcomes: by epoch, the newest outcome, with its detail; None while the chain is asked.
         row: the row that is due, at this block; why there is none; None where none is due.
+        is_stale: whether a row of the same epoch is committed, and pays who took a slot over since.
     """
 
     action: Action
     outcomes: Mapping[int, tuple[Outcome | None, str]]
     row: WeightRow | RowError | None = None
+    is_stale: bool = False
 
 
 class WeightSetter:
@@ -100,7 +103,13 @@ class WeightSetter:
             action = next_action(self._journal.attempts, facts, due, self._mortal_blocks)
             if not self._act(action, facts):
                 break
-        return SetterStatus(action, self.outcomes(), row)
+        return SetterStatus(action, self.outcomes(), row, self._is_stale(due))
+
+    def _is_stale(self, due: DueRow | None) -> bool:
+        if due is None:
+            return False
+        own = [item for item in self._journal.attempts if item.intent.epoch == due.epoch]
+        return bool(own) and own[-1].settled is None and pays_another(own[-1], due)
 
     def outcomes(self) -> Mapping[int, tuple[Outcome | None, str]]:
         """Return by epoch the newest outcome with its detail; None while there is none."""
@@ -152,10 +161,11 @@ class WeightSetter:
             case "interrupted" if action.attempt is not None:
                 receipt = Receipt("unknown", chain_error="interrupted")
                 self._answer(action.attempt.intent, receipt, facts.best)
-            case "settle" if action.settlement is not None:
-                self._append(action.settlement)
+            case "settle" if action.settlement is not None and action.attempt is not None:
+                self._append(self._inherited(action.attempt.intent, action.settlement))
             case "compare" if action.attempt is not None:
-                self._append(self._compared(action.attempt, facts))
+                compared = self._compared(action.attempt, facts)
+                self._append(self._inherited(action.attempt.intent, compared))
             case _:
                 return False
         return True
@@ -225,7 +235,7 @@ class WeightSetter:
         newer = [item.intent for item in self._journal.attempts if item.committed is not None]
         if is_row(row, intent.pairs):
             outcome = Outcome.SET
-        elif any(item.epoch > intent.epoch and is_row(row, item.pairs) for item in newer):
+        elif any(_is_newer(item, intent) and is_row(row, item.pairs) for item in newer):
             # rows that one of the chain's epochs has committed are revealed together, in order
             outcome = Outcome.SUPERSEDED
         elif before is None:
@@ -233,6 +243,23 @@ class WeightSetter:
         else:
             outcome = Outcome.VANISHED if row == before else Outcome.REVEALED_OTHER
         return Settlement(epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block)
+
+    def _inherited(self, intent: Intent, settlement: Settlement) -> Settlement:
+        """Return an outcome, which is another where a row that is set pays who took a slot over."""
+        if settlement.outcome is not Outcome.SET:
+            return settlement
+        try:
+            row = dict(self._row(settlement.block))
+            holders = self._chain.neurons(self._network.netuid, settlement.block)
+        except ChainError as error:
+            if error.code is not Refusal.NO_BLOCK:
+                raise
+            return settlement
+        since = [n.uid for n in holders if row.get(n.uid) and n.registered_block > intent.block]
+        if not since:
+            return settlement
+        detail = f"uid {', '.join(map(str, since))}"
+        return attrs.evolve(settlement, outcome=Outcome.INHERITED, detail=detail)
 
     def _reveal_block(self, committed: int, last: int) -> int:
         """Return the first block in which a commit is not pending any more.
@@ -252,6 +279,10 @@ class WeightSetter:
             else:
                 last = middle
         return last
+
+
+def _is_newer(other: Intent, intent: Intent) -> bool:
+    return (other.epoch, other.attempt) > (intent.epoch, intent.attempt)
 
 
 def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:

@@ -52,6 +52,7 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
     REVEALED_OTHER = "revealed-other"
     SUPERSEDED = "superseded"
+    INHERITED = "inherited"
     VANISHED = "vanished"
     REFUSED = "refused"
     LAPSED = "lapsed"
@@ -65,6 +66,8 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
         Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
         "validator with the same key",
         Outcome.SUPERSEDED: "a newer row of this validator was revealed in the same block",
+        Outcome.INHERITED: "the chain has the row, and pays whoever took a slot over before it was "
+        "set or revealed: look at the next epoch's row",
         Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
         "at its reveal with what the subnet asks for",
         Outcome.REFUSED: "the chain refused the row",
@@ -179,8 +182,9 @@ class Attempt:
         receipt = self.answer.receipt
         if receipt.kind == "refused" and receipt.block_hash is None:
             return None
-        is_there = self.committed is not None or self.outcome is Outcome.SET
-        if receipt.kind in {"included", "committed"} and is_there:
+        is_there = self.committed is not None or self.outcome in {Outcome.SET, Outcome.INHERITED}
+        if receipt.kind != "refused" and is_there:
+            # a call is in one finalized block at most
             return None
         return self.answer.best + mortal_blocks
 
@@ -324,12 +328,13 @@ class Action:
             due; ``interrupted``: note that no answer will come; ``read-back``: look again at later
             finalized blocks, as the call may still land; ``settle``: write an outcome; ``watch``:
             look again, as a committed row is not revealed yet; ``compare``: read the row at its
-            reveal; ``stop``: the subnet asks for a newer version.
+            reveal; ``stop``: the subnet's version key is above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
         attempt: that it is about.
         settlement: the outcome to write.
         intent: what to write before the row is sent.
+        detail: what was found, for people.
     """
 
     kind: ActionKind
@@ -338,6 +343,7 @@ class Action:
     attempt: Attempt | None = None
     settlement: Settlement | None = None
     intent: Intent | None = None
+    detail: str = ""
 
 
 def next_action(
@@ -421,10 +427,11 @@ def _submit(
     idle: Action,
 ) -> Action:
     """Return the action for the row that is due; no outcome is open."""
-    if due is None or _is_done(attempts, due.epoch):
+    if due is None or _is_done(attempts, due):
         return idle
     if facts.subnet.version_key > due.version_key:
-        return Action("stop", Refusal.VERSION_KEY)
+        detail = f"the subnet's is {facts.subnet.version_key}, and that of our rules"
+        return Action("stop", Refusal.VERSION_KEY, detail=f"{detail} {due.version_key}")
     if not due.pairs:
         return Action("nothing", due.reason)
     wait = _wait(attempts, facts, due, mortal_blocks)
@@ -444,19 +451,30 @@ def _submit(
     return Action("submit", intent=intent)
 
 
-def _is_done(attempts: tuple[Attempt, ...], epoch: int) -> bool:
-    """Return whether no row of an epoch is to be sent: one has landed, or is newer, or is final."""
+def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
+    """Return whether no row is to be sent: one has landed, or is newer, or is final.
+
+    A row of the same epoch that pays whoever took a slot over is sent once more, without it.
+    """
     for attempt in attempts:
-        if attempt.intent.epoch > epoch:
+        if attempt.intent.epoch > due.epoch:
             return True
-        if attempt.intent.epoch == epoch:
+        if attempt.intent.epoch == due.epoch:
             answer = attempt.answer
+            if pays_another(attempt, due):
+                continue
             if attempt.outcome is Outcome.REFUSED:
                 if answer is None or answer.receipt.code not in PASSING:
                     return True
             elif attempt.outcome is not Outcome.LAPSED:
                 return True
     return False
+
+
+def pays_another(attempt: Attempt, due: DueRow) -> bool:
+    """Return whether an attempt pays, or is going to, who took a slot over since it was sent."""
+    is_of_slots = attempt.outcome in {Outcome.COMMITTED, Outcome.INHERITED}
+    return is_of_slots and bool(due.pairs) and attempt.intent.pairs != due.pairs
 
 
 def _wait(

@@ -10,7 +10,14 @@ from typing import Literal, TypeAlias
 import attrs
 
 ReceiptKind: TypeAlias = Literal[
-    "set", "committed", "revealed", "revealed-other", "vanished", "refused", "unknown"
+    "set",
+    "committed",
+    "revealed",
+    "revealed-other",
+    "inherited",
+    "vanished",
+    "refused",
+    "unknown",
 ]
 """Outcomes of a row of weights."""
 

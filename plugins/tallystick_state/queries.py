@@ -7,6 +7,7 @@ here tells of a task of anyone (docs/sources.md, Visibility).
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -18,8 +19,9 @@ from tallystick.errors import StateError, StoreError
 from tallystick.numbers.nano import from_decimal, to_decimals, to_text
 from tallystick.numbers.text import numbered
 from tallystick.records.messages import shown
+from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.files import RoundFile
-from tallystick_allocation.rules import ALLOCATION, Collect
+from tallystick_allocation.rules import ALLOCATION, Average, Collect
 from tallystick_state.answers import (
     ClaimInfo,
     ClosedRound,
@@ -242,8 +244,10 @@ class StateQueries:
         """
         name, slots = self.named_line(line), self._slots
         found = self.line_weights(name, immune) if found is None else found
-        reason = no_weights(self.state, self.weighing(name), self._last_round(name))
-        return Weights.of(found.weights, slots, self._without(found), found.refused or reason)
+        reason = found.refused or lost_at(found.allocation)
+        reason = reason or no_weights(self.state, self.weighing(name), self._last_round(name))
+        notes = () if found.allocation is None else found.allocation.notes
+        return Weights.of(found.weights, slots, self._without(found), reason, notes)
 
     def shared_weights(
         self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
@@ -569,6 +573,16 @@ def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
         minimum = to_text(from_decimal(rules.groups.minimum_reputation))
         parts.append(f"{others} below the minimum reputation {minimum}")
     return f"{numbered(len(declared), 'miner')} of {skill_type}: {', '.join(parts)}"
+
+
+def lost_at(allocation: Allocation | None) -> str:
+    """Return the step at which most miners lost what they had; empty where they had nothing."""
+    lost = Counter(() if allocation is None else allocation.without.values())
+    if allocation is None or not lost:
+        return ""
+    ((why, miners),) = lost.most_common(1)
+    rules = allocation.bound.step(why.partition(":")[0]).rules
+    return "" if isinstance(rules, Collect | Average) else f"{why} ({numbered(miners, 'miner')})"
 
 
 def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:

@@ -181,7 +181,7 @@ def _is_of_each(rules: StepRules) -> bool:
         case Collect() | Filter() | FormulaStep():
             return True
         case Average():
-            return not rules.normalise
+            return not rules.scales
         case Mix():
             return rules.empty == "leave"
     return False
@@ -390,6 +390,7 @@ class Weights:
         miners: how many miners hold a slot.
         dropped: by slot, why a weight above 0 is 0 as Bittensor takes it; its share is not among
             ``weights``.
+        notes: what steps did otherwise than their rules say alone, for people.
     """
 
     uids: tuple[int, ...] = attrs.field(repr=repr_as("slot"))
@@ -399,14 +400,16 @@ class Weights:
     without: Mapping[str, str] = attrs.field(factory=dict, repr=repr_as("miner"))
     miners: int = 0
     dropped: Mapping[int, str] = attrs.field(factory=dict, repr=repr_as("slot"))
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def of(  # what is told with the weights
         cls,
         weights: Mapping[str, int],
         slots: Mapping[str, int],
         without: Mapping[str, str],
         reason: str,
+        notes: tuple[str, ...] = (),
     ) -> Weights:
         """Return weights as the chain takes them.
 
@@ -415,6 +418,7 @@ class Weights:
             slots: of the miners, by hotkey.
             without: by hotkey, why a miner with a slot has none.
             reason: why nobody has one, if nobody has.
+            notes: of the allocation.
         """
         by_uid, elsewhere = by_slot(weights, slots)
         uids, values = to_uint16(by_uid)
@@ -430,6 +434,7 @@ class Weights:
             without,
             len(slots),
             dropped(by_uid),
+            notes,
         )
 
 

@@ -40,6 +40,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no row is sent until then, and nobody else is given the share",
         "recipient-unbound": "name a hotkey, owner, or uid:N@BLOCK in the rules and the pools",
         "record-file": "correct the file, or take it away; the others are taken meanwhile",
+        "slot-taken-over": "wait: another row is committed as soon as the rate limit has passed; "
+        "where the reveal comes first, the outcome is inherited",
         "state": "do what the message says, and start the daemon again",
         "unpaid": "look whether the miner holds its slot; a share that is too small for the chain "
         "is a matter of the rules: tallystick rules lint tells what vanishes",

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 _STOPPING = frozenset({Refusal.VERSION_KEY})
 _NOT_OURS = frozenset({Refusal.NOT_REGISTERED, Refusal.NO_PERMIT, Refusal.LOW_STAKE})
 _WRONG = frozenset(
-    {Outcome.REFUSED, Outcome.REVEALED_OTHER, Outcome.VANISHED, Outcome.LAPSED, Outcome.UNKNOWN}
+    {
+        Outcome.REFUSED,
+        Outcome.REVEALED_OTHER,
+        Outcome.INHERITED,
+        Outcome.VANISHED,
+        Outcome.LAPSED,
+        Outcome.UNKNOWN,
+    }
 )
 _MOST_NAMED = 20
 _LOG = logger_of(__name__)
@@ -107,8 +114,16 @@ def _problems(status: SetterStatus) -> Iterator[Problem]:
         yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
     if reason in _STOPPING | _NOT_OURS:
         code = Refusal(reason)
-        message = f"found that no row can be sent ({code}), expected one for each epoch"
+        why = f"{code}: {status.action.detail}" if status.action.detail else str(code)
+        message = f"found that no row can be sent ({why}), expected one for each epoch"
         yield Problem(code, message, REMEDIES[code], failing=code in _STOPPING)
+    if status.is_stale:
+        until = "" if status.action.until is None else f" before block {status.action.until}"
+        message = (
+            "found that a slot of the committed row was taken over, and that no other row can be "
+            f"committed{until} ({reason}), expected its reveal to pay whom it was made for"
+        )
+        yield Problem.of("slot-taken-over", message)
     newest = max(status.outcomes, default=None)
     if newest is not None:
         outcome, detail = status.outcomes[newest]

@@ -702,6 +702,7 @@ _RECEIPTS: Mapping[Outcome, ReceiptKind] = {
     Outcome.SET: "set",
     Outcome.COMMITTED: "committed",
     Outcome.REVEALED_OTHER: "revealed-other",
+    Outcome.INHERITED: "inherited",
     Outcome.VANISHED: "vanished",
     Outcome.REFUSED: "refused",
     Outcome.LAPSED: "unknown",

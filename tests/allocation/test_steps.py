@@ -63,7 +63,8 @@ CASES = [
     ("z_score", 'deviation = "population"', {"a": 4}, {"a": "0"}),
     ("average", 'new = 0.5, leaver = "drop", normalise = false', THREE,
      {"a": "0.5", "b": "1", "c": "2.5"}),
-    ("average", 'new = 0.5, leaver = "drop"', THREE, {"a": "0.125", "b": "0.25", "c": "0.625"}),
+    ("average", 'new = 0.5, leaver = "drop", normalise = true', THREE,
+     {"a": "0.125", "b": "0.25", "c": "0.625"}),
     ("average", 'new = 0.5, leaver = "drop", newcomer = "new", normalise = false', THREE,
      {"a": "1", "b": "2", "c": "5"}),
     ("average", 'new = 0.5, leaver = "drop", drop_up_to = 1, normalise = false', THREE,
@@ -94,7 +95,7 @@ def test_a_step_by_hand(do: str, keys: str, cells: Cells, wanted: dict[str, str]
         ("equal", ""),
         ("lift", "lowest = 1"),
         ("z_score", 'deviation = "sample"'),
-        ("average", 'new = 0.5, leaver = "keep"'),
+        ("average", 'new = 0.5, leaver = "keep", normalise = true'),
     ],
 )
 def test_of_nobody_a_step_makes_nobody(do: str, keys: str) -> None:
@@ -242,6 +243,15 @@ def test_a_reserved_share_comes_off_the_top() -> None:
     for part in ("1", "-0.1", "2"):
         with pytest.raises(AllocationError, match="at least 0 and less than 1"):
             column(steps, {"a": 1}, held={"format": 1, "round": {"key": "b", "part": part}})
+
+
+def test_an_average_of_what_may_not_sum_to_1_says_whether_it_is_scaled() -> None:
+    keys = 'new = 0.5, leaver = "drop"'
+    with pytest.raises(RuleSetError, match="x is not known to sum to 1"):
+        rules_from(rules_with(step("average", keys)))
+    shares = '{ name = "s", do = "share", of = "x", zero = "zero", publish = true }'
+    average = step("average", keys).replace('"x"', '"s"')
+    assert column(f"{shares},\n{average}", {"a": 1, "b": 3}) == {"a": "0.25", "b": "0.75"}
 
 
 def test_an_average_keeps_who_left_or_drops_them() -> None:

@@ -394,6 +394,56 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
         pass
 
 
+def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(tmp_path: Path) -> None:
+    chain = subnet()
+    chain.inject(Fault("landed", "row"))
+    with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
+        setter = WeightSetter(chain.as_hotkey(VALIDATOR), NETWORK, journal, mortal_blocks=1000)
+        while chain.best < NETWORK.weights_block(1) + 6:
+            chain.advance()
+            epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1
+            setter.advance(weights_of(epoch) if epoch >= 0 else None)
+        assert [outcome for outcome, _ in setter.outcomes().values()] == [Outcome.SET] * 2
+
+
+def _takes_over_after_the_commit(chain: SimulatedChain) -> None:
+    if len(chain.log) == 1 and chain.log[0].block + 2 == chain.best:
+        chain.register(NETUID, hotkey_of("stranger"), uid=5)
+
+
+def test_a_slot_that_is_taken_over_before_the_reveal_is_not_paid(tmp_path: Path) -> None:
+    chain = subnet(commit_reveal=True, tempo=25)
+    process = Process(chain, tmp_path / "journal")
+    process.run(FIRST_END, 1, _takes_over_after_the_commit)
+    first, second = sent(chain)
+    assert 5 in dict(first)
+    assert [uid for uid, _ in second] == [1, 2, 3, 4]
+    assert _outcomes(process) == [Outcome.SET]
+    assert process.journal is not None
+    assert [a.outcome for a in process.journal.attempts] == [Outcome.SUPERSEDED, Outcome.SET]
+
+
+def test_a_weight_that_is_inherited_is_told_and_then_taken_away(tmp_path: Path) -> None:
+    chain = subnet(commit_reveal=True, rate_limit_blocks=30)
+    process = Process(chain, tmp_path / "journal")
+    stale = []
+
+    def look(chain: SimulatedChain) -> None:
+        _takes_over_after_the_commit(chain)
+        status = None if process.setter is None else process.advance(weights_of(0))
+        stale.append(status is not None and status.is_stale)
+
+    process.run(FIRST_END, 1, look)
+    assert any(stale)
+    assert process.journal is not None
+    settled = [attempt.settled for attempt in process.journal.attempts]
+    assert [item.outcome for item in settled if item] == [Outcome.INHERITED, Outcome.SET]
+    assert settled[0] is not None
+    assert settled[0].detail == "uid 5"
+    row = chain.as_hotkey(VALIDATOR).row(NETUID, 0, 0, chain.best)
+    assert [uid for uid, weight in row if weight] == [1, 2, 3, 4]
+
+
 def test_rows_that_are_revealed_together_are_superseded_by_the_newest(tmp_path: Path) -> None:
     process = Process(subnet(commit_reveal=True, tempo=150), tmp_path / "journal")
     process.run(320, 3)

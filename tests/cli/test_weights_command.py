@@ -6,6 +6,7 @@ import re
 from cli.command import ROOT, WORKFLOWS, run
 from cli.stores import PYTHON, Subnet
 from state.subnet import event, missed, record
+from state.test_workflow_state import task
 
 NO_ROUND = "no round is closed yet: close one with tallystick round close"
 NOBODY = {"no record in the round": 1}
@@ -174,3 +175,36 @@ def test_a_miner_that_warms_up_under_a_rule_set_that_says_so(subnet: Subnet) -> 
         "weights": ["0.800000000", "0.200000000"],
         "uint16": [65535, 16384],
     }
+
+
+def _workflow(subnet: Subnet, rules: str, miners: int) -> list[str]:
+    """What `weights` says of miners who did the same under rules of workflows."""
+    state = ("--state", subnet.folder / "workflow.db")
+    assert run("state", "init", "--rules", rules, *state).status == 0
+    for uid in range(miners):
+        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", "workflow", *state)
+    lines = subnet.lines(*(task(uid, f"hk-{uid}", 0.9) for uid in range(miners)))
+    assert run("round", "close", lines, *state).status == 0
+    return run("weights", *state).out.splitlines()
+
+
+def test_a_cap_that_so_few_miners_cannot_hold_is_told(subnet: Subnet) -> None:
+    note = "weight: cap 0.15 cannot hold for 6 miners: equal shares"
+    lines = _workflow(subnet, "workflow@1.2.0", 6)
+    assert lines[-2:] == ["  sum  1.000000002, of weights that are rounded one by one", note]
+
+
+def test_where_a_filter_leaves_nobody_it_is_named(subnet: Subnet) -> None:
+    text = (ROOT / "rules/workflow/1.2.0.toml").read_text(encoding="utf-8")
+    mean = next(line for line in text.splitlines() if line.startswith('  { name = "mean"'))
+    kept = '  { name = "kept", do = "filter", of = "mean", above = 0.99 },'
+    path = subnet.folder / "filtered.toml"
+    filtered = text.replace(mean, f"{mean}\n{kept}").replace(
+        'of = "mean", zero', 'of = "kept", zero'
+    )
+    path.write_text(filtered, encoding="utf-8")
+    assert _workflow(subnet, str(path), 2) == [
+        "2 miners with a slot, 0 with a weight",
+        "    2 without: kept: mean is not above 0.99",
+        "no weights: kept: mean is not above 0.99 (2 miners)",
+    ]

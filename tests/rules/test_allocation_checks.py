@@ -142,7 +142,8 @@ def test_the_miners_of_a_round_are_weighed_by_that_round_alone(
     assert problem.evidence["expected"] == '"slots", or steps that collect records = "round" alone'
     of_round = text.replace(', as = "mean", last = 100', ', as = "mean", records = "round"')
     assert problems_of(of_round, subnets) == ()
-    average = '  { name = "held", do = "average", of = "kept", new = 0.5, leaver = "keep" },\n'
+    keys = 'do = "average", of = "kept", new = 0.5, leaver = "keep", normalise = true'
+    average = f'  {{ name = "held", {keys} }},\n'
     carried = of_round.replace('  { name = "z"', average + '  { name = "z"')
     (problem,) = problems_of(carried, subnets)
     assert problem.path == "allocation.miners"

@@ -42,7 +42,7 @@ steps = [
   { name = "earned", do = "pools", of = "split", idle = "equal" },
   { name = "helpers", do = "equal", of = "sums", where = "miner.helper" },
   { name = "new", do = "mix", of = { earned = 0.9, helpers = 0.1 }, empty = "fold" },
-  { name = "smooth", do = "average", of = "new", new = 0.3, leaver = "keep" },
+  { name = "smooth", do = "average", of = "new", new = 0.3, leaver = "keep", normalise = true },
   { name = "weight", do = "reserve", of = "smooth", key = "round.reserved", share = "round.share", publish = true },
 ]
 """  # noqa: E501  # as a rule set has it

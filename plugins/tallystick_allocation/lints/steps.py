@@ -31,9 +31,11 @@ from tallystick_allocation.rules import (
     Filter,
     Lift,
     Mix,
+    OnePer,
     Pools,
     Reserve,
     Share,
+    Top,
     ZScore,
 )
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
@@ -269,6 +271,37 @@ def _cap_cannot_hold(scorer: Scorer) -> Iterator[Finding]:
                 f"fewer than {least} miners {what}: the cap is {rules.share}",
                 {"miners": least, "share": str(rules.share)},
             )
+
+
+@check(
+    "mix-unlike",
+    "warning",
+    "a mix of shares with values that are none",
+    documentation=(
+        "Shares of many miners are small, and values such as a mean of qualities are not: by the "
+        "same parts the column that is no share decides nearly all of the weight."
+    ),
+    remedy="mix shares with shares: put a step share before",
+)
+def _mix_unlike(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        if isinstance(step.rules, Mix):
+            shares = {each.name: _is_of_shares(each, bound.wholes) for each in step.inputs}  # type: ignore[union-attr]  # it has steps
+            raw = [name for name, is_share in shares.items() if not is_share]
+            if raw and len(raw) < len(shares):
+                yield Finding(
+                    (*step.origin, "of"),
+                    f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1",
+                    {"step": step.name, "of": raw},
+                )
+
+
+def _is_of_shares(step: AllocationStep, wholes: Mapping[str, bool]) -> bool:
+    """Return whether values are shares of one whole, or some of them."""
+    chooses = isinstance(step.rules, Filter | Top | OnePer | Mix | Pools | Reserve | Average)
+    of_shares = (_is_of_shares(each, wholes) for each in step.inputs)
+    return wholes[step.name] or (chooses and all(of_shares))
 
 
 @check(

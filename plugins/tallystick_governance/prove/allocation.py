@@ -148,10 +148,7 @@ def _said(name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # 
 
 def _lost(bound: BoundAllocation) -> str:
     """Return the step at which a sum of 1 is lost, as a reason; empty where none is."""
-    whole: dict[str, bool] = {}
-    for step in bound.steps:
-        whole[step.name] = step.rules.sums_to_one(all(whole[source.name] for source in step.inputs))
-    step = bound.weight
+    step, whole = bound.weight, bound.wholes
     while not whole[step.name]:
         lost = [source for source in step.inputs if not whole[source.name]]
         if not lost or not step.rules.sums_to_one(inputs=True):

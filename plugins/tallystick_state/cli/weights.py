@@ -105,6 +105,9 @@ def _explained(
     }
 
 
+_ROUNDED = ", of weights that are rounded one by one"
+
+
 def _lines(found: Weights) -> list[str]:
     lines = list[str]()
     if found.without:
@@ -122,7 +125,8 @@ def _lines(found: Weights) -> list[str]:
         *lines,
         "  uid  weight       uint16",
         *(f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows),
-        f"  sum  {to_text(sum(found.weights))}",
+        f"  sum  {to_text(sum(found.weights))}{_ROUNDED if sum(found.weights) > 1 else ''}",
+        *found.notes,
         *(f"{uid:>5}  no weight: {reason}" for uid, reason in found.dropped.items()),
         *([f"no row: {found.reason}"] if found.reason else []),
     ]

@@ -351,6 +351,21 @@ def test_a_share_for_whoever_holds_a_slot_is_told(recipient: str, told: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("mixed", "told"),
+    [("mean", ["mean"]), ("other", []), ("high", [])],
+)
+def test_a_mix_of_shares_and_of_what_is_none_is_told(mixed: str, told: list[str]) -> None:
+    weight = next(line for line in shipped(WORKFLOW).splitlines() if 'name = "weight"' in line)
+    steps = (
+        '{ name = "other", do = "equal", of = "mean" },',
+        '{ name = "high", do = "filter", of = "part", above = 1 },',
+        f'{{ name = "weight", do = "mix", of = {{ part = 0.5, {mixed} = 0.5 }}, publish = true }},',
+    )
+    found = found_by(shipped(WORKFLOW, (weight, "\n".join(steps))), "mix-unlike")
+    assert [each.evidence["of"] for each in found] == [told] * bool(told)
+
+
+@pytest.mark.parametrize(
     ("low", "guard", "told"),
     [
         (-1, "", True),

@@ -74,6 +74,9 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
             "share-turned": (
                 "where seconds sums to less than 0, who has more of it has less of spent"
             ),
+            "negative-stops-pay": (
+                "mixed can be -9000000000000000.000000000, and weight refuses less than 0"
+            ),
         },
     ),
     "the cap of few": (
@@ -100,6 +103,7 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
                 "of 2 miners, who has 1.000000000 of mean gets 0.150000000, and who has "
                 "0.500000000 gets 0.850000000"
             ),
+            "weight-vanishes": "of 256 miners 12 have a weight that is 0 on the chain",
         },
     ),
     "ranks from the last": (
@@ -136,7 +140,10 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "remembering": (
         (
             MEAN.replace('as = "mean", empty = 0', 'as = "mean", records = "round"'),
-            'name = "average", do = "average", of = "mean", new = 0.5, leaver = "keep"',
+            (
+                'name = "average", do = "average", of = "mean", new = 0.5, leaver = "keep", '
+                "normalise = true"
+            ),
             'name = "weight", do = "share", of = "average", publish = true',
         ),
         {},
@@ -144,7 +151,10 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "averages without leavers": (
         (
             MEAN.replace('as = "mean", empty = 0', 'as = "mean", records = "round"'),
-            'name = "average", do = "average", of = "mean", new = 0.5, leaver = "drop"',
+            (
+                'name = "average", do = "average", of = "mean", new = 0.5, leaver = "drop", '
+                "normalise = true"
+            ),
             'name = "weight", do = "share", of = "average", publish = true',
         ),
         {"weights-forget": "mean is of one round alone: weights are of who was drawn in it"},
