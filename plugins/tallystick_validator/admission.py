@@ -145,6 +145,11 @@ class Admission:
         digest = bytes.fromhex(event.claim_digest)
         return Admitted(line.strip(), digest, event.identity, event.epoch, sent)
 
+    def digest_of(self, line: bytes) -> bytes | None:
+        """Return the digest of a line that was admitted; None where no rules have it any more."""
+        event = self._decoder.unscored(line, 1)
+        return None if isinstance(event, Reject) else bytes.fromhex(event.claim_digest)
+
     def _fill(self, record: dict[str, Any]) -> tuple[bool, RecordError | None]:
         """Fill in what a record leaves out.
 

@@ -38,7 +38,7 @@ from tallystick_chain.submission import Outcome
 from tallystick_chain.sync import immune_hotkeys, miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.metrics import Observations
-from tallystick_validator.admission import Admission, Admitted
+from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
@@ -635,12 +635,12 @@ class Validator:
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
         recorded = None
         if own is not None and (refused or len(own.lines) != len(self.intake.lines(epoch))):
-            judged = (
-                self.intake.admission.judge(line, index)
+            digests = (
+                self.intake.admission.digest_of(line)
                 for index, line in enumerate(own.lines)
                 if index not in refused
             )
-            recorded = {record.digest for record in judged if isinstance(record, Admitted)}
+            recorded = {digest for digest in digests if digest is not None}
         self.intake.settle(epoch, counted=own is not None, recorded=recorded)
         self.agreement.closed(epoch, closing.snapshot, closing.rules)
         return True
