@@ -31,7 +31,7 @@ FOLDERS = ("engine", "plugins", "rules", "schemas")
 FILES = ("LICENSE", "README.md", "pyproject.toml")
 SOURCES = (*FOLDERS, *FILES, VECTORS)
 pytestmark = pytest.mark.nightly
-PLUGINS = ("consensus", "skills", "workflow")
+PLUGINS = ("consensus", "reward", "skills", "workflow")
 OF_THE_SDIST = (
     *FOLDERS,
     *FILES,

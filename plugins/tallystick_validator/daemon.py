@@ -144,6 +144,8 @@ class Daemon:
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         async with self.validator, AsyncExitStack() as stack:
             await stack.enter_async_context(self._watchdog())
+            # so that the first records are judged by the chain
+            await self.validator.look()
             await self._listen(stack)
             self._supervisor.ready("began")
             _LOG.info("ready", extra={"hotkey": self.validator.hotkey})

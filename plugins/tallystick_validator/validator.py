@@ -361,6 +361,16 @@ class Validator:
         """Return what is wrong now."""
         return self.watch.health()
 
+    async def look(self) -> int | None:
+        """Look at the chain, by which records are judged; return the finalized block.
+
+        What fails is told by `health`, and None is returned.
+        """
+        finalized: int | None = await self._stage("chain", self._in_calls, self._look)
+        if finalized is not None:
+            await self._stage("slots", self._in_calls, self._look_at_slots, finalized)
+        return finalized
+
     async def step(self) -> Step:
         """Do all that is due at the finalized block; what fails is told by `health`.
 
@@ -372,10 +382,8 @@ class Validator:
         closed = list[int]()
         await self._stage("records", self._in_state, self._take_records)
         await self._stage("disk", self._in_state, self._look_at_disk)
-        finalized: int | None = await self._stage("chain", self._in_calls, self._look)
+        finalized = await self.look()
         await self._stage("adoptions", self._in_state, self._adopt)
-        if finalized is not None:
-            await self._stage("slots", self._in_calls, self._look_at_slots, finalized)
         settled = await self._stage("intake", self._in_peers, self._settle_closed)
         waits = finalized is not None and not (
             settled and await self._stage("history", self._in_calls, self._is_same_chain, finalized)

@@ -44,7 +44,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def sent(text: str, task: str) -> list[bytes]:
     """The records that the feeder would send."""
     names: dict[str, object] = {}
-    exec(text.partition("while True:")[0], names)  # noqa: S102  # our own
+    exec(text.partition("while not")[0], names)  # noqa: S102  # our own
     parts = {"skill_type": "reward", "task_id": task}
     records = (
         parts | {"miner": {"hotkey": hotkey}} | names["forward"](hotkey)  # type: ignore[operator]

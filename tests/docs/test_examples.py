@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from tallystick_state.replay import verify
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 VALIDATOR, SIDECAR = EXAMPLES / "validator" / "run.py", EXAMPLES / "sidecar"
+TWO = EXAMPLES / "two-validators"
 pytestmark = pytest.mark.nightly
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -121,3 +124,56 @@ def test_the_sidecar_feeds_the_daemon_from_node(tmp_path: Path) -> None:
             weights = queries.weights()
         assert verify(ledger).snapshots == 3
     assert {uid for uid, _ in row} <= {*weights.uids}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def facts(folder: Path) -> dict[str, object]:
+    path = folder / "health.json"
+    found: dict[str, object] = json.loads(path.read_text())["facts"] if path.exists() else {}
+    return found
+
+
+def test_two_validators_share_their_records_and_set_one_row(tmp_path: Path) -> None:
+    for path in TWO.iterdir():
+        shutil.copy(path, tmp_path)
+    names, network = ("alice", "bob"), Network.load(tmp_path / "network.toml")
+    ports = {"8641": str(free_port()), "8642": str(free_port())}
+    tallystick = sys.executable, "-m", "tallystick"
+    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped"
+    with process(tmp_path, *simulate) as chain, ExitStack() as stack:
+        assert chain.stdout is not None
+        (url,) = re.findall(r"simulate://[0-9.:]*[0-9]", chain.stdout.readline())
+        control = Control(url)
+        control.advance(network.anchor_block - 10)
+        for name in names:
+            settings = tmp_path / f"{name}.toml"
+            text = settings.read_text().replace("simulate://127.0.0.1:9944", url)
+            for port, own in ports.items():
+                text = text.replace(port, own)
+            settings.write_text(text)
+            Ledger.create(tmp_path / f"{name}.db", "reward@1.0.0", network=network.digest).close()
+            stack.enter_context(process(tmp_path, *tallystick, "run", "--config", f"{name}.toml"))
+            feed = sys.executable, "feed.py", f"{name}.sock"
+            stack.enter_context(process(tmp_path, *feed))
+        while not all(facts(tmp_path / name).get("records_waiting") for name in names):
+            time.sleep(0.1)
+        blocks = 0
+        while not all(facts(tmp_path / name).get("rows", {}) for name in names):
+            # a daemon acts at the block that it sees
+            if blocks < 2 * network.epoch_blocks:
+                blocks += 1
+                control.advance(1)
+            time.sleep(0.5)
+        control.close()
+    digests = set()
+    for name in names:
+        with Ledger.open(tmp_path / f"{name}.db") as ledger, ledger.queries() as queries:
+            assert queries.rounds()[0].records >= 2 * 4
+            digests.add(queries.snapshot_digest(1))
+    assert len(digests) == 1

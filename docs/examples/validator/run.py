@@ -46,33 +46,14 @@ def begun_chain(netuid: int) -> SimulatedChain:
     return chain
 
 
-def forward(number: int, epoch: int, uids: dict[str, int], dice: random.Random) -> list[bytes]:
-    """Ask every miner a task; give the records of what came back."""
-    task = {"max_budget_tao": 1, "max_latency_seconds": 10}
+def forward(number: int, dice: random.Random) -> list[bytes]:
+    """Ask every miner a task; give a record of what each answer is worth."""
     records = []
     for skill, miner in enumerate(MINERS):
-        answer = {
-            "output_quality": round_to(min(1.0, skill / 12 + dice.random() / 4)),
-            "steps_completed": 4,
-            "total_steps": 4,
-            "actual_tao": round_to(0.2 + dice.random() / 2),
-            "actual_seconds": round_to(1 + 8 * dice.random()),
-            "actual_retries": dice.randrange(2),
-            "timeouts": 0,
-            "hard_failures": 0,
-        }
-        record = {
-            "skill_type": "workflow", "task_id": f"task-{number}", "round": number, "epoch": epoch,
-            "validator": VALIDATOR, "miner": {"uid": uids[miner], "hotkey": miner},
-            "role": "primary", "task": task, "submission": {"error_handling": {}}, "checks": answer,
-        }  # fmt: skip
-        records.append(json.dumps(record).encode())
+        reward = round(min(1.0, skill / 12 + dice.random() / 4), 6)
+        record = {"skill_type": "reward", "task_id": f"task-{number}", "miner": {"hotkey": miner}}
+        records.append(json.dumps(record | {"checks": {"reward": reward}}).encode())
     return records
-
-
-def round_to(value: float) -> float:
-    """Six places: what a validator measured, not more."""
-    return round(value, 6)
 
 
 async def run(epochs: int, seed: int, folder: Path) -> str:
@@ -80,23 +61,21 @@ async def run(epochs: int, seed: int, folder: Path) -> str:
     network, dice = Network.parse(NETWORK, "network.toml"), random.Random(seed)
     chain = begun_chain(network.netuid)
     state = folder / "subnet.db"
-    tallystick.Ledger.create(state, "workflow@1.2.0", network=network.digest).close()
+    tallystick.Ledger.create(state, "reward@1.0.0", network=network.digest).close()
     view = chain.as_hotkey(VALIDATOR)
     async with tallystick.Validator(state, network, view, folder / "daemon") as validator:
         while validator.ledger.open_epoch() < epochs:
+            await validator.look()
             block = view.head().best
-            number, epoch = network.round_at(block), network.epoch_at(block)
-            if number is not None and epoch is not None and epoch < epochs:
-                uids = {
-                    n.hotkey: n.uid for n in view.neurons(network.netuid, view.head().finalized)
-                }
-                taken = validator.intake.take(forward(number, epoch, uids, dice))
+            if block < network.first_block(epochs):
+                taken = validator.intake.take(forward(block, dice))
                 # a record is durable once it is answered: whoever is killed now loses none
                 answers = await asyncio.wrap_future(taken)
                 assert all(answer.status == "recorded" for answer in answers), answers
             chain.advance(network.round_blocks)
             await validator.step()
-        uid = uids[VALIDATOR]
+        neurons = view.neurons(network.netuid, view.head().finalized)
+        uid = next(neuron.uid for neuron in neurons if neuron.hotkey == VALIDATOR)
         row = view.row(network.netuid, 0, uid, view.head().finalized)
         print(f"{epochs} epochs, {len(MINERS)} miners; uid: weight on the chain")
         print("  ".join(f"{miner}: {weight}" for miner, weight in row))

@@ -18,6 +18,8 @@ from tallystick.rules.loading import shipped
 from tallystick_governance.lint.linting import report
 
 BOTH = ("1.0.0", "1.1.0")
+PRINTED = {"skills@1.0.0", "workflow@1.0.0"}
+"""Rule sets that do what the documents print, also where that cannot be right."""
 
 
 @cache
@@ -45,7 +47,7 @@ def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(refe
         assert {"steps": "name"}.get(key, key) in lines[each.line - 1], each
 
 
-@pytest.mark.parametrize("reference", [n for n in shipped(installed()) if "@1.0.0" not in n])
+@pytest.mark.parametrize("reference", sorted({*shipped(installed())} - PRINTED))
 def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
     found = report(reference)
     assert found.findings == ()

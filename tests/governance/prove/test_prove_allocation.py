@@ -24,6 +24,7 @@ SHIPPED = (
     "skills@1.0.0",
     "skills@1.1.0",
     "skills@1.2.0",
+    "reward@1.0.0",
     "workflow@1.0.0",
     "workflow@1.1.0",
 )
