@@ -32,6 +32,8 @@ from tallystick_chain.chain import (
 
 DEADLINE_SECONDS = 30.0
 """Longest time that a read may take, by default, in seconds; its wait for others is part of it."""
+LAST_BLOCK = 2**32 - 1
+"""Greatest number of a block: chains count them in 32 bits."""
 _MORE_SECONDS = 5.0
 """Seconds after the deadline of a write, within which the backend itself tells of it."""
 _LONGEST_REASON = 300
@@ -106,7 +108,14 @@ class BoundedChain:
 
     def head(self) -> Head:
         """Return the newest blocks."""
-        return self._read("head", lambda chain: chain.head())
+        head = self._read("head", lambda chain: chain.head())
+        if max(head.best, head.finalized) > LAST_BLOCK:
+            raise ChainError(
+                f"found the blocks {head.best} and {head.finalized}, expected at most "
+                f"{LAST_BLOCK}, the last that a chain can have",
+                Refusal.UNREACHABLE,
+            )
+        return head
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""

@@ -1,23 +1,30 @@
-"""History of the chain: the newest finalized block that the daemon acted on, and its hash.
+"""History of the chain: its first block, and the newest finalized one that the daemon acted on.
 
-Finalized blocks stay. A chain that has another hash there, or ends before it, is another chain or
-one that was begun again: nothing is closed by it. As each block names the one before, the hash of
-the newest one stands for the blocks of all closed epochs.
+Finalized blocks stay, so a chain that has another hash at one of them, or ends before it, is
+another chain, one that was begun again, or told of wrongly: nothing is closed by it. As each block
+names the one before, the hash of the newest one stands for the blocks of all closed epochs.
+
+The first block says which chain it is, and never changes. What an endpoint told of the newest one
+is corrected by another endpoint of the same chain that the operator names in its place.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Protocol
 
+import attrs
+import msgspec
+
 from tallystick.io.text import visible
+from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_validator.health import Problem
 from tallystick_validator.intake import Intake
 
 LAGGING_BLOCKS = 10
 """Number of finalized blocks by which another node of the same chain may be behind."""
-_NAME = "finalized"
+_NAME, _FIRST = "finalized", "first block"
+_LOG = logger_of(__name__)
 
 
 class Hashes(Protocol):
@@ -27,58 +34,88 @@ class Hashes(Protocol):
         """Return the hash of a block."""
 
 
+@attrs.frozen
+class _Newest:
+    """The newest finalized block that was acted on, and the endpoint that told of it."""
+
+    block: int
+    hash: str
+    endpoint: str
+
+
 class ChainHistory:
-    """The newest finalized block that was acted on, durable in the intake."""
+    """The first block, and the newest finalized one that was acted on, durable in the intake."""
 
     def __init__(self, chain: Hashes, intake: Intake) -> None:
-        """Take the chain, and read the block.
+        """Take the chain, and read the blocks.
 
         Args:
             chain: whose blocks they are.
-            intake: keeps the block.
+            intake: keeps the blocks.
 
         Raises:
             StoreError: the intake cannot be read.
         """
         self._chain, self._intake = chain, intake
         text = intake.noted(_NAME)
-        self._newest: tuple[int, str] | None = None if text is None else tuple(json.loads(text))
+        self._newest = None if text is None else msgspec.json.decode(text, type=_Newest)
+        self._first = intake.noted(_FIRST)
 
-    def look(self, finalized: int) -> tuple[Problem, ...]:
+    def look(self, finalized: int, endpoint: str) -> tuple[Problem, ...]:
         """Return what is wrong with a finalized block; without anything it may be acted on.
+
+        Args:
+            finalized: the block.
+            endpoint: the node that told of it.
 
         Raises:
             ChainError: the chain gives no answer.
             StoreError: the intake cannot be written.
         """
+        first = self._hash(0)
+        if first is not None and first != self._first:
+            if self._first is not None:
+                return (_differs("first block", first, self._first),)
+            self._intake.note(_FIRST, first)
+            self._first = first
         if self._newest is not None:
-            problems = self._problems(finalized, *self._newest)
-            if problems or finalized == self._newest[0]:
+            problems = self._problems(finalized, self._newest)
+            # nobody names another endpoint by accident
+            if problems and endpoint != self._newest.endpoint and first is not None:
+                message = "%s; the endpoint is %s now, so what it says counts from here on"
+                _LOG.warning(message, problems[0].message, visible(endpoint))
+            elif problems or finalized == self._newest.block:
                 return problems
-        newest = (finalized, self._chain.block_hash(finalized))
-        self._intake.note(_NAME, json.dumps(newest))
-        self._newest = newest
+        self._newest = _Newest(finalized, self._chain.block_hash(finalized), endpoint)
+        self._intake.note(_NAME, msgspec.json.encode(self._newest).decode())
         return ()
 
-    def _problems(self, finalized: int, block: int, digest: str) -> tuple[Problem, ...]:
-        if finalized < block:
+    def _problems(self, finalized: int, newest: _Newest) -> tuple[Problem, ...]:
+        if finalized < newest.block:
             message = (
-                f"found the finalized block {finalized}, expected {block} or a later one, "
-                "which was finalized before"
+                f"found the finalized block {finalized}, expected {newest.block} or a later one, "
+                f"which {visible(newest.endpoint)} said was finalized"
             )
-            is_other = block - finalized > LAGGING_BLOCKS
+            is_other = newest.block - finalized > LAGGING_BLOCKS
             return (Problem.of("chain-went-back", message, failing=is_other),)
+        found = self._hash(newest.block)
+        if found in {None, newest.hash}:
+            return ()
+        return (_differs(f"finalized block {newest.block}", str(found), newest.hash),)
+
+    def _hash(self, block: int) -> str | None:
+        """Return the hash of a block; None where the node keeps no such block."""
         try:
-            found = self._chain.block_hash(block)
+            return self._chain.block_hash(block)
         except ChainError as error:
             if error.code is not Refusal.NO_BLOCK:
                 raise
-            # a node that keeps no such block tells nothing about it
-            return ()
-        if found == digest:
-            return ()
-        message = (
-            f"found the hash {visible(found)[:80]} of the finalized block {block}, expected "
-            f"{visible(digest)[:80]} as before"
-        )
-        return (Problem.of("chain-went-back", message, failing=True),)
+            return None
+
+
+def _differs(which: str, found: str, expected: str) -> Problem:
+    message = (
+        f"found the hash {visible(found)[:80]} of the {which}, expected "
+        f"{visible(expected)[:80]} as before"
+    )
+    return Problem.of("chain-went-back", message, failing=True)

@@ -44,6 +44,9 @@ _EXPIRED = "expired-root"
 class EpochBlocks(Protocol):
     """The blocks and rounds of epochs, as a network file gives them."""
 
+    def epoch_at(self, block: int) -> int | None:
+        """Return the epoch that has a block; None before the first."""
+
     def closing_block(self, epoch: int) -> int:
         """Return the block at which an epoch is closed."""
 
@@ -62,10 +65,12 @@ def epochs_due(network: EpochBlocks, open_epoch: int, finalized: int) -> range:
         open_epoch: the first epoch that the state has not closed.
         finalized: the block.
     """
-    end = open_epoch
-    while network.closing_block(end) <= finalized:
-        end += 1
-    return range(open_epoch, end)
+    begun = network.epoch_at(finalized)
+    # counted from the block, as nobody knows how many epochs an endpoint tells of
+    end = 0 if begun is None else begun + 1
+    while end > open_epoch and network.closing_block(end - 1) > finalized:
+        end -= 1
+    return range(open_epoch, max(open_epoch, end))
 
 
 def row_due(network: EpochBlocks, open_epoch: int, finalized: int) -> int | None:

@@ -26,8 +26,9 @@ CODES: Mapping[str, str] = MappingProxyType(
         "or take rules that do not ask for it",
         "blocks-behind": "wait while it catches up; where it does not, look at its log",
         "chain-unreachable": "look at the endpoint and the network",
-        "chain-went-back": "name an endpoint of the chain as it was; where the chain was begun "
-        "again, begin with another folder and state; nothing is closed until then",
+        "chain-went-back": "name another endpoint of the same chain, which is believed where this "
+        "one told of blocks wrongly; where the chain was begun again, begin with another folder "
+        "and state; nothing is closed until then",
         "closing-failed": "do what the message says; the epoch is tried again",
         "disk": "make room on the disk of the folder and of the state",
         "intake": "look at the disk and at the rights of the folder",

@@ -254,6 +254,7 @@ class Validator:
         if stack is not None:
             await asyncio.to_thread(stack.close)
 
+    _endpoint = ""
     _in_state: ThreadPoolExecutor
     _in_calls: ThreadPoolExecutor
     _in_peers: ThreadPoolExecutor
@@ -439,20 +440,24 @@ class Validator:
             _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
             self._fail(name, "internal", error)
         else:
-            self._failures.pop(name, None)
-            if not isinstance(result, _Told) and result is not False:
-                self.watch.put(name)
+            if result is not False:
+                self._failures.pop(name, None)
+                if not isinstance(result, _Told):
+                    self.watch.put(name)
             self._took(name, time.monotonic() - began)
             return result
         return None
 
     def _fail(self, name: str, code: str, error: Exception) -> None:
         message = visible(str(error) or type(error).__name__)
-        # once for as long as it lasts: a step is taken every few seconds
+        self._log_once(name, code, message)
+        self.watch.put(name, [Problem.of(code, message, failing=True)])
+
+    def _log_once(self, name: str, code: str, message: str) -> None:
+        """Log what is wrong, once for as long as it lasts: a step is taken every few seconds."""
         if self._failures.get(name) != message:
             _LOG.error("%s", message, extra={"stage": name, "code": code})
         self._failures[name] = message
-        self.watch.put(name, [Problem.of(code, message, failing=True)])
 
     def _took(self, name: str, seconds: float) -> None:
         self.observations.took(name, seconds)
@@ -493,6 +498,7 @@ class Validator:
         # a record names the epoch of a block that its validator may see before this node does
         admission.newest_epoch = 0 if newest is None else newest + 1
         admission.block = head.best
+        self._endpoint = head.endpoint
         self.watch.know(best=head.best, endpoint=head.endpoint)
         return head.finalized
 
@@ -507,7 +513,9 @@ class Validator:
 
     def _is_same_chain(self, finalized: int) -> bool:
         """Return whether the finalized blocks that were acted on are still there."""
-        problems = self._history.look(finalized)
+        problems = self._history.look(finalized, self._endpoint)
+        for problem in problems:
+            self._log_once("history", problem.code, problem.message)
         self.watch.put("history", problems)
         return not problems
 

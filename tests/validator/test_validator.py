@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from validator.states import begun
 import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, StoreError, TrustError
-from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
+from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
@@ -190,6 +191,65 @@ def test_a_chain_that_was_begun_again_closes_nothing(
             chain.advance(EPOCH_BLOCKS)
             assert (await validator.step()).closed == (3,)
             assert "chain-went-back" not in codes(validator)
+
+    asyncio.run(run())
+
+
+class Told:
+    """An endpoint of a chain that tells of the head what a test has."""
+
+    def __init__(self, chain: SimulatedChain, name: str, **lies: int) -> None:
+        self.chain, self.name, self.lies = chain.as_hotkey(ALICE), name, lies
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # as a chain has it
+        return getattr(self.chain, name)
+
+    def head(self) -> Head:
+        return attrs.evolve(self.chain.head(), endpoint=self.name, **self.lies)
+
+    def block_hash(self, block: int) -> str:
+        lied = self.lies.get("finalized")
+        return f"0x{block:064x}" if block == lied else self.chain.block_hash(block)
+
+
+def test_another_endpoint_corrects_what_one_told_wrongly(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    daemon = tmp_path / "daemon"
+    made = partial(Validator, state, NETWORK, folder=daemon, hotkey=ALICE)
+    liar, honest = Told(chain, "liar", finalized=ANCHOR), Told(chain, "honest")
+
+    async def run() -> None:
+        async with made(chain=liar) as validator:
+            await validator.step()
+            assert validator.health().status == "ok"
+        chain.advance(EPOCH_BLOCKS + LAG)
+        liar.lies.clear()
+        async with made(chain=liar) as validator:
+            # the same endpoint contradicts itself: nobody knows when it was right
+            assert (await validator.step()).closed == ()
+            assert "chain-went-back" in codes(validator)
+        async with made(chain=honest) as validator:
+            assert (await validator.step()).closed == (0,)
+            assert validator.health().status == "ok"
+        other = chain_of([ALICE], seed=99)
+        other.advance(3 * EPOCH_BLOCKS)
+        async with made(chain=Told(other, "other chain")) as validator:
+            assert (await validator.step()).closed == ()
+            (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
+            assert "first block" in problem.message
+
+    asyncio.run(run())
+
+
+def test_a_height_beyond_any_chain_is_no_answer(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        liar = Told(chain, "liar", best=10**15, finalized=10**15)
+        async with Validator(state, NETWORK, liar, tmp_path / "daemon", hotkey=ALICE) as validator:
+            assert (await validator.step()).finalized is None
+            assert codes(validator) == {"chain-unreachable"}
 
     asyncio.run(run())
 
