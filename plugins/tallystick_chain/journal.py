@@ -120,10 +120,14 @@ class Journal:
 
         Raises:
             JournalOrderError: it cannot follow the entries before it; nothing is written.
-            OutputError: it cannot be written: close the journal, and open it again.
+            OutputError: it cannot be written; the journal is closed, so open it again.
         """
         attempts_of([*self._entries, entry])
-        self._write(entry_value(entry))
+        try:
+            self._write(entry_value(entry))
+        except OutputError:
+            self.close()
+            raise
         self._entries.append(entry)
 
     def _write(self, value: Mapping[str, Any]) -> None:
@@ -132,15 +136,12 @@ class Journal:
             written = os.write(self._number, line)
             os.fsync(self._number)
         except OSError as error:
-            self.close()
-            raise OutputError(
-                f"{self.path}: cannot be written ({error}): check the space, and start again"
-            ) from error
+            message = f"{self.path}: cannot be written ({error}): make room on the disk"
+            raise OutputError(message) from error
         if written < len(line):
-            self.close()
             raise OutputError(
-                f"{self.path}: wrote {written} of {len(line)} bytes of a line: check the space, "
-                "and start again"
+                f"{self.path}: wrote {written} of {len(line)} bytes of a line: make room on the "
+                "disk"
             )
         self._lines, self._checksum = self._lines + 1, checksum
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tallystick_state.trust.envelope import Envelope
+    from tallystick_validator.attributes import ChainBlock
     from tallystick_validator.health import Problem
 
 
@@ -43,10 +44,12 @@ class Counted:
     Attributes:
         epoch: which.
         batches: by hotkey, ascending, one for each validator.
+        end: the block at which the epoch ends, where it was read before; None: it is to be read.
     """
 
     epoch: int
     batches: tuple[CountedBatch, ...]
+    end: ChainBlock | None = None
 
     def of(self, validator: str) -> CountedBatch | None:
         """Return the batch of a validator; None where none counts."""

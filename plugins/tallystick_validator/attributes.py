@@ -19,7 +19,7 @@ from tallystick.io.text import visible
 from tallystick.numbers.nano import to_decimal
 from tallystick_allocation.files import read_document
 from tallystick_allocation.step import BoundAllocation
-from tallystick_chain.chain import Neuron
+from tallystick_chain.chain import Chain, Neuron
 from tallystick_chain.network import Network
 from tallystick_chain.sync import immune_hotkeys
 from tallystick_state.rules import StateRules
@@ -52,6 +52,15 @@ class ChainBlock:
     number: int
     digest: str
     neurons: tuple[Neuron, ...]
+
+    @classmethod
+    def read(cls, chain: Chain, netuid: int, number: int) -> ChainBlock:
+        """Return a block as a chain has it.
+
+        Raises:
+            ChainError: it gives no answer, or keeps no such block.
+        """
+        return cls(number, chain.block_hash(number), chain.neurons(netuid, number))
 
 
 @attrs.frozen

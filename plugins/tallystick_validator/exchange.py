@@ -27,6 +27,7 @@ from tallystick_service.challenge import Challenge
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
 from tallystick_validator.agreement import Counted, CountedBatch, Waiting
+from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError
 from tallystick_validator.health import Problem
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
@@ -34,7 +35,7 @@ from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Chain, Commitment, Head
+    from tallystick_chain.chain import Chain, Commitment, Head, Neuron
     from tallystick_chain.network import Exchange, Network
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
@@ -187,7 +188,8 @@ class BatchExchange:
                 taken.append(CountedBatch(batch.validator, batch.lines, batch.envelope))
         if missing:
             return Waiting(epoch, tuple(missing))
-        return Counted(epoch, tuple(taken))
+        # the node may have kept the block for less time than a batch was waited for
+        return Counted(epoch, tuple(taken), self.shelf.reads(epoch).end)
 
     def closed(self, epoch: int, digest: str, rules: str) -> None:
         """Note that the state has closed an epoch, with its digests, for peers to compare.
@@ -257,7 +259,7 @@ class BatchExchange:
     def _before_pulling(self, epoch: int, finalized: int) -> list[Wanted]:
         """Make and publish the own batch while there is time; return the batches to vote on."""
         reads, window = self._reads(epoch, finalized), self._window(epoch)
-        validators = ballots.heard(reads.neurons or (), self._rules)
+        validators = self._heard(reads)
         is_heard = any(neuron.hotkey == self._hotkey for neuron in validators)
         self._tell("heard", () if is_heard else [self._not_heard(epoch)])
         if reads.committed is None:
@@ -297,7 +299,7 @@ class BatchExchange:
     def _publish_due(self, epoch: int, finalized: int) -> None:
         """Publish the ballot that is due, if one is."""
         reads = self._reads(epoch, finalized)
-        validators = ballots.heard(reads.neurons or (), self._rules)
+        validators = self._heard(reads)
         if not any(neuron.hotkey == self._hotkey for neuron in validators):
             return
         head = self._chain.head()
@@ -349,8 +351,12 @@ class BatchExchange:
 
     def _tallies(self, epoch: int) -> tuple[ballots.Tally, ...]:
         reads = self._reads(epoch, self._network.vote_block(epoch))
-        neurons, committed, voted = reads.neurons or (), reads.committed or (), reads.voted or ()
+        neurons = () if reads.end is None else reads.end.neurons
+        committed, voted = reads.committed or (), reads.voted or ()
         return ballots.tally(epoch, committed, voted, neurons, self._rules)
+
+    def _heard(self, reads: PinnedReads) -> tuple[Neuron, ...]:
+        return ballots.heard(() if reads.end is None else reads.end.neurons, self._rules)
 
     def _reads(self, epoch: int, finalized: int) -> PinnedReads:
         """Return the reads of an epoch as far as its blocks are finalized; they are kept.
@@ -360,8 +366,8 @@ class BatchExchange:
         """
         before = reads = self.shelf.reads(epoch)
         netuid, window = self._network.netuid, self._window(epoch)
-        if reads.neurons is None and finalized >= window.end:
-            reads = attrs.evolve(reads, neurons=self._chain.neurons(netuid, window.end))
+        if reads.end is None and finalized >= window.end:
+            reads = attrs.evolve(reads, end=ChainBlock.read(self._chain, netuid, window.end))
         if reads.committed is None and finalized >= window.commit:
             reads = attrs.evolve(reads, committed=self._chain.commitments(netuid, window.commit))
         if reads.voted is None and finalized >= window.vote:

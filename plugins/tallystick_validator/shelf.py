@@ -26,7 +26,8 @@ import attrs
 import msgspec
 
 from tallystick.io.atomic import atomic_files, output_errors
-from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.chain import Commitment
+from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import Batch, BatchError, digest_of, parse
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -40,12 +41,12 @@ class PinnedReads:
     """The reads of the chain that decide an epoch; each is None until it was made.
 
     Attributes:
-        neurons: at the block at which the epoch ends.
+        end: the block at which the epoch ends, with its neurons.
         committed: the commitments at the commit block.
         voted: those at the vote block.
     """
 
-    neurons: tuple[Neuron, ...] | None = None
+    end: ChainBlock | None = None
     committed: tuple[Commitment, ...] | None = None
     voted: tuple[Commitment, ...] | None = None
 

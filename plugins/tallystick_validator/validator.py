@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, StoreError, TallystickError
+from tallystick.errors import InputError, OutputError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -607,7 +607,7 @@ class Validator:
             return False
         if not await self._stage("lock", self._in_state, self._require_locked, epoch):
             return False
-        block = await self._stage("miners", self._in_calls, self._block, epoch)
+        block = counted.end or await self._stage("miners", self._in_calls, self._block, epoch)
         if block is None:
             return False
         closing: EpochClosing | None = await self._stage(
@@ -632,9 +632,7 @@ class Validator:
 
     def _block(self, epoch: int) -> ChainBlock:
         """Return the block at which an epoch ends, with what is read of it."""
-        number = self.network.end_block(epoch)
-        neurons = self.chain.neurons(self.network.netuid, number)
-        return ChainBlock(number, self.chain.block_hash(number), neurons)
+        return ChainBlock.read(self.chain, self.network.netuid, self.network.end_block(epoch))
 
     def _close(self, counted: Counted, block: ChainBlock) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
@@ -694,7 +692,13 @@ class Validator:
             self._rows = RowSender(self.chain, self.network, journal, self._deadline_s)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
-        problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
+        asked = weights if self.options.sets_weights else None
+        try:
+            problems = self._rows.send(asked, self._row_became)
+        except OutputError:
+            # a full disk has closed the journal, which is opened again where there is room
+            self._rows = None
+            raise
         self.watch.put("weights", problems)
         self.watch.know(
             rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},

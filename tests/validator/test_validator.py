@@ -1,6 +1,8 @@
 """The validator as programs embed it, on a chain in memory: what each step does, and its health."""
 
 import asyncio
+import errno
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -306,6 +308,35 @@ def killed_between(
             return digest(second)
 
     return asyncio.run(run())
+
+
+def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
+    validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, journal = os.write, list[int]()
+
+    def full(number: int, data: bytes) -> int:
+        if b'"sum":' not in data:
+            return write(number, data)
+        journal.append(number)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def run() -> None:
+        async with validator:
+            sent(validator, 0)
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "write", full)
+                chain.advance(EPOCH_BLOCKS + LAG + 2)
+                assert (await validator.step()).closed == (0,)
+                assert journal
+                assert codes(validator) == {"weights"}
+            for _ in range(LAG + 4):
+                await validator.step()
+                chain.advance()
+            assert validator.health().status == "ok"
+            assert validator.health().facts["rows"] == {"0": "set"}
+
+    asyncio.run(run())
 
 
 def test_a_state_that_is_older_than_the_intake_closes_nothing(

@@ -140,9 +140,10 @@ class House:
             if isinstance(counted, Waiting):
                 self.waits = counted
                 return
+            assert counted.end is not None
             slots = [
                 {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": [TYPE]}
-                for neuron in self.chain.neurons(NETUID, self.network.end_block(epoch))
+                for neuron in counted.end.neurons
                 if not neuron.permit
             ]
             closing = close(self.ledger, self.network, counted, slots)

@@ -185,7 +185,7 @@ def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: 
         give(net, 0)
         net.cut_off(2)
         net.close(0)
-        net.chain.advance(30)
+        net.until(net.network.commit_block(0) + 20)
         with pytest.raises(ChainError):
             net.houses[0].chain.commitments(NETUID, net.network.commit_block(0))
         # who saw the blocks pass still knows what they said
@@ -195,6 +195,10 @@ def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: 
         with pytest.raises(ChainError) as caught:
             stranger.exchange.counted(0)
         assert caught.value.code is Refusal.NO_BLOCK
+        # a batch was waited for longer than the node keeps blocks
+        net.cut_off(2, is_cut=False)
+        net.houses[2].step()
+        assert net.houses[2].ledger.open_epoch() == 1
 
 
 def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_damaged_note_of_an_epoch_is_as_if_it_were_not_there(house: House, url
     assert asked(url, f"{PREFIX}/closed/5")[0] == 404
     assert asyncio.run(Peer(url, Limits()).json("/batches/5", BatchList)).batches == ()
     assert house.exchange.shelf.own(5) is None
-    assert house.exchange.shelf.reads(5).neurons is None
+    assert house.exchange.shelf.reads(5).end is None
 
 
 def test_old_epochs_are_given_up_and_newer_ones_stay(tmp_path: Path) -> None:
