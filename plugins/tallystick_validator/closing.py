@@ -227,12 +227,8 @@ class _Taken:
         self.recorded = self.late = 0
 
     def take(self, batches: Iterable[CountedBatch]) -> None:
-        """Record the lines of batches; a state with a trust file takes one batch at a time."""
-        ordered = sorted(batches, key=lambda batch: batch.validator)
-        if self._ledger.in_force.root is None:
-            self._record([line for batch in ordered for line in self._lines(batch)], OPERATOR)
-            return
-        for batch in ordered:
+        """Record the lines of batches, one batch after the other."""
+        for batch in sorted(batches, key=lambda batch: batch.validator):
             authority = self._authority(batch)
             if authority is None:
                 self._refuse_all(batch)
@@ -249,17 +245,18 @@ class _Taken:
                 self.refused.append(Refused(batch.validator, index, code, CODES[code]))
 
     def _authority(self, batch: CountedBatch) -> Authority | None:
-        """Return what stands behind a batch in a state with a trust file; None where nothing does.
+        """Return what stands behind a batch; None where a trust file asks for more than it has.
 
         Raises:
             TrustError: the trust file has expired: no batch would count, and nobody has decided
                 that.
         """
-        if batch.validator == self._ledger.allowed.validator and batch.envelope is None:
-            return OPERATOR
         in_force = self._ledger.in_force
         root = in_force.root
-        if root is None or batch.envelope is None:
+        is_own = batch.validator == self._ledger.allowed.validator
+        if root is None or (is_own and batch.envelope is None):
+            return OPERATOR
+        if batch.envelope is None:
             return None
         # a block is stated only where something can expire: those of an epoch that is closed late
         # would go back behind that of an adoption
