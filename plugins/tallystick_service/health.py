@@ -17,7 +17,7 @@ class Problem:
     Attributes:
         code: its stable name.
         message: what was found, and what was expected; empty where it is not for the reader.
-        remedy: what to do.
+        remedy: what to do; empty where it is not for the reader.
     """
 
     code: str
@@ -41,12 +41,12 @@ class Health:
     def seen_by(self, viewer: Viewer) -> Health:
         """Return the health as somebody sees it.
 
-        Messages have paths of this machine, and addresses of the chain and of peers: they are the
-        operator's alone.
+        Messages and remedies have paths of this machine, and addresses of the chain and of peers:
+        they are the operator's alone.
         """
         if viewer.kind == "operator":
             return self
-        problems = (attrs.evolve(problem, message="") for problem in self.problems)
+        problems = (attrs.evolve(problem, message="", remedy="") for problem in self.problems)
         return attrs.evolve(self, problems=tuple(problems))
 
 

@@ -516,9 +516,12 @@ class BatchExchange:
                 yield self._differences[peer.url]
 
     def compared(self) -> Mapping[str, bool]:
-        """Return the peers that answered, by their URLs, and whether their digests are ours."""
+        """Return the peers that answered, by hotkey, and whether the digests of each are ours.
+
+        Where they listen is the operator's to know.
+        """
         return {
-            visible(peer.url): peer.url not in self._differences
+            visible(peer.status.hotkey): peer.url not in self._differences
             for peer in self._puller.peers
             if peer.status is not None
         }

@@ -71,8 +71,8 @@ def test_health_is_what_the_daemon_says(state: Path, status: Any, http: int) -> 
         reply, found = service.ask("/healthz"), samples(service)
     assert reply.status == http
     assert reply.json()["status"] == status
-    # a message may have paths and addresses
-    shown = [{"code": problem.code, "remedy": problem.remedy} for problem in health.problems]
+    # messages and remedies may have paths and addresses
+    shown = [{"code": problem.code} for problem in health.problems]
     assert reply.json()["problems"] == shown
     assert one(found, "health", status=status) == 1
     if health.problems:
@@ -80,15 +80,15 @@ def test_health_is_what_the_daemon_says(state: Path, status: Any, http: int) -> 
 
 
 def test_the_messages_of_health_are_the_operators(state: Path) -> None:
-    problem = Problem("chain", "found no answer of ws://10.0.0.7 (/srv/x)", "look at the chain")
+    problem = Problem("chain", "found no answer of ws://10.0.0.7", "look at /srv/x")
     health = Health("degraded", (problem,))
     with live(state, Settings(operator=OPERATOR), health=lambda: health) as service:
         secret = {"authorization": f"Bearer {OPERATOR}"}
         for address in ("/healthz", "/network/validators"):
             seen, whole = service.ask(address), service.ask(address, secret)
-            assert b"look at the chain" in seen.body
-            assert b"10.0.0.7" not in seen.body
-            assert b"10.0.0.7" in whole.body
+            for hidden in (b"10.0.0.7", b"/srv/x"):
+                assert hidden not in seen.body
+                assert hidden in whole.body
         wrong = service.ask("/healthz", {"authorization": "Bearer x"})
     assert wrong.status == 401
 
