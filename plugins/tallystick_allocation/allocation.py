@@ -9,8 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tallystick.errors import AllocationError, NumberError
 from tallystick.io.text import escaped
+from tallystick.records.strict_json import without_numpy
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import load
 from tallystick_allocation.allocate import Allocation, roster
@@ -32,6 +35,7 @@ from tallystick_allocation.table import TableRow, number_of, population_of_rows,
 FilePath = str | PathLike[str]
 Cells = Mapping[str, int | Decimal | Fraction | str]
 """Exact numbers by hotkey."""
+_PLAIN = frozenset({str, int, float, bool, type(None), Decimal, Fraction})
 
 
 def allocate(  # noqa: PLR0913  # what an allocation is asked with
@@ -47,7 +51,8 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
 
     Args:
         rules: a rule set that is loaded, or its reference.
-        population: a file of miners or of results, rows of such a file, or a population.
+        population: a file of miners or of results, rows of such a file, or a population; numbers
+            and lists may be NumPy's.
         round: the file of the round, or what stands in it.
         carry: the file of weights of the round before, what stands in it, or that allocation.
         given: by the name of a step, values that take the place of what it would give: by hotkey,
@@ -96,14 +101,25 @@ def _population(
     }
     if isinstance(population, str | PathLike):
         return read_population(Path(population), bound, **others)
-    return population_of_rows(population, bound, **others)
+    rows = (
+        row if _PLAIN.issuperset(map(type, row.values())) else _plain(row) for row in population
+    )
+    return population_of_rows(rows, bound, **others)
+
+
+def _plain(row: TableRow) -> TableRow:
+    """Return a row whose numbers, flags and lists are Python's."""
+    return {
+        name: without_numpy(value.tolist() if isinstance(value, np.ndarray | np.bool_) else value)
+        for name, value in row.items()
+    }
 
 
 def _round(given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation) -> RoundFile:
     if given is None:
         return RoundFile()
     if isinstance(given, Mapping):
-        return round_of(given, bound, "round")
+        return round_of(without_numpy(given), bound, "round")
     return read_round(Path(given), bound)
 
 
@@ -155,7 +171,7 @@ def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:
 
 def _number(value: object, key: str, name: str) -> Fraction:
     try:
-        return number_of(value)
+        return number_of(without_numpy(value))
     except (NumberError, ValueError, ZeroDivisionError) as error:
         raise AllocationError(
             f"found {escaped(str(value))[:64]} as {name} of {escaped(key)}, expected a finite "

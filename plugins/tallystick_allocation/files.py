@@ -22,7 +22,7 @@ from tallystick.errors import InputError, NumberError
 from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.json_values import JsonKey, constant, json_object, nano_value
-from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
+from tallystick.numbers.nano import NANO, from_decimal, from_double, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.population import Attribute
@@ -271,6 +271,8 @@ def _check_keys(
 
 def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
     try:
+        if isinstance(value, float):
+            return from_double(value)
         return from_decimal(value) if isinstance(value, Decimal) else from_text(str(value))
     except NumberError:
         raise _wrong(where, path, value, "a decimal of at most nine places") from None

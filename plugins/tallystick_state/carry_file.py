@@ -22,15 +22,16 @@ from tallystick.io.documents import read_json
 from tallystick.io.json_schema import first_problem
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
-from tallystick.numbers.nano import from_decimal, from_text
+from tallystick.numbers.nano import from_decimal, from_text, to_text
 from tallystick.records.messages import shown
 from tallystick_allocation.rules import ALLOCATION, EMISSION, QUALITY, Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
 from tallystick_state.genesis import CARRIED, Carry
-from tallystick_state.miners import LONGEST_HOTKEY, check_hotkey
+from tallystick_state.miners import ENGINE, LONGEST_HOTKEY, check_hotkey, flag
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import initial_reputation
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.template_state import SUFFIX, TemplateState
 
@@ -113,6 +114,7 @@ class CarryFile:
                 columns.setdefault(line, {}).setdefault(column, {})[name] = nano
         ordered = {line: dict(sorted(of_line.items())) for line, of_line in sorted(columns.items())}
         state = State(0, miners, self._thresholds(rules), ordered)
+        state = flag(state, rules, dict(self._flags(rules, miners)))
         records = sorted(
             (record for name in miners for record in self._records(rules, name)),
             key=lambda record: (record.hotkey, record.round, record.task_id, record.skill_type),
@@ -188,6 +190,22 @@ class CarryFile:
                     )
                 yield line, column, from_text(text)
 
+    def _flags(
+        self, rules: EpochRules, miners: Iterable[str]
+    ) -> Iterator[tuple[tuple[str, str], int]]:
+        """Yield the collusion flags by miner and by validator."""
+        for hotkey in miners:
+            for validator, flags in self.value["miners"][hotkey].get("flags", {}).items():
+                place = f"miners.{hotkey}.flags"
+                if not any(line.rule_set.section(REPUTATION) is not None for line in rules.lines):
+                    raise self._bad(place, "found flags, expected none: no line has [reputation]")
+                if validator != ENGINE:
+                    try:
+                        check_hotkey(validator)
+                    except StateError as error:
+                        raise self._bad(place, str(error)) from error
+                yield (hotkey, validator), flags
+
     def _thresholds(self, rules: EpochRules) -> dict[str, dict[str, int]]:
         tracked = {name: dict(seeds) for name, seeds in rules.seeds.items()}
         for name, values in self.value.get("thresholds", {}).items():
@@ -204,7 +222,32 @@ class CarryFile:
                         f"found {shown(threshold)}, expected {_either(tracked[name])}",
                     )
                 tracked[name][threshold] = from_text(text)
+            self._check_thresholds(rules, name, tracked[name])
         return tracked
+
+    def _check_thresholds(self, rules: EpochRules, name: str, tracked: Mapping[str, int]) -> None:
+        """Refuse thresholds of a skill type that its rules never lead to."""
+        of_type = rules.type_rules[name]
+        tiers, epochs = of_type.tiers[name], of_type.rule_set.section(EPOCHS)
+        tracking = None if epochs is None else epochs.baseline
+        floors = tiers.thresholds({baseline: tracked[baseline] for baseline in tiers.tracked})
+        for threshold, nano in tracked.items():
+            where = f"thresholds.{name}.{threshold}"
+            seed = of_type.seeds[name][threshold]
+            is_baseline = threshold in tiers.tracked
+            is_published = tracking is not None and tracking.mode == "published"
+            if is_baseline and is_published and nano != seed:
+                raise self._bad(
+                    where,
+                    f"found {to_text(nano)}, expected {to_text(seed)}, or nothing: "
+                    f"{of_type.rule_set.reference} publishes it",
+                )
+            if not is_baseline and nano < floors[threshold]:
+                raise self._bad(
+                    where,
+                    f"found {to_text(nano)}, expected at least {to_text(floors[threshold])}, which "
+                    "follows from the baseline",
+                )
 
     def _records(self, rules: EpochRules, hotkey: str) -> Iterator[StateEvent]:
         place, value = f"miners.{hotkey}.window", self.value["miners"][hotkey]

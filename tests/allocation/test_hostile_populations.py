@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from allocation.subnets import rules_from, rules_of
@@ -361,3 +362,31 @@ def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             tallystick.allocate(rules_of("phylax"), [], round=path)
         assert expected in str(caught.value)
+
+
+def test_numbers_and_arrays_of_numpy_are_as_those_of_python() -> None:
+    steps = (
+        '{ name = "y", do = "share", of = "x" },\n'
+        '{ name = "z", do = "reserve", of = "y", key = "round.key", share = "round.part", '
+        "publish = true }"
+    )
+    rules = rules_from(rules_with(steps).split(',\n{ name = "lift"')[0] + "\n]\n")
+    scores, uids = np.array([0.25, 0.5, 0.1], np.float32), np.arange(3)
+    held = {"format": 1, "round": {"key": "b", "part": np.float32(0.1)}}
+
+    def weights(numbers: Any, slots: Any, of_round: Any) -> Any:  # noqa: ANN401  # of either kind
+        rows = [
+            {"hotkey": key, "uid": uid, "x": value}
+            for key, uid, value in zip("abc", slots, numbers, strict=True)
+        ]
+        return weights_document(tallystick.allocate(rules, rows, round=of_round))
+
+    expected = weights(
+        [0.25, 0.5, 0.100000001], [0, 1, 2], {**held, "round": {"key": "b", "part": "0.100000001"}}
+    )
+    assert weights(scores, uids, held) == expected
+    lists = weights([np.array([9, value]) for value in scores], uids, held)
+    assert lists == weights([[9, float(value)] for value in scores], [0, 1, 2], held)
+    for wrong in (np.float32("nan"), np.array([np.inf]), np.array(["x"], object)):
+        with pytest.raises(InputError, match="population:1: x"):
+            weights([wrong, 1, 1], uids, held)

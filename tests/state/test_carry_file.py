@@ -22,6 +22,7 @@ from tallystick.numbers.nano import to_text
 from tallystick_chain.network import Network
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.chain import chained
+from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
@@ -116,6 +117,7 @@ def carry_of(ledger: Ledger) -> Value:
                 "uid": miner["uid"],
                 "types": miner["types"],
                 "reputation": miner["reputation"],
+                "flags": {"": miner["flags"]} if miner["flags"] else {},
                 "columns": columns.get(hotkey, {}),
                 "window": window,
             }
@@ -341,6 +343,14 @@ BAD_VALUES = [
     (changed("miners", "a\x9b", value={"types": [PYTHON]}), "expected text without control char"),
     (changed("miners", "h" * 65, value={"types": [PYTHON]}), "of 65 characters"),
     (
+        changed("thresholds", PYTHON, "novel", value="0.100000000"),
+        "executable_python.novel: found 0.100000000, expected at least 0.",
+    ),
+    (
+        changed("thresholds", PYTHON, "baseline", value="0.123000000"),
+        "thresholds.executable_python.baseline: found 0.123000000, expected 0.",
+    ),
+    (
         changed("thresholds", PYTHON, "other", value="0.100000000"),
         'thresholds.executable_python: found "other"',
     ),
@@ -370,6 +380,23 @@ def test_a_value_that_the_rules_have_not_is_refused(
     assert message in str(caught.value)
     assert caught.value.code == "bad-carry"
     assert not (tmp_path / "state.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_out"),
+    # a quorum of two validators, or the engine
+    [({"": 3}, True), ({"5V": 3}, False), ({"5V": 2, "5W": 1}, True), ({"": 2}, False)],
+)
+def test_flags_are_carried_so_that_who_is_ejected_stays_out(
+    tmp_path: Path, flags: dict[str, int], is_out: bool
+) -> None:
+    value = changed(*MINER, "flags", value=flags)
+    with Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value)) as ledger:
+        with ledger.queries() as queries:
+            miner = queries.state.miners["hk-0"]
+            assert miner.flags == sum(flags.values())
+            assert is_ejected(queries.weighing("skills"), miner) is is_out
+        assert verify(ledger).entries
 
 
 def test_columns_of_who_has_left_are_refused(tmp_path: Path) -> None:

@@ -146,3 +146,31 @@ def test_a_daemon_does_not_start_with_a_share_for_whoever_holds_a_slot(
     begin(tmp_path, recipient)
     with pytest.raises(InputError, match="found a share for uid:5, whoever holds it"):
         row_of(tmp_path, lambda _: None)
+
+
+def test_rules_that_no_daemon_can_run_are_told_until_they_are_withdrawn(tmp_path: Path) -> None:
+    by_rules(tmp_path, '"owner"')
+    chain, state = chain_of([ALICE], owner=OWNER), tmp_path / "subnet.db"
+    later = burning(tmp_path, "5")
+    asking = 'do = "one_per", of = "part", key = "miner.ip"'
+    text = later.read_text(encoding="utf-8").replace('version = "1.2.0"', 'version = "1.3.0"')
+    later.write_text(text.replace('do = "filter", of = "part", above = 1', asking))
+
+    async def run() -> None:
+        async with Validator(
+            state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon"
+        ) as validator:
+            found = list[set[str]]()
+            changes: tuple[Callable[[Ledger], object], ...] = (
+                lambda ledger: ledger.adopt(later, 3, major=True),
+                Ledger.withdraw,
+            )
+            for change in changes:
+                with Ledger.open(state) as ledger:
+                    change(ledger)
+                await validator.step()
+                problems = validator.health().problems
+                found.append({problem.code for problem in problems if problem.failing})
+            assert found == [{"recipient-unbound", "attribute-missing"}, set()]
+
+    asyncio.run(run())
