@@ -245,10 +245,10 @@ def test_an_error_that_cannot_be_told_is_told_by_its_class() -> None:
     assert internal_error(SilentError()).value == '"SilentError"'
 
 
-@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
+@pytest.mark.parametrize("command", [("round", "close", "--bad", "refuse"), ("events", "import")])
 @pytest.mark.parametrize("place", ["record_digest", "_late_event"])
 def test_a_state_refuses_the_line_and_says_that_it_is_a_defect(
-    subnet: Subnet, monkeypatch: pytest.MonkeyPatch, command: tuple[str, str], place: str
+    subnet: Subnet, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], place: str
 ) -> None:
     def failing(found: object) -> object:
         if getattr(found, "task_id", None) == planted.MARK:
@@ -265,3 +265,6 @@ def test_a_state_refuses_the_line_and_says_that_it_is_a_defect(
     assert found.status == 3
     assert f"{path}:2: internal-error: the record: found" in found.err
     assert subnet.look() == before
+    rejected = subnet.do("round", "close", path)
+    assert rejected.status == 3
+    assert rejected.out.startswith(f"{path}: 1 recorded, 0 known already, 1 refused")

@@ -46,6 +46,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "adopt", "skills@1.2.0", "--at-epoch", "2", *STATE),
     ("state", "withdraw", *STATE),
     ("state", "init", *RULES, "--state", "out.db"),
+    ("new", "validator", "out.d", *RULES, "--netuid", "7", "--simulated"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
     ("state", "restore", "backup.db", "--state", "out.db"),
     ("state", "prune", "--keep", "1", *STATE),

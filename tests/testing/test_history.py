@@ -184,9 +184,9 @@ def plain(name: str, generator: Generator | None = None) -> SkillType:
 @pytest.mark.parametrize("skill_type", TYPES)
 def test_a_type_without_a_generator_gets_records_of_its_schema(skill_type: str) -> None:
     decoder = Decoder({skill_type: load_schema(TYPES[skill_type].schema)})
-    made = list(history_of(3, [plain(skill_type)], **SIZES).lines(150))
+    made = list(history_of(3, [plain(skill_type)], **SIZES).lines(300))
     assert not [each for each in (decoder.decode(line, 1) for line in made) if type(each) is Reject]
-    assert len(set(made)) == 150
+    assert len(set(made)) == 300
     assert sum(b"missed_deadline" in line for line in made) > 2
 
 

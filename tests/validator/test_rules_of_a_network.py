@@ -72,6 +72,7 @@ def row_of(folder: Path, immunity_blocks: int) -> Pairs:
 
     asyncio.run(run())
     view = chain.as_hotkey(ALICE)
+    # the validator comes after the miners
     return view.row(NETUID, 0, len(MINERS), view.head().best)
 
 

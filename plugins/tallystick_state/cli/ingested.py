@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick.cli.command import status_of
 from tallystick.cli.log import complain
-from tallystick.errors import cause_lines
+from tallystick.errors import INTERNAL_ERROR, cause_lines
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def _reasons(found: Mapping[str, int]) -> str:
 
 
 def complain_of_lines(file: Path, found: Ingested) -> None:
-    """Report events that are not recorded; end with 1 unless they only wait for their tasks."""
+    """Report events that are not recorded; end with 1 unless they only wait for their tasks.
+
+    Where the engine itself fails on one, end with 3.
+    """
     for text in cause_lines(str(file), found.told):
         complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)
@@ -47,4 +51,4 @@ def complain_of_lines(file: Path, found: Ingested) -> None:
     if more:
         complain(f"and {more} more")
     if not found.is_whole:
-        sys.exit(1)
+        sys.exit(status_of(1, found.refused.get(INTERNAL_ERROR, 0)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, rules_option
 from tallystick.cli.shown import echo, print_json
 
@@ -51,6 +52,7 @@ def new() -> None:
 @click.option(
     "--key", default="hotkey", show_default=True, metavar="FILE", help="The file of the hotkey."
 )
+@locked_options
 @as_json
 def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     folder: Path,
@@ -62,6 +64,7 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
     url: str,
     key: str,
     as_json: bool,
+    held: Held,
 ) -> None:
     """Write the folder DIR of a validator: its configuration, a state, a feeder, a unit.
 
@@ -88,6 +91,7 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
             "found no --anchor-block, expected the first block of epoch 0, one that is to come; or "
             "--simulated"
         )
+    held.require_reference(reference)
     scorer = tallystick.load(reference)
     wanted = NewValidator(
         folder=folder,

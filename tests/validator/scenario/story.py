@@ -228,7 +228,7 @@ class Story:
             if (epoch, hop) == (self.adopts_at + 1, WEIGHTS_AT):
                 # a uid is taken over: a row has the uids of the moment at which it is sent, so it
                 # happens when none of the epoch before can be sent any more
-                uid = len(self.houses) + 1
+                uid = 1
                 self.subnet.control.do("register", netuid=NETUID, hotkey=MINERS[-1] + "x", uid=uid)
 
     def _down(self, who: int, hops: int) -> None:

@@ -61,10 +61,10 @@ validators_from_rao = 1
 
 def simulation(names: Sequence[str], *, commit_reveal: bool) -> str:
     """The file of a chain of validators whose keys sign, and of miners."""
-    neurons = "".join(
+    neurons = "".join(f'[[subnet.neuron]]\nhotkey = "{hotkey}"\n' for hotkey in MINERS) + "".join(
         f'[[subnet.neuron]]\nname = "{name}"\nhas_key = true\nstake_rao = 1000\npermit = true\n'
         for name in names
-    ) + "".join(f'[[subnet.neuron]]\nhotkey = "{hotkey}"\n' for hotkey in MINERS)
+    )
     return (
         f"format = 1\n[chain]\nfinality_lag = {LAG}\nkeep_blocks = 100000\nsigned = true\n"
         f"[[subnet]]\nnetuid = {NETUID}\n[subnet.hyperparameters]\ntempo = 100\n"
@@ -75,7 +75,7 @@ def simulation(names: Sequence[str], *, commit_reveal: bool) -> str:
 
 def records(validator: str, epoch: int, count: int) -> list[Record]:
     """Records of an epoch, of all its rounds and miners; a task of another validator is another."""
-    return [
+    rows = [
         record(
             f"{validator[-6:]} {epoch} {number}",
             MINERS[number % (len(MINERS) - 1)],
@@ -87,6 +87,10 @@ def records(validator: str, epoch: int, count: int) -> list[Record]:
         )
         for number in range(count)
     ]
+    for number, row in enumerate(rows):
+        # the miners are the first neurons
+        row["miner"]["uid"] = number % (len(MINERS) - 1)
+    return rows
 
 
 def lines(rows: Iterable[Record]) -> list[bytes]:
