@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from examples import fast_rows
 from governance.revision import RULES
 from governance.revision import shipped as text_of
 
@@ -34,7 +35,9 @@ def document(reference: str) -> dict[str, Any]:
     return tomllib.loads(text_of(reference), parse_float=Decimal)
 
 
-@pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"])
+@pytest.mark.parametrize(
+    "reference", fast_rows(["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"], 0)
+)
 def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(reference: str) -> None:
     found = findings(reference)
     assert [each.line for each in found] == sorted(each.line for each in found)
@@ -45,7 +48,9 @@ def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(refe
         assert {"steps": "name"}.get(key, key) in lines[each.line - 1], each
 
 
-@pytest.mark.parametrize("reference", [n for n in shipped(installed()) if "@1.0.0" not in n])
+@pytest.mark.parametrize(
+    "reference", fast_rows([n for n in shipped(installed()) if "@1.0.0" not in n], 1, 2)
+)
 def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
     found = report(reference)
     assert found.findings == ()
