@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
+from examples import fast_rows
 from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED, Mutant
 from governance.revision import shipped
 
@@ -25,7 +28,7 @@ _PROVED_UNBOUND = ("out-of-range", "division-by-zero")
 """Codes of what binding finds: such a rule set does not load, and the linter says why."""
 
 
-def named(mutants: tuple[Mutant, ...]) -> pytest.MarkDecorator:
+def named(mutants: Sequence[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("mutant", mutants, ids=lambda mutant: mutant.name)
 
 
@@ -66,7 +69,7 @@ def refuted(mutant: Mutant, folder: Path, only: str | None = None) -> Found:
     return {(each.property, each.axis) for each in found if each.status == "counterexample"}
 
 
-@named(NOTICED)
+@named(fast_rows(NOTICED, *range(9), 13))
 def test_a_broken_rule_set_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
     assert mutant.by in {each[0] for each in refuted(mutant, tmp_path, mutant.by)}
 

@@ -209,6 +209,7 @@ def grouped(folder: Path, rules: str) -> tuple[Path, Path, str]:
     return *files, where
 
 
+@pytest.mark.nightly
 def test_a_shadow_of_groups_scores_the_consensus_that_its_rules_compute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def test_another_input_of_an_unknown_kind_is_told(plain: Scorer, capped: Scorer)
     assert [each.value for each in found.unknown] == [NAME]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "skill_type", ["declarative", pytest.param("rag_knowledge", marks=pytest.mark.nightly)]
 )
@@ -109,6 +110,7 @@ def test_nothing_is_proved_of_a_quality_whose_terms_are_not_known(capped: Scorer
     assert f"not analysed: {NAME} ({KIND})" in prove_render.as_text("mine", found)
 
 
+@pytest.mark.nightly
 def test_a_kind_made_of_primitives_is_proved_as_any_other(plain: Scorer) -> None:
     """A minimum of values that never fall with an axis does not fall either."""
     found = prove(before_the_gates(plain, TYPE, MinOf, "policy"), only=MONOTONE)
@@ -159,6 +161,7 @@ def test_a_tier_that_nothing_is_paid_by_is_told(plain: Scorer) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_what_no_check_looks_at_any_more_is_not_gone(plain: Scorer, capped: Scorer) -> None:
     found = report_of(capped).since(report_of(plain))
     assert found.not_analysed

@@ -18,6 +18,7 @@ import attrs
 import pyarrow.parquet as pq
 import pytest
 from cli.command import run
+from examples import fast_rows
 from state.subnet import TYPES, missed, record, written
 
 import tallystick
@@ -256,9 +257,7 @@ def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
         assert f"{moved} {low} to {high}" in page
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 8))]
-)
+@pytest.mark.parametrize("seed", fast_rows(range(8), 1))
 def test_every_place_tells_what_the_rows_sum_to(
     seed: int, proposals: tuple[str, ...], tmp_path: Path
 ) -> None:

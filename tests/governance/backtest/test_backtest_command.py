@@ -62,6 +62,7 @@ def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     assert "--bootstrap-seed" not in summary["command"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "best_by", ["share-moved", pytest.param("tau-b", marks=pytest.mark.nightly)]
 )
@@ -102,12 +103,3 @@ def test_the_choices_are_what_candidates_can_be_ordered_by() -> None:
     option = next(each for each in COMMANDS["backtest",].params if each.name == "best_by")
     assert isinstance(option.type, click.Choice)
     assert tuple(option.type.choices) == tuple(BEST_BY)
-
-
-def test_bad_lines_are_told_and_the_status_is_1(history: Path, tmp_path: Path) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_bytes(history.read_bytes() + b"[]\n")
-    words = (path, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
-    found = run(*words)
-    assert found.status == 1
-    assert "201 lines: 200 records, 1 rejected" in found.out

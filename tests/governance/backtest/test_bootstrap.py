@@ -232,6 +232,7 @@ def test_the_stretches_sum_to_the_whole_history(
         assert bool(expected_flips) is bool(place)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("with_state", "workers"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import fast_rows
 from generators.records import SKILL_TYPES, lines
 from governance.backtest.histories import few_epochs
 from hypothesis import given
@@ -56,10 +57,7 @@ def records() -> list[bytes]:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=[pytest.mark.nightly] if name in {"parameters", "weights"} else [])
-        for name in CASES
-    ],
+    params=fast_rows(CASES, -2, -1),
 )
 def candidates(request: pytest.FixtureRequest) -> tuple[Candidate, ...]:
     references, sweeps = CASES[request.param]

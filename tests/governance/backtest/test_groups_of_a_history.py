@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cli.command import run as command
+from examples import fast_rows
 from governance.backtest.histories import Records, by_hand, grouped, written
 from governance.revision import shipped, with_values
 from pyarrow import parquet
@@ -87,7 +88,7 @@ def filled(tmp_path: Path, history: tuple[Path, Path], reference: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("with_state", [False, True])
+@pytest.mark.parametrize("with_state", fast_rows([False, True], 0))
 def test_it_is_consensus_then_score_then_the_rest_by_hand(
     tmp_path: Path, history: tuple[Path, Path], changed: Change, with_state: bool
 ) -> None:
@@ -123,6 +124,7 @@ def test_it_is_consensus_then_score_then_the_rest_by_hand(
         assert paid[0] != paid[1]
 
 
+@pytest.mark.nightly
 def test_flags_follow_from_the_groups_of_each_candidate(
     tmp_path: Path, history: tuple[Path, Path], changed: Change
 ) -> None:

@@ -212,6 +212,7 @@ def test_what_was_not_finished_takes_no_name(tmp_path: Path) -> None:
     assert names_in(tmp_path) == set()
 
 
+@pytest.mark.nightly
 def test_an_earlier_back_test_is_replaced_and_kept_when_the_next_fails(tmp_path: Path) -> None:
     write(tmp_path / "out", outcome(replayed=True))
     before = (tmp_path / "out" / "summary.json").read_bytes()

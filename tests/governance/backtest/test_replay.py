@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import pytest
+from examples import fast_rows
 from state.subnet import TYPES, missed, record
 
 from tallystick.errors import InputError, StateError, TallystickError
@@ -73,7 +74,7 @@ def replayed(
     return outcome_of(reader_of(path, candidates), candidates, on_epoch=states.append), states
 
 
-@pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0"])
+@pytest.mark.parametrize("reference", fast_rows(["skills@1.0.0", "skills@1.1.0"], 1))
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed: int) -> None:
     records = made(seed)
@@ -113,6 +114,7 @@ def register(ledger: Ledger, records: list[dict[str, Any]]) -> None:
 SWITCHES = Switch("skills@1.1.0", 2), Switch("skills@1.2.0", 4)
 
 
+@pytest.mark.nightly
 def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Path) -> None:
     records = made(9)
     path = written(tmp_path / "history.jsonl", records)
@@ -180,6 +182,7 @@ def check(ledger: Ledger, state: EpochState) -> None:
     assert state.reputations == {key: dict(m.reputation) for key, m in live.miners.items()}
 
 
+@pytest.mark.nightly
 def test_the_order_of_the_history_does_not_matter(tmp_path: Path) -> None:
     records = made(3)
     ordered, told = replayed(
@@ -271,6 +274,7 @@ def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
     assert [each.epoch for each in told if each.candidate == 0] == [*EPOCHS, last, last + 1]
 
 
+@pytest.mark.nightly
 def test_a_late_submission_moves_no_threshold_of_a_replay(tmp_path: Path) -> None:
     rng, late = random.Random(9), made(9)
     for each in late:

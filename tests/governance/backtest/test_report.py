@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from examples import fast_rows
 from governance.backtest.made_up import (
     NANO,
     NASTY,
@@ -186,7 +187,7 @@ def test_the_baseline_has_a_row_of_its_own(drawn: str) -> None:
     assert decimal(overall.concentration_before.gini) in text
 
 
-@pytest.mark.parametrize("candidates", [1, 3])
+@pytest.mark.parametrize("candidates", fast_rows([1, 3], 0))
 @pytest.mark.usefixtures("undrawn")
 def test_each_term_is_explained_once(candidates: int) -> None:
     found = outcome(candidates=candidates, many=12)
@@ -273,6 +274,7 @@ def test_a_column_says_what_it_shows_and_a_value_which_formula_reads_it() -> Non
     assert "made-up/care@2 reads slope\n  care = 1 − slope · risk" in Reader(html).text
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("undrawn")
 def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> None:
     found = outcome(candidates=1000, many=24, swept=True)
@@ -337,6 +339,7 @@ def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> No
     assert titles == [each.miner.hotkey for each in expected]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("undrawn")
 def test_of_too_many_miners_those_that_change_most_are_shown_with_a_note() -> None:
     found = outcome(candidates=3, many=900)
@@ -348,7 +351,7 @@ def test_of_too_many_miners_those_that_change_most_are_shown_with_a_note() -> No
         assert {e.miner.hotkey for e in changes[:600]} <= shown
 
 
-@pytest.mark.parametrize(("candidates", "swept"), [(13, True), (2, False)])
+@pytest.mark.parametrize(("candidates", "swept"), fast_rows([(13, True), (2, False)], 1))
 def test_candidates_stand_beside_each_other_and_the_first_have_plots(
     candidates: int, *, swept: bool
 ) -> None:

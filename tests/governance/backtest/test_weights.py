@@ -93,6 +93,7 @@ def run(words: Sequence[str], status: int = 0) -> str:
     return found.out + found.err
 
 
+@pytest.mark.nightly
 def test_weights_follow_from_a_state(tmp_path: Path) -> None:
     """The last epochs of a ledger, from its state before them, give what it gives."""
     records, first = made(5), 4
@@ -216,6 +217,7 @@ def test_winner_takes_all_moves_nearly_all(tmp_path: Path, workflows: Path) -> N
     assert effect.switches["step best binds"] == len(effect.epochs)
 
 
+@pytest.mark.nightly
 def test_a_filter_that_pays_nobody_moves_all_and_tells_why(tmp_path: Path, workflows: Path) -> None:
     effect = effect_of(tmp_path, workflows, MISTAKES["above 10"])
     assert effect.share_moved == NANO

@@ -19,10 +19,7 @@ PART = Fraction(9, 10)
 """Least part of the mistakes that is found to the point."""
 MOST_ALARMS = 1
 """Maximum number of harmless changes that give a false alarm."""
-FAST = {
-    *("composite", "emission", "reputation", "epochs"),
-    *("groups", "aggregation", "claims", "windows"),
-}
+FAST = {"composite", "aggregation", "claims"}
 """Sections of which a mistake is tried in every run."""
 
 

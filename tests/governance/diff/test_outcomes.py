@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from examples import fast_rows
 from governance.revision import Value, shipped, with_values
 
 import tallystick
@@ -159,7 +160,7 @@ MISTAKES: list[tuple[str, dict[str, Value], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "values", "results"), MISTAKES)
+@pytest.mark.parametrize(("line", "values", "results"), fast_rows(MISTAKES, 0, 12, 13))
 def test_a_mistake_moves_these_results_alone(
     changed: Callable[..., RuleSetDifference],
     line: str,
@@ -237,7 +238,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "own", "whole"), LIMITS)
+@pytest.mark.parametrize(("name", "value", "own", "whole"), fast_rows(LIMITS, 2))
 def test_a_limit_of_reputations_moves_some_of_them_at_most_as_far(
     changed: Callable[..., RuleSetDifference],
     name: str,
@@ -259,7 +260,7 @@ EVENTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "ends"), EVENTS)
+@pytest.mark.parametrize(("path", "value", "ends"), fast_rows(EVENTS, 0))
 def test_an_event_moves_the_delta_of_a_record_within_its_bound(
     changed: Callable[..., RuleSetDifference], path: str, value: str, ends: tuple[str, str]
 ) -> None:
@@ -286,7 +287,7 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "results"), RIGHT)
+@pytest.mark.parametrize(("path", "value", "results"), fast_rows(RIGHT, 1, 3))
 def test_a_change_moves_the_results_of_its_section(
     changed: Callable[..., RuleSetDifference], path: str, value: Value, results: set[str]
 ) -> None:
@@ -310,7 +311,7 @@ def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetD
 
 
 @pytest.mark.parametrize(
-    "path", ["tiers.thresholds.optimised.factor", "skill_types.mcp_server.baseline"]
+    "path", fast_rows(["tiers.thresholds.optimised.factor", "skill_types.mcp_server.baseline"], 0)
 )
 def test_a_threshold_that_rises_lowers_tiers_and_emissions_alone(
     changed: Callable[..., RuleSetDifference], path: str

@@ -101,6 +101,7 @@ def test_a_result_that_moves_though_it_cannot_is_seen(
         compare(old, new, wrong, facts("workflow", FEW), random.Random(0))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "seeds", [range(200, 202), pytest.param(range(200, 214), marks=pytest.mark.nightly)]
 )

@@ -66,6 +66,7 @@ def test_a_broken_clause_is_named_with_its_figure() -> None:
     assert "why it is asked: mend it, or say *why* <b>" in done.out
 
 
+@pytest.mark.nightly
 def test_a_proposal_gets_markdown() -> None:
     done = gate("bad.toml", "--markdown")
     assert done.status == 1
@@ -76,6 +77,7 @@ def test_a_proposal_gets_markdown() -> None:
     assert gate("good.toml", "--markdown").out.count("## ") == 0
 
 
+@pytest.mark.nightly
 def test_machines_get_the_receipt_with_the_reasons() -> None:
     told = gate("bad.toml", "--json", "--receipt", "gate.json").json()
     content = json.loads(Path("gate.json").read_bytes())

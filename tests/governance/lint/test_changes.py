@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 import pytest
+from examples import fast_rows
 from governance.lint.linted import CHECKS, Placed, compared, found_by, loaded
 from governance.revision import Change, assigned, changed, shipped
 
@@ -65,15 +66,17 @@ def rows(name: str) -> list[Row]:
     return [Row(**row) for row in table[name]]
 
 
-def some(found: list[Row], key: str, number: int = 1) -> list[Any]:
-    """The rows as parameters, of which those that come after the first of a key are nightly."""
-    seen = list[str]()
-    params = []
-    for row in found:
-        seen.append(getattr(row, key))
-        marks = [pytest.mark.nightly] if seen.count(seen[-1]) > number else []
-        params.append(pytest.param(row, marks=marks, id=f"{seen[-1]} {len(seen)}"))
-    return params
+def some(found: list[Row]) -> list[Any]:
+    """The rows as parameters, of which those that come after the first of a module are nightly."""
+    asked = [CHECKS.get(row.code) for row in found]
+    modules = [
+        (check.compare or check.find).__module__ if check else row.by
+        for check, row in zip(asked, found, strict=True)
+    ]
+    rows = [
+        pytest.param(row, id=f"{row.code or row.by} {n}") for n, row in enumerate(found, start=1)
+    ]
+    return fast_rows(rows, *map(modules.index, modules))
 
 
 def checks(*modules: object, comparing: bool = True) -> list[str]:
@@ -112,7 +115,7 @@ def between(code: str, old: str, new: str) -> list[Placed]:
     ]
 
 
-@pytest.mark.parametrize("row", some(rows("told"), "code"))
+@pytest.mark.parametrize("row", some(rows("told")))
 def test_a_change_is_told_at_its_place(row: Row) -> None:
     found = between(row.code, shipped(row.base), row.text)
     severity = row.severity or CHECKS[row.code].severity
@@ -121,7 +124,7 @@ def test_a_change_is_told_at_its_place(row: Row) -> None:
         assert row.words in found[0].evidence["deviations"]
 
 
-@pytest.mark.parametrize("row", some(rows("small"), "by", 2))
+@pytest.mark.parametrize("row", some(rows("small")))
 def test_a_change_that_is_as_sound_is_not_told(row: Row) -> None:
     old, new = shipped(row.base), row.text
     assert [found for code in COMPARING[row.by] for found in between(code, old, new)] == []
@@ -129,7 +132,7 @@ def test_a_change_that_is_as_sound_is_not_told(row: Row) -> None:
         assert [found for code in SINGLE for found in found_by(new, code)] == []
 
 
-@pytest.mark.parametrize("row", some(rows("alone"), "code"))
+@pytest.mark.parametrize("row", some(rows("alone")))
 def test_a_rule_set_is_told_of_by_itself(row: Row) -> None:
     assert [found.path for found in found_by(row.text, row.code)] == [row.path]
     assert found_by(shipped(row.base), row.code) == []
@@ -181,7 +184,10 @@ def test_a_rule_set_of_another_name_has_dropped_nothing() -> None:
     assert between("setting-dropped", shipped(WORKFLOW), shipped(SKILLS)) == []
 
 
-@pytest.mark.parametrize(("old", "new"), [("skills@1.1.0", SKILLS), ("workflow@1.1.0", WORKFLOW)])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    fast_rows([("skills@1.1.0", SKILLS), ("workflow@1.1.0", WORKFLOW)], 0),
+)
 def test_the_shipped_rule_sets_do_no_worse_than_their_own_predecessors(old: str, new: str) -> None:
     for check in CHECKS.values():
         if check.compare is None or check.on_request:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from examples import fast_rows
 from governance.lint.linted import SOUND
 from governance.revision import changed, shipped
 from jsonschema import Draft202012Validator
@@ -104,6 +105,7 @@ def test_what_is_silenced_now_is_not_gone_and_the_silence_fails(tmp_path: Path) 
     assert again["gone"] == []
 
 
+@pytest.mark.nightly
 def test_codes_are_selected_on_both_sides(tmp_path: Path) -> None:
     path = written(tmp_path, SOUND)
     found = linted(path, "--against", OLD, "--select", "free-points")
@@ -131,6 +133,7 @@ def test_markdown_has_every_reason_of_what_types_share(tmp_path: Path) -> None:
     assert row.endswith("| the \\* other; one |")
 
 
+@pytest.mark.nightly
 def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped("workflow@1.1.0"), LOW_CAP, KEPT))
     lines = as_markdown(report(path).since(report(OLD))).splitlines()
@@ -220,7 +223,7 @@ LOG = closed(
 
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize(
-    "kind", [pytest.param("shipped", marks=pytest.mark.nightly), "silenced", "broken"]
+    "kind", fast_rows([pytest.param("shipped", marks=pytest.mark.nightly), "silenced", "broken"], 2)
 )
 def test_sarif_has_every_finding_in_the_shape_of_the_standard(
     tmp_path: Path, kind: str, *, beside: bool

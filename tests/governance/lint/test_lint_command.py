@@ -61,6 +61,7 @@ def test_the_evidence_is_behind_verbose() -> None:
     assert "    miners: 7" in found.out.splitlines()
 
 
+@pytest.mark.nightly
 def test_findings_that_types_share_are_one_for_people_and_each_for_machines() -> None:
     only = ("rules", "lint", "skills@1.0.0", "--select", "gate-never-binds")
     found = run(*only, "--json").json()["findings"]

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from examples import fast_rows
 from governance.revision import RULES
 from governance.revision import shipped as text_of
 
@@ -36,7 +37,9 @@ def document(reference: str) -> dict[str, Any]:
     return tomllib.loads(text_of(reference), parse_float=Decimal)
 
 
-@pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"])
+@pytest.mark.parametrize(
+    "reference", fast_rows(["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0"], 0)
+)
 def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(reference: str) -> None:
     found = findings(reference)
     assert [each.line for each in found] == sorted(each.line for each in found)
@@ -47,7 +50,7 @@ def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(refe
         assert {"steps": "name"}.get(key, key) in lines[each.line - 1], each
 
 
-@pytest.mark.parametrize("reference", sorted({*shipped(installed())} - PRINTED))
+@pytest.mark.parametrize("reference", fast_rows(sorted({*shipped(installed())} - PRINTED), 1, 2))
 def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
     found = report(reference)
     assert found.findings == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from examples import fast_rows
 from governance.lint.linted import SOUND, report_on
 from governance.revision import changed, shipped
 
@@ -53,6 +54,7 @@ def test_a_path_that_only_begins_alike_is_another_place() -> None:
     assert ("silence-unneeded", "lint.silence[0]") in told(quiet)
 
 
+@pytest.mark.nightly
 def test_a_star_stands_for_any_one_name() -> None:
     text = shipped("skills@1.0.0")
     for path, number in (("skill_types.*", 0), ("skill_types.*_knowledge", 5), ("*.gates", 6)):
@@ -60,6 +62,7 @@ def test_a_star_stands_for_any_one_name() -> None:
         assert len({p for code, p in found if code == "gate-never-binds"}) == number
 
 
+@pytest.mark.nightly
 def test_what_is_more_severe_than_usual_is_told_all_the_same() -> None:
     code, path = "tiers-out-of-order", "tiers.levels[3].multiplier"
     text = changed(shipped("skills@1.1.0"), ("multiplier = 2.0 ", "multiplier = 0.9 "))
@@ -136,7 +139,7 @@ def test_figures_that_a_check_does_not_have_are_told() -> None:
     assert "did you mean 'miners'?" in unknown.message
 
 
-@pytest.mark.parametrize("code", ["silence-new", "silence-outgrown"])
+@pytest.mark.parametrize("code", fast_rows(["silence-new", "silence-outgrown"], 0))
 def test_what_is_wrong_with_a_silence_cannot_be_silenced(code: str) -> None:
     text = changed(shipped("skills@1.0.0") + EMISSION, ("multiplier = 2.0", "multiplier = 400"))
     codes = [each for each, _ in told(text + silence(code))]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cli.command import Finished, run
+from examples import fast_rows
 from governance.gate.worlds import FREE
 from governance.gate.worlds import SILENCE as FREE_SILENCE
 from governance.revision import changed, shipped
@@ -40,6 +41,7 @@ def grown(text: str) -> str:
     return changed(text, ("multiplier = 2.0", "multiplier = 400"))
 
 
+@pytest.mark.nightly
 def test_a_silenced_finding_that_worsens_is_told_and_fails(tmp_path: Path) -> None:
     result = beside(tmp_path, grown(shipped(SKILLS)), "--json", *OF_EMISSION)
     assert result.status == 1
@@ -50,6 +52,7 @@ def test_a_silenced_finding_that_worsens_is_told_and_fails(tmp_path: Path) -> No
     assert "new since skills@1.1.0: 1 error, 1 warning" in text
 
 
+@pytest.mark.nightly
 def test_figures_that_are_raised_in_the_proposal_are_a_silence_of_its_own(tmp_path: Path) -> None:
     raised = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 9999, at_most = 9999 }"))
     result = beside(tmp_path, grown(raised), "--json", *OF_EMISSION)
@@ -108,7 +111,7 @@ def test_another_reason_is_no_new_silence_and_a_wider_one_is(tmp_path: Path) -> 
     assert (result.status, codes(result)) == (1, ["silence-new"])
 
 
-@pytest.mark.parametrize("option", ["--select", "--ignore"])
+@pytest.mark.parametrize("option", fast_rows(["--select", "--ignore"], 0))
 def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option: str) -> None:
     result = beside(tmp_path, grown(shipped(SKILLS)), option, "emission-above-one")
     assert result.status == (1 if option == "--select" else 0)
@@ -116,11 +119,14 @@ def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option:
 
 @pytest.mark.parametrize(
     ("bonus", "severities"),
-    [
-        pytest.param("1.16", {"note"}, marks=pytest.mark.nightly, id="a little"),
-        pytest.param("1.43", {"note"}, id="a quarter"),
-        pytest.param("1.44", {"error", "warning", "note"}, id="more"),
-    ],
+    fast_rows(
+        [
+            pytest.param("1.16", {"note"}, marks=pytest.mark.nightly, id="a little"),
+            pytest.param("1.43", {"note"}, id="a quarter"),
+            pytest.param("1.44", {"error", "warning", "note"}, id="more"),
+        ],
+        2,
+    ),
 )
 def test_what_is_a_little_beyond_a_silence_of_both_is_a_note(
     tmp_path: Path, bonus: str, severities: set[str]
@@ -132,6 +138,7 @@ def test_what_is_a_little_beyond_a_silence_of_both_is_a_note(
     assert result.status == int("error" in severities)
 
 
+@pytest.mark.nightly
 def test_a_little_beyond_a_silence_of_its_own_is_an_error(tmp_path: Path) -> None:
     raised = changed(shipped(SKILLS), ("early_bonus = 1.15", "early_bonus = 1.16"))
     old = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 5, at_most = 5 }"))

@@ -77,6 +77,7 @@ def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
     assert {each.status for each in found} == {"proved"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "name", "component"),
     [

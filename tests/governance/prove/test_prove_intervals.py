@@ -95,6 +95,7 @@ def test_ranges_are_computed_a_bounded_number_of_times(
     assert 1 < counted[0] <= intervals.RANGES
 
 
+@pytest.mark.nightly
 def test_what_is_proved_by_ranges_holds_on_every_grid(tmp_path: Path) -> None:
     checked = 0
     for number in range(5):

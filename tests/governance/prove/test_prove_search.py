@@ -148,6 +148,7 @@ def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proving, "counterexample", lambda *_: None)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "number", [8, *(pytest.param(n, marks=pytest.mark.nightly) for n in (16, 20))]
 )

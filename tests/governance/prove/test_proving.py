@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import pytest
 import z3
+from examples import fast_rows
 from governance.prove.sample import MEAN, sample, shared, style, turn, wanted, words
 
 import tallystick
@@ -299,6 +300,7 @@ def test_the_budget_is_kept_and_a_larger_one_takes_no_answer_back(tmp_path: Path
     assert all(two.status == one.status for one, two in pairs if one.status != "undecided")
 
 
+@pytest.mark.nightly
 def test_no_answer_depends_on_what_was_asked_before(tmp_path: Path) -> None:
     directions = (more_is_better(style), more_is_better(words))
     asked = {"style": "hard", "further": (hard,), "directions": directions}
@@ -311,7 +313,7 @@ def test_no_answer_depends_on_what_was_asked_before(tmp_path: Path) -> None:
     assert all(each.work for each in first)
 
 
-@pytest.mark.parametrize("reference", RULE_SETS)
+@pytest.mark.parametrize("reference", fast_rows(RULE_SETS, -1))
 def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
     scorer, checked = tallystick.load(reference), 0
     for name in scorer.types:

@@ -46,6 +46,7 @@ def test_a_change_is_told_beside_the_rules_in_force() -> None:
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
 
 
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_bytes() -> None:
     simulate("--against", "workflow@1.0.0", output="one")
     simulate("--against", "workflow@1.0.0", output="two")
@@ -81,6 +82,7 @@ def test_a_proposal_gets_markdown() -> None:
     assert "| workflow |" in out
 
 
+@pytest.mark.nightly
 def test_what_no_strategy_exercised_is_told() -> None:
     words = ("simulate", "skills@1.2.0", "--type", "mcp_server", "--strategy", "idle")
     sizes = ("--miners", "4", "--epochs", "1", "--seeds", "1", "-o", "out")
@@ -94,6 +96,7 @@ def test_what_no_strategy_exercised_is_told() -> None:
     assert line.endswith(f" and {len(names) - 8} more")
 
 
+@pytest.mark.nightly
 def test_the_best_constant_answer_is_told_beside_that_of_the_rules_in_force() -> None:
     done = simulate("--strategy", "constant", "--against", "workflow@1.0.0")
     lines = done.out.splitlines()

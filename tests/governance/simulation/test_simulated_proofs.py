@@ -61,6 +61,7 @@ def tried(rule_set: str = "1.1.0") -> set[str]:
     return {row["strategy"] for row in rows if row["rule_set"] == f"workflow@{rule_set}"}
 
 
+@pytest.mark.nightly
 def test_a_counterexample_is_tried_under_both_rule_sets() -> None:
     # a law of weights has a table of miners, which is no strategy
     weights = {**refuting(), "skill_type": "weights", "record": {"miners": []}}
