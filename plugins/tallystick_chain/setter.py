@@ -29,6 +29,7 @@ from tallystick_chain.submission import (
     is_row,
     next_action,
     pays_another,
+    unable,
 )
 from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet, check_pairs
 
@@ -49,12 +50,15 @@ class SetterStatus:
         outcomes: by epoch, the newest outcome, with its detail; None while the chain is asked.
         row: the row that is due, at this block; why there is none; None where none is due.
         is_stale: whether a row of the same epoch is committed, and pays who took a slot over since.
+        cannot: why the validator can send no row at this block, due or not: ``not-registered`` or
+            ``no-permit``; None where it can.
     """
 
     action: Action
     outcomes: Mapping[int, tuple[Outcome | None, str]]
     row: WeightRow | RowError | None = None
     is_stale: bool = False
+    cannot: Refusal | None = None
 
 
 class WeightSetter:
@@ -103,7 +107,8 @@ class WeightSetter:
             action = next_action(self._journal.attempts, facts, due, self._mortal_blocks)
             if not self._act(action, facts):
                 break
-        return SetterStatus(action, self.outcomes(), row, self._is_stale(due))
+        stale = self._is_stale(due)
+        return SetterStatus(action, self.outcomes(), row, stale, unable(facts.own))
 
     def _is_stale(self, due: DueRow | None) -> bool:
         if due is None:

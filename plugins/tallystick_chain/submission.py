@@ -477,6 +477,13 @@ def pays_another(attempt: Attempt, due: DueRow) -> bool:
     return is_of_slots and bool(due.pairs) and attempt.intent.pairs != due.pairs
 
 
+def unable(own: Neuron | None) -> Refusal | None:
+    """Return why a validator can send no row whatever is due; None where it can."""
+    if own is None:
+        return Refusal.NOT_REGISTERED
+    return None if own.permit else Refusal.NO_PERMIT
+
+
 def _wait(
     attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow, mortal_blocks: int
 ) -> Action | None:
@@ -486,10 +493,9 @@ def _wait(
     if facts.block < newest:
         # an endpoint that lags behind the one before would have an older row read as a new one
         return Action("wait", "older-block", newest)
-    if own is None:
-        return Action("wait", Refusal.NOT_REGISTERED)
-    if not own.permit:
-        return Action("wait", Refusal.NO_PERMIT, subnet.next_epoch_block)
+    cannot = unable(own)
+    if cannot is not None:
+        return Action("wait", cannot, subnet.next_epoch_block if own else None)
     blocks = [(attempt.may_land_until(mortal_blocks), attempt) for attempt in attempts]
     last = max((block for block, _ in blocks if block is not None), default=-1)
     if facts.block <= last:

@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from tallystick.plugins.logger import logger_of
 from tallystick_chain.network import Network
 from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.configuration import LEVELS, Configuration, reread
+from tallystick_validator.health import Problem
 from tallystick_validator.sources import PostSource, SocketSource
 from tallystick_validator.systemd import Supervisor
 from tallystick_validator.validator import Options, Parts, Step, Validator
@@ -114,6 +115,10 @@ class Daemon:
             held=held,
             deadline_s=configuration.deadline_seconds,
         )
+        alone = [*_alone(configuration, network)]
+        self.validator.watch.put("exchange", alone)
+        for problem in alone:
+            _LOG.warning("%s", problem.message, extra={"code": problem.code})
         self._is_ended = False
         self._reading: asyncio.Future[None] | None = None
 
@@ -300,6 +305,15 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
             "expected a loopback address, or a key by which peers know this validator: name the "
             "file of the hotkey as chain.key, or another host"
         )
+
+
+def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
+    """Yield what a network's exchange lacks here: whom to ask, or what others ask."""
+    parts = {"exchange.peers": configuration.peers, "[service]": configuration.serves}
+    lacking = [name for name, is_there in parts.items() if not is_there]
+    if network.exchange is not None and lacking:
+        found = f"found a network with [exchange] and no {' and no '.join(lacking)}"
+        yield Problem.of("no-peers", f"{found}, expected both")
 
 
 _LOOPBACK = ("127.0.0.1", "::1", "[::1]", "localhost")

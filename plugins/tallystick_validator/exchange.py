@@ -57,6 +57,7 @@ CODES: Mapping[str, str] = {
     "batch-refused": "a batch of another validator is not taken",
     "commit-refused": "the chain has not taken a ballot",
     "line-left-out": "a record of the intake cannot be in a batch any more",
+    "no-batch": "no batch of a peer that is heard counted in the epoch that was closed last",
     "not-counted": "the own batch of an epoch did not count",
     "not-heard": "the network does not hear this validator",
     "peer-differs": "the state of a peer is another one",
@@ -551,11 +552,18 @@ class BatchExchange:
 
     def _closing_problems(self, epoch: int) -> Iterator[Problem]:
         own = self.shelf.own(epoch)
-        if own is None:
-            return
         try:
             tallies = self._tallies(epoch)
         except TallystickError:
+            return
+        peers = {peer.status.hotkey for peer in self._puller.peers if peer.status is not None}
+        heard = {neuron.hotkey for neuron in self._heard(self.shelf.reads(epoch))}
+        counted = {tally.hotkey for tally in tallies if tally.counts}
+        for hotkey in sorted(peers & heard - counted - {self._hotkey}):
+            found = f"found no batch of {short(hotkey)} that counts in the epoch {epoch}"
+            remedy = "ask its operator whether it gets records, and whether its health is ok"
+            yield Problem("no-batch", f"{found}, expected one of each peer", remedy)
+        if own is None:
             return
         mine = next((t for t in tallies if t.hotkey == self._hotkey), None)
         if mine is None or mine.batch != own:
@@ -567,7 +575,7 @@ class BatchExchange:
             yield Problem("not-counted", f"{found} the epoch {epoch}", remedy)
 
 
-_PULL = "name a peer that has it, by --peer, and look whether it can be reached"
+_PULL = "name a peer that has it, under exchange.peers, and look whether it can be reached"
 
 
 def _leaf(closed: ClosedEpochDigests) -> EpochLeaf:

@@ -34,6 +34,10 @@ CODES: Mapping[str, str] = MappingProxyType(
         "intake": "look at the disk and at the rights of the folder",
         "intake-full": "look why no epoch is closed; records are taken again once one is",
         "internal": "report it with the log",
+        "no-peers": "name the others under exchange.peers, whose batches are asked for, and have a "
+        "table [service], from which they take those of this validator",
+        "no-records": "look at what sends records, and at the answers that it gets; until some "
+        "come rows are made of older ones",
         "no-weights": "look at the records and the rules: no row is ever made up",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
         "peers": "look at the address and the network; the daemon goes on with the others",
@@ -41,6 +45,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no row is sent until then, and nobody else is given the share",
         "recipient-unbound": "name a hotkey, owner, or uid:N@BLOCK in the rules and the pools",
         "record-file": "correct the file, or take it away; the others are taken meanwhile",
+        "records-rejected": "correct what sends them by the answers that it gets; for "
+        "other-validator name the hotkey that the records name as chain.key",
         "slot-taken-over": "wait: another row is committed as soon as the rate limit has passed; "
         "where the reveal comes first, the outcome is inherited",
         "state": "do what the message says, and start the daemon again",

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tallystick_chain.journal import Journal
     from tallystick_chain.network import Network
 
-_STOPPING = frozenset({Refusal.VERSION_KEY})
-_NOT_OURS = frozenset({Refusal.NOT_REGISTERED, Refusal.NO_PERMIT, Refusal.LOW_STAKE})
+_STOPPING = frozenset({Refusal.VERSION_KEY, Refusal.NOT_REGISTERED})
+# a permit may come with the chain's next epoch, stake by others
+_PASSING = frozenset({Refusal.NO_PERMIT, Refusal.LOW_STAKE})
 _WRONG = frozenset(
     {
         Outcome.REFUSED,
@@ -58,13 +59,18 @@ class RowSender:
         self.unpaid: Mapping[str, str] = {}
 
     def send(
-        self, weights: WeightsToSet | None, became: Callable[[Outcome], None]
+        self,
+        weights: WeightsToSet | None,
+        became: Callable[[Outcome], None],
+        *,
+        is_to_send: bool = True,
     ) -> tuple[Problem, ...]:
         """Do all that can be done for rows at the finalized block; give what is wrong.
 
         Args:
             weights: of the epoch whose row is due; None: those that were sent are watched.
             became: called with each new outcome.
+            is_to_send: whether rows are sent at all, so that what keeps it from that is wrong.
 
         Raises:
             ChainError: the chain gives no answer to a read.
@@ -79,7 +85,7 @@ class RowSender:
         self._outcomes = {**status.outcomes}
         if weights is not None and isinstance(status.row, WeightRow):
             self._name_unpaid(weights.epoch, status.row)
-        return (*_problems(status), *self._without_pay())
+        return (*_problems(status, is_to_send=is_to_send), *self._without_pay())
 
     def _name_unpaid(self, epoch: int, row: WeightRow) -> None:
         """Note whom a row leaves out, at the first block at which it is sent."""
@@ -108,13 +114,15 @@ class RowSender:
         }
 
 
-def _problems(status: SetterStatus) -> Iterator[Problem]:
+def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
     reason = status.action.reason
     if isinstance(status.row, RowError) and reason == status.row.code:
         yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
-    if reason in _STOPPING | _NOT_OURS:
-        code = Refusal(reason)
-        why = f"{code}: {status.action.detail}" if status.action.detail else str(code)
+    code = (is_to_send and status.cannot) or reason
+    if code in _STOPPING | _PASSING:
+        code = Refusal(code)
+        detail = status.action.detail if code == reason else ""
+        why = f"{code}: {detail}" if detail else str(code)
         message = f"found that no row can be sent ({why}), expected one for each epoch"
         yield Problem(code, message, REMEDIES[code], failing=code in _STOPPING)
     if status.is_stale:

@@ -15,6 +15,7 @@ import asyncio
 import shutil
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -214,7 +215,8 @@ class Validator:
         self._awake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_epoch, self._failures = 0, dict[str, str]()
-        self._slots_block = 0
+        self._slots_block, self._looked_at = 0, 0
+        self._rejects: Mapping[int, Counter[str]] = {-1: Counter()}
         self.ledger: Ledger
         self.intake: Intake
         self.agreement: Agreement
@@ -397,6 +399,7 @@ class Validator:
             waits = not await self._close_all(finalized, opened, closed)
             await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("weights", self._in_calls, self._send_row, finalized)
+        await self._stage("recorded", self._in_state, self._look_at_epochs)
         await self._stage("counts", self._in_peers, self._count_records)
         opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
@@ -563,9 +566,40 @@ class Validator:
                 "peer's; or move the intake away, and send these records again"
             )
 
-    def _count_records(self) -> None:
+    def _count_records(self) -> _Told:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
+        totals, newest = self.observations.observed().rejects, self.intake.admission.newest_epoch
+        epoch = -1 if newest is None else newest
+        # totals as an epoch began, of two epochs: what is told lasts until one has no rejects
+        if epoch not in self._rejects:
+            self._rejects = dict([*self._rejects.items(), (epoch, totals)][-2:])
+        rejects = totals - self._rejects[min(self._rejects)]
+        problems = []
+        if rejects:
+            told = ", ".join(f"{count} {code}" for code, count in rejects.most_common())
+            message = f"found records of this epoch or the last that were rejected ({told})"
+            problems.append(Problem.of("records-rejected", f"{message}, expected none"))
+        self.watch.put("counts", problems)
+        return _TOLD
+
+    def _look_at_epochs(self) -> _Told:
+        """Tell how many closed epochs there are since the last one with a record."""
+        opened = self.ledger.open_epoch()
+        if opened == self._looked_at:
+            return _TOLD
+        with self.ledger.queries() as queries:
+            newest = queries.rounds(1)
+        first = newest[-1].epoch + 1 if newest else 0
+        problems = []
+        if first < opened:
+            epochs = f"epoch {first}" if first == opened - 1 else f"epochs {first} to {opened - 1}"
+            message = f"found no record in the {epochs}, expected some in each"
+            problems.append(Problem.of("no-records", message))
+            self._log_once("recorded", "no-records", message)
+        self._looked_at = opened
+        self.watch.put("recorded", problems)
+        return _TOLD
 
     def _advance(self, finalized: int, open_epoch: int) -> None:
         self.agreement.advance(finalized, open_epoch)
@@ -666,6 +700,8 @@ class Validator:
         """Settle the own batch of an epoch that was closed, and tell the agreement."""
         epoch, own = counted.epoch, counted.of(self.hotkey)
         refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
+        for line in refused.values():
+            self.observations.rejected(line.code)
         for line in [*refused.values()][:_MOST_TOLD]:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
@@ -694,7 +730,9 @@ class Validator:
         weights = None if epoch is None else self._weights.get(epoch)
         asked = weights if self.options.sets_weights else None
         try:
-            problems = self._rows.send(asked, self._row_became)
+            problems = self._rows.send(
+                asked, self._row_became, is_to_send=self.options.sets_weights
+            )
         except OutputError:
             # a full disk has closed the journal, which is opened again where there is room
             self._rows = None

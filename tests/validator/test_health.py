@@ -1,0 +1,153 @@
+"""Health: each code of a loop that looks alive and is not, set and cleared."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from validator.daemons import EPOCH_BLOCKS, LAG, NETUID, RULES, chain_of, lines, network, records
+from validator.states import begun
+
+from tallystick.cli.locked import NoLock
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_validator.configuration import Configuration
+from tallystick_validator.daemon import Daemon, Until
+from tallystick_validator.health import Problem
+from tallystick_validator.validator import Options, Validator
+
+ALICE = hotkey_of("alice")
+
+
+@pytest.fixture
+def chain() -> SimulatedChain:
+    return chain_of([ALICE])
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return begun(tmp_path / "subnet.db", RULES)
+
+
+@pytest.fixture
+def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
+    return Validator(state, network(), chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+
+def told(validator: Validator) -> dict[str, Problem]:
+    return {problem.code: problem for problem in validator.health().problems}
+
+
+def take(validator: Validator, epoch: int, of: str = ALICE) -> set[str]:
+    answers = validator.intake.take(lines(records(of, epoch, 6))).result()
+    return {answer.code or answer.status for answer in answers}
+
+
+def test_epochs_without_a_record_are_told_until_one_has_some(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        async with validator:
+            assert take(validator, 0) == {"recorded"}
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            assert validator.health().status == "ok"
+            chain.advance(13 * EPOCH_BLOCKS)
+            await validator.step()
+            assert "in the epochs 1 to 13" in told(validator)["no-records"].message
+        async with validator:
+            await validator.step()
+            assert "no-records" in told(validator)
+            take(validator, 14)
+            chain.advance(EPOCH_BLOCKS)
+            assert (await validator.step()).closed == (14,)
+            assert "no-records" not in told(validator)
+
+    asyncio.run(run())
+
+
+def test_rejects_are_told_by_code_until_an_epoch_has_none(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        async with validator:
+            await validator.look()
+            assert take(validator, 0, of=hotkey_of("bob")) == {"other-validator"}
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            problem = told(validator)["records-rejected"]
+            assert "6 other-validator" in problem.message
+            assert "chain.key" in problem.remedy
+            for _ in range(2):
+                chain.advance(EPOCH_BLOCKS)
+                await validator.step()
+            assert "records-rejected" not in told(validator)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("sets_weights", [True, False])
+def test_who_can_set_no_row_is_told_at_the_start(
+    tmp_path: Path, state: Path, chain: SimulatedChain, sets_weights: bool
+) -> None:
+    async def run() -> None:
+        options, bob = Options(sets_weights=sets_weights), hotkey_of("bob")
+        daemon = tmp_path / "daemon"
+        async with Validator(
+            state, network(), chain.as_hotkey(bob), daemon, options=options
+        ) as validator:
+            codes = []
+            await validator.step()
+            codes.append({*told(validator)})
+            uid = chain.register(NETUID, bob, stake_rao=10**9)
+            chain.advance(LAG + 1)
+            await validator.step()
+            codes.append({*told(validator)})
+            chain.set_permit(NETUID, uid, permit=True)
+            chain.advance(LAG + 1)
+            await validator.step()
+            codes.append({*told(validator)})
+            expected = [{"not-registered"}, {"no-permit"}, set()]
+            assert codes == (expected if sets_weights else [set()] * 3)
+
+    asyncio.run(run())
+
+
+NETWORK = """
+[network]
+name = "test"
+netuid = 7
+anchor_block = 10
+[rounds]
+blocks = 2
+[epochs]
+rounds = 3
+[miners]
+types = "all"
+validators_from_rao = 1
+[exchange]
+commit_by = 1
+vote_by = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "lacks"),
+    [
+        ("", ["exchange.peers", "[service]"]),
+        ("[service]\n", ["exchange.peers"]),
+        ('[service]\n[exchange]\npeers = ["http://198.51.100.7:8090"]\n', []),
+    ],
+)
+def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
+    tmp_path: Path, more: str, lacks: list[str]
+) -> None:
+    (tmp_path / "network.toml").write_text(f"format = 1{NETWORK}[weights]\nat = 2\n")
+    file = tmp_path / "validator.toml"
+    file.write_text(
+        'format = 1\n[validator]\nstate = "s.db"\nnetwork = "network.toml"\nfolder = "daemon"\n'
+        f'[chain]\nurl = "simulate://127.0.0.1:9"\nkey = "{ALICE}"\n{more}'
+    )
+    daemon = Daemon(Configuration.load(file), NoLock(), Until())
+    problems = told(daemon.validator)
+    assert bool(lacks) == ("no-peers" in problems)
+    assert all(name in problems["no-peers"].message for name in lacks)
