@@ -21,6 +21,7 @@
     ├── TrustError       a key, a signature, a trust file, a lock or a proof that does not hold
     │   └── LockError    what is installed differs from a lock; carries every difference
     └── StoreError       a store of a state that cannot be used
+        ├── NoStoreError a place that has no store
         └── DamagedError a store, or a file of one, that does not follow from its log
             └── OtherSnapshotError a log that leads to another snapshot than it says
 
@@ -166,6 +167,14 @@ class LockError(TrustError):
 
 class StoreError(TallystickError):
     """A store of a state that cannot be used: not ours, too new, damaged, locked, or full."""
+
+
+class NoStoreError(StoreError):
+    """A place that has no store, where that of a state is to be; ``found`` says what it has."""
+
+    def __init__(self, found: str) -> None:
+        self.found = found
+        super().__init__(f"{found}, expected the store of a state: run tallystick state init")
 
 
 class DamagedError(StoreError):

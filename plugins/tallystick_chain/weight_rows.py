@@ -33,6 +33,7 @@ from tallystick_allocation.recipients import (
 )
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX, dropped, to_uint16
 from tallystick_chain.chain import Neuron, Pairs
+from tallystick_state.queries import without_command
 from tallystick_state.weights import pooled
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> Weigh
         recipients=recipients,
         registered={hotkey: state.miners[hotkey].registered_block for hotkey in slots},
         version_key=version_key(in_force.at(epoch)),
-        reason=reason,
+        reason=without_command(reason),
     )
 
 

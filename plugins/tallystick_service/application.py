@@ -97,6 +97,7 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_unrouted, site),
+            StoreError: partial(_unread, site),
             Exception: partial(_failed, site),
         },
     )
@@ -309,6 +310,14 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
     else:
         refused = not_there(request.scope["path"])
     answer = error_answer(site, refused, request.scope)
+    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+
+
+async def _unread(site: Site, request: Request, error: StoreError) -> Any:  # noqa: ANN401
+    """Return the answer of another's route that cannot read the state, as on a full disk."""
+    from starlette.responses import Response
+
+    answer = error_answer(site, _refused(error), request.scope)
     return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
 
 

@@ -543,6 +543,7 @@ class StateQueries:
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
 
 
+_CLOSE = "close rounds with tallystick round close"
 _REGISTER = "register miners with tallystick miner register or miner sync"
 NO_MINERS = f"no miner is registered: {_REGISTER}"
 """Reason of a state without miners."""
@@ -554,6 +555,11 @@ NO_LINE = "no weight in any line"
 """Reason of no weight in a state whose lines share all."""
 NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
 """Reason of a state without rounds."""
+
+
+def without_command(reason: str) -> str:
+    """Return a reason without the command that a daemon's operator does not run."""
+    return reason.removesuffix(f": {_CLOSE}").removesuffix(f": {_REGISTER}")
 
 
 def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
@@ -604,15 +610,9 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         )
     steps = allocation.steps
     if any(isinstance(step, Collect) and step.records == "window" for step in steps):
-        return (
-            "no miner with a slot has a score above 0 in its window: close rounds with tallystick "
-            "round close"
-        )
+        return f"no miner with a slot has a score above 0 in its window: {_CLOSE}"
     if carried_names(rules.rule_set):
-        return (
-            "no miner with a slot has a score above 0 in any round: close rounds with tallystick "
-            "round close"
-        )
+        return f"no miner with a slot has a score above 0 in any round: {_CLOSE}"
     if last_round is None:
-        return "no round is closed yet: close one with tallystick round close"
+        return f"no round is closed yet: {_CLOSE}"
     return f"no miner with a slot has a score above 0 in round {last_round}, the last closed one"

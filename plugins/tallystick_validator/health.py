@@ -137,6 +137,7 @@ class Watch:
     def health(self) -> Health:
         """Return the health of now."""
         with self._lock:
-            every = [problem for problems in self._problems.values() for problem in problems]
+            # one cause may be met in several parts of a step
+            every = {problem: None for group in self._problems.values() for problem in group}
             facts = dict(self._facts)
         return Health(tuple(sorted(every, key=lambda problem: not problem.failing)), facts)

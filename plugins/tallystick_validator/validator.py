@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, OutputError, StoreError, TallystickError
+from tallystick.errors import InputError, NoStoreError, OutputError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -263,10 +263,17 @@ class Validator:
 
     def _open_parts(self, stack: ExitStack) -> None:
         from tallystick_state.ledger import Ledger
+        from tallystick_state.store.connection import TAKE_BACK
 
         made(self.folder)
         stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
-        self.ledger = stack.enter_context(Ledger.open(self._state))
+        try:
+            self.ledger = stack.enter_context(Ledger.open(self._state))
+        except NoStoreError as error:
+            if not (self.folder / INTAKE).exists():
+                raise
+            expected = f"expected the state that closed the epochs of {self.folder}: {TAKE_BACK}"
+            raise StoreError(f"{error.found}, {expected}") from error
         stack.enter_context(exclusive_state(self.ledger.store))
         check_membership(self.ledger, self.network, self.options.attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))

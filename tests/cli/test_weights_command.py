@@ -8,7 +8,7 @@ from cli.stores import PYTHON, Subnet
 from state.subnet import event, missed, record
 from state.test_workflow_state import task
 
-NO_ROUND = "no round is closed yet: close one with tallystick round close"
+NO_ROUND = "no round is closed yet: close rounds with tallystick round close"
 NOBODY = {"no record in the round": 1}
 EMPTY = {"uids": [], "weights": [], "uint16": []}
 

@@ -9,8 +9,12 @@ import pytest
 from cli.command import run
 from jsonschema import Draft202012Validator
 from service.conftest import OPERATOR
-from service.live import EPOCHS, OWN, TYPES, Live, Reply, history
+from service.live import EPOCHS, OWN, TYPES, Live, Reply, history, live
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
 
+from tallystick.errors import StoreError
 from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
 from tallystick_service.route import Route
@@ -207,3 +211,16 @@ def test_another_method_is_refused(service: Live) -> None:
     assert (reply.status, reply.code) == (405, "other-method")
     assert "GET" in reply.headers["allow"]
     assert service.ask("/api/v1/explain").status == 405
+
+
+def test_a_route_of_others_that_cannot_read_the_state_is_no_defect(state: Path) -> None:
+    """As on a full disk, where SQLite has no room for its files."""
+
+    def broken(_: Request) -> Response:
+        raise StoreError("/srv/subnet.db: found no room to write")
+
+    with live(state, routes=[StarletteRoute("/peer/v1/status", broken)]) as service:
+        answer = service.ask("/peer/v1/status")
+    assert answer.status == 503
+    assert b"/srv" not in answer.body
+    assert answer.json()["error"]["code"] == "no-state"

@@ -1,6 +1,9 @@
 """Health: each code of a loop that looks alive and is not, set and cleared."""
 
 import asyncio
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from validator.daemons import EPOCH_BLOCKS, LAG, NETUID, RULES, chain_of, lines,
 from validator.states import begun
 
 from tallystick.cli.locked import NoLock
+from tallystick.errors import StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_validator.configuration import Configuration
@@ -72,8 +76,10 @@ def test_rejects_are_told_by_code_until_an_epoch_has_none(
         async with validator:
             await validator.look()
             assert take(validator, 0, of=hotkey_of("bob")) == {"other-validator"}
-            chain.advance(EPOCH_BLOCKS + LAG)
+            chain.advance(EPOCH_BLOCKS + 2 * LAG)
             await validator.step()
+            assert {"no-records", "no-weights"} <= {*told(validator)}
+            assert all("round close" not in problem.message for problem in told(validator).values())
             problem = told(validator)["records-rejected"]
             assert "6 other-validator" in problem.message
             assert "chain.key" in problem.remedy
@@ -151,3 +157,46 @@ def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
     problems = told(daemon.validator)
     assert bool(lacks) == ("no-peers" in problems)
     assert all(name in problems["no-peers"].message for name in lacks)
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def size_of(path: Path) -> int | None:
+    return path.stat().st_size if path.exists() else None
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, cut, emptied])
+def test_a_store_that_is_lost_is_told_with_the_way_back(
+    validator: Validator, state: Path, chain: SimulatedChain, lose: Callable[[Path], None]
+) -> None:
+    async def run() -> None:
+        async with validator:
+            take(validator, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            assert (await validator.step()).closed == (0,)
+            copy = state.with_name("copy.db")
+            shutil.copy(state, copy)
+            lose(state)
+            size = size_of(state)
+            chain.advance(EPOCH_BLOCKS)
+            assert (await validator.step()).closed == ()
+            problem = told(validator)["state"]
+            assert "tallystick state import" in problem.message
+            assert str(state) in problem.message
+            assert size_of(state) == size
+        with pytest.raises(StoreError, match="tallystick state import") as caught:
+            async with validator:
+                pass
+        assert "state init" not in str(caught.value)
+        copy.replace(state)
+        async with validator:
+            assert (await validator.step()).closed == (1,)
+            assert "state" not in told(validator)
+
+    asyncio.run(run())

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from tallystick.errors import StoreError
+from tallystick.errors import NoStoreError, StoreError
 from tallystick.extras import missing
 from tallystick.io.text import masked
-from tallystick_state.store.tables import TABLES
+from tallystick_state.store.tables import PREFIX, TABLES
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -70,12 +70,14 @@ _FULL = (
 _BROKEN = "found a disk that fails ({reason}), expected one that works: check the disk"
 _CANNOT_OPEN = "found a file that cannot be opened, expected a store: check its permissions"
 _NOT_OURS = "found a file that is not a database, expected the store of a state: check the path"
-WAY_BACK = (
-    "stop what writes to it, move it away, and take back a backup with tallystick state restore, "
-    "or an export with tallystick state import"
+TAKE_BACK = (
+    "take back a backup with tallystick state restore, or an export with tallystick state import"
 )
+"""Remedy of a store that is gone."""
+WAY_BACK = f"stop what writes to it, move it away, and {TAKE_BACK}"
 """Remedy of a damaged store."""
 _DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
+_GONE = f"found no such file any more, expected the store that was there: {TAKE_BACK}"
 _UNREAD_WAL = (
     "found a store in a folder that cannot be written, whose last changes stand in {wal}, expected "
     "one that was closed, or a folder that can be written: copy both files into one of yours, or "
@@ -345,6 +347,8 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
             is_read_only = access == "read" and has_wal(path)
             return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", timeout)
         except sqlite3.OperationalError as error:
+            if not path.exists():
+                raise StoreError(f"{path}: {_GONE}") from error
             if not error.sqlite_errorname.startswith(_NO_WRITING) or _is_writable(path):
                 raise
             if access == "write":
@@ -352,7 +356,7 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
             if has_wal(path):
                 raise StoreError(f"{path}: {_UNREAD_WAL.format(wal=wal_of(path))}") from error
         # SQLite cannot make its files beside the store, and needs none where nobody writes
-        return _opened(f"{uri}?immutable=1", timeout, _Immutable)
+        return _opened(f"{uri}?mode=ro&immutable=1", timeout, _Immutable)
 
     return Place(str(path), path, connect, timeout)
 
@@ -427,9 +431,7 @@ def _check_file(path: Path, create: bool) -> None:
     if create and not path.absolute().parent.is_dir():
         raise StoreError(f"{path}: found no folder {path.parent}, expected one: make it first")
     if not create and not path.exists():
-        raise StoreError(
-            f"{path}: found no such file, expected the store of a state: run tallystick state init"
-        )
+        raise NoStoreError(f"{path}: found no such file")
     # A pipe would be waited for, and a few bytes are an empty store to SQLite, which writes over
     # it. What else is no database SQLite finds itself. It is not read here: whoever closes a file
     # gives up all locks that other threads of the process have of it.
@@ -536,7 +538,8 @@ def _of_driver(error: Exception) -> BaseException | None:
 
 def _template(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error):
-        if str(error).startswith(_NO_TEXT):
+        # a store has each of its tables, unless its file was emptied under whoever has it open
+        if str(error).startswith((_NO_TEXT, f"no such table: {PREFIX}")):
             return _DAMAGED
         name = getattr(error, "sqlite_errorname", "")
         return next((t for code, t in _SQLITE.items() if name.startswith(code)), _OTHER)

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Self
 
-from tallystick.errors import DamagedError, StoreError
+from tallystick.errors import DamagedError, NoStoreError, StoreError
 from tallystick_state.store.checksums import put_totals
 from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
 from tallystick_state.store.integrity import LIMIT, check_integrity, data_checksums, size
@@ -33,7 +33,6 @@ from tallystick_state.store.schema import (
 )
 from tallystick_state.store.transaction import Transaction
 
-_INIT = "run tallystick state init"
 PLACE = "the place of a store, a path or a URL"
 """Expected kind of a store's place, for errors."""
 _OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
@@ -304,4 +303,4 @@ def _is_older(place: Place, connection: Connection) -> bool:
             f"{place.shown}: found a database with the table {table}, expected the store of a "
             "state: check the path"
         )
-    raise StoreError(f"{place.shown}: found no store, expected the store of a state: {_INIT}")
+    raise NoStoreError(f"{place.shown}: found no store")
