@@ -10,7 +10,7 @@ COMMANDS = CommandRows(
             ("chain",),
             "tallystick_chain.cli.chain:chain",
             "Show what a network file and its chain say, or run a simulated chain.",
-            below=("network", "simulate", "snapshot"),
+            below=("network", "simulate", "snapshot", "weights"),
             heading="state",
         ),
     ),

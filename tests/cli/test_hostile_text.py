@@ -119,6 +119,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("chain", "network", f"network{HOSTILE}.toml"), 2),
     (("chain", "network", f"good{HOSTILE}.toml"), 0),
     (("chain", "snapshot", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", "-o", "s"), 2),
+    (
+        (
+            *("chain", "weights", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml"),
+            *("--hotkey", HOSTILE, *STATE),
+        ),
+        2,
+    ),
     (("miner", "sync", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", *STATE), 2),
     (("miner", "clear", HOSTILE, *STATE), 0),
     (("epoch", "close", "--epoch", "0", *STATE), 0),

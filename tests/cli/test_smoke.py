@@ -88,6 +88,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("weights", *STATE), 0),
     (("chain", "network", "network.toml"), 0),
     (("chain", "snapshot", "--chain", CHAIN, *NETWORK, "-o", "snapshot.json"), 0),
+    (("chain", "weights", "--chain", CHAIN, *NETWORK, "--hotkey", "5None", *STATE), 2),
     (("miner", "sync", "--chain", CHAIN, *NETWORK, *STATE), 0),
     (("yuma", str(ROOT / "tests" / "vectors" / "yuma.json"), "--check"), 0),
     (("state", "adopt", "skills@1.1.0", "--at-epoch", "9", *STATE), 0),

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
 from tallystick_chain.cli.simulate import simulate_command
+from tallystick_state.cli.options import opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_chain.network import DueKind, Network
@@ -131,6 +134,67 @@ def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             f"neurons  {len(snapshot.neurons)}, {permits} with a permit",
             f"digest   {snapshot.digest}",
         )
+
+
+@chain.command(
+    "weights",
+    epilog=examples(
+        "tallystick chain weights --chain sdk11:finney --network network.toml \\",
+        "    --hotkey 5Validator --state subnet.db",
+    ),
+)
+@click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
+@click.option("--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet.")
+@click.option("--hotkey", required=True, metavar="HOTKEY", help="Whose row the chain has.")
+@click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block; by default the newest finalized one.",
+)
+@state_option
+@locked_options
+@as_json
+def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    url: str, file: Path, hotkey: str, block: int | None, where: str, as_json: bool, held: Held
+) -> None:
+    """Show the row that the chain has of a validator beside the one that a state says.
+
+    The state's row is that of its newest closed epoch, at the slots of the block. Rows are read by
+    proportions, so shares are compared; the difference is the part of all that is given otherwise.
+    """
+    from tallystick.json_values import json_value
+    from tallystick_chain.cli.inputs import reading
+    from tallystick_chain.network import Network
+    from tallystick_chain.row_comparison import RowComparison
+    from tallystick_chain.weight_rows import weights_to_set
+
+    network = Network.load(file)
+    with opened(where, held) as ledger, ledger.queries() as queries:
+        weights = weights_to_set(queries)
+    with reading(url) as source:
+        compared = RowComparison.of(source, network, hotkey, weights, block)
+    if as_json:
+        print_json(json_value(compared))
+        return
+    committed = f", {compared.pending} committed and not revealed" if compared.pending else ""
+    echo(
+        f"block       {compared.block}",
+        f"chain       row of block {compared.last_update}{committed}",
+        f"state       row of epoch {compared.epoch}"
+        + (f": none ({visible(compared.reason)})" if compared.reason else ""),
+        f"difference  {to_text(compared.difference)}",
+    )
+    rows = [
+        (
+            *(str(entry.uid), visible(entry.hotkey)),
+            *(str(entry.chain_uint16), str(entry.state_uint16)),
+            *(to_text(entry.chain), to_text(entry.state), to_text(entry.state - entry.chain)),
+        )
+        for entry in compared.entries
+    ]
+    headings = ("uid", "hotkey", "chain uint16", "state uint16", "chain", "state", "difference")
+    echo("", *table_lines(headings, rows))
 
 
 def _dues(network: Network, block: int | None) -> tuple[Any, ...]:
