@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 from validator.daemons import EPOCH_BLOCKS, LAG, NETUID, RULES, chain_of, lines, network, records
 from validator.states import begun
 
 from tallystick.cli.locked import NoLock
-from tallystick.errors import StoreError
+from tallystick.errors import StateError, StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_validator.configuration import Configuration
@@ -198,5 +199,94 @@ def test_a_store_that_is_lost_is_told_with_the_way_back(
         async with validator:
             assert (await validator.step()).closed == (1,)
             assert "state" not in told(validator)
+
+    asyncio.run(run())
+
+
+def test_an_epoch_that_cannot_be_closed_is_told_and_tried_again(
+    validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StateError("found no such rules, expected some")
+
+    async def run() -> None:
+        async with validator:
+            take(validator, 0)
+            with monkeypatch.context() as patch:
+                patch.setattr("tallystick_validator.validator.close", refuse)
+                chain.advance(2 * EPOCH_BLOCKS + 2 * LAG)
+                assert (await validator.step()).closed == ()
+                assert told(validator).keys() == {"closing-failed", "blocks-behind"}
+            assert (await validator.step()).closed == (0, 1)
+            assert not told(validator).keys() & {"closing-failed", "blocks-behind"}
+
+    asyncio.run(run())
+
+
+def test_a_defect_and_little_room_are_told_while_they_last(
+    validator: Validator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect() -> None:
+        raise KeyError("a key")
+
+    async def run() -> None:
+        async with validator:
+            with monkeypatch.context() as patch:
+                patch.setattr(validator, "_adopt", defect)
+                patch.setattr("tallystick_validator.validator.MIN_FREE_BYTES", 1 << 80)
+                await validator.step()
+                assert told(validator).keys() == {"internal", "disk"}
+            await validator.step()
+            assert validator.health().status == "ok"
+
+    asyncio.run(run())
+
+
+def test_a_file_of_records_that_cannot_be_taken_is_told_while_it_is_there(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    options = Options(records=tmp_path / "records")
+    link = tmp_path / "records" / "a.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(state)
+    daemon = tmp_path / "daemon"
+
+    async def run() -> None:
+        async with Validator(
+            state, network(), chain.as_hotkey(ALICE), daemon, options=options
+        ) as validator:
+            await validator.step()
+            assert "a.jsonl" in told(validator)["record-file"].message
+            link.unlink()
+            await validator.step()
+            assert validator.health().status == "ok"
+
+    asyncio.run(run())
+
+
+def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_is_committed(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    chain.set_hyperparameters(NETUID, commit_reveal=True, rate_limit_blocks=12)
+    longer = attrs.evolve(network(), epoch_rounds=20)
+    made = Validator(state, longer, chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+    async def run() -> None:
+        async with made as validator:
+            take(validator, 0)
+            chain.advance(longer.epoch_blocks + 2 * LAG)
+            for _ in range(LAG + 2):
+                await validator.step()
+                chain.advance()
+            assert validator.health().facts["rows"] == {"0": "committed"}
+            chain.trim(NETUID, [0])
+            chain.register(NETUID, hotkey_of("newcomer"))
+            codes = []
+            for _ in range(20):
+                chain.advance()
+                await validator.step()
+                codes.append("slot-taken-over" in told(validator))
+            assert True in codes
+            assert codes[-1] is False
 
     asyncio.run(run())
