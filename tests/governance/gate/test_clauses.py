@@ -195,7 +195,6 @@ def excused(path: str = "") -> str:
             ("forbidden = { codes = ['cliff'] }", "kept", "0 findings"),
         ],
         0,
-        1,
         7,
     ),
 )
