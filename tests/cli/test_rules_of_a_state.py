@@ -61,6 +61,7 @@ def test_rules_beside_a_state_are_those_that_it_follows(ledger: Ledger, tmp_path
     assert "Missing option '--rules'" in nothing.err
 
 
+@pytest.mark.nightly
 def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     state = str(tmp_path / "state.db")
     late = (40_000, 60_000, 90_000, 150_000)
@@ -97,6 +98,7 @@ def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     assert "expected OLD to be what the state goes by" in refused.err
 
 
+@pytest.mark.nightly
 def test_a_difference_is_bounded_by_the_thresholds_of_the_state(tmp_path: Path) -> None:
     state, new = str(tmp_path / "state.db"), tmp_path / "new.toml"
     Ledger.create(state, NEW).close()
