@@ -98,7 +98,6 @@ def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     assert "expected OLD to be what the state goes by" in refused.err
 
 
-@pytest.mark.nightly
 def test_a_difference_is_bounded_by_the_thresholds_of_the_state(tmp_path: Path) -> None:
     state, new = str(tmp_path / "state.db"), tmp_path / "new.toml"
     Ledger.create(state, NEW).close()

@@ -63,7 +63,6 @@ def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     assert "--bootstrap-seed" not in summary["command"]
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "best_by", ["share-moved", pytest.param("tau-b", marks=pytest.mark.nightly)]
 )
