@@ -591,13 +591,12 @@ class Validator:
         return _TOLD
 
     def _look_at_epochs(self) -> _Told:
-        """Tell how many closed epochs there are since the last one with a record."""
+        """Tell the closed epochs since the last one in which a record came, late ones too."""
         opened = self.ledger.open_epoch()
         if opened == self._looked_at:
             return _TOLD
-        with self.ledger.queries() as queries:
-            newest = queries.rounds(1)
-        first = newest[-1].epoch + 1 if newest else 0
+        with self.ledger.store.reading() as transaction:
+            first = max(transaction.counted_events(), default=-1) + 1
         problems = []
         if first < opened:
             epochs = f"epoch {first}" if first == opened - 1 else f"epochs {first} to {opened - 1}"
