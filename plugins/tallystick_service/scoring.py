@@ -38,7 +38,7 @@ class Order:
         do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
             distances and moves, where tiers begin as in the open epoch, whatever the rules.
         record: one line of JSON, as it was posted.
-        rules: the reference of a rule set that is shipped; empty for the rules of the state.
+        rules: reference or digest of a known rule set; empty for the rules of the state.
         rule_set: the text of a rule set, in place of a reference.
         edits: other values of that rule set, as ``PATH=VALUE``.
     """
@@ -86,7 +86,7 @@ class ScoringProcesses:
 
         Args:
             settings: their limits.
-            place: of the state; None where they score by shipped rules alone.
+            place: of the state; None where nothing can be scored.
             start: starts a process; by default one of `tallystick_service.scoring_process`.
         """
         self._settings, self._place = settings, place
