@@ -177,6 +177,8 @@ class ScoringProcesses:
 async def _start() -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        # as this one: no other module comes in by the environment or the working folder
+        "-I" if sys.flags.isolated else "-P",
         "-m",
         "tallystick_service.scoring_process",
         stdin=asyncio.subprocess.PIPE,
