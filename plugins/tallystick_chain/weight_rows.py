@@ -161,7 +161,7 @@ def _moved(key: str, neuron: Neuron | None) -> str:
     return ""
 
 
-def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> WeightsToSet:
+def weights_to_set(queries: StateQueries) -> WeightsToSet:
     """Return the weights of the epoch that a state has closed last.
 
     They are those of ``tallystick weights``: of the pools, where lines share all weight, or of the
@@ -169,18 +169,16 @@ def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> Weigh
 
     Args:
         queries: of the state.
-        immune: hotkeys of miners that the chain still protects, which warm up.
 
     Raises:
         RowError: no epoch is closed, the state has several lines and no pools, or a version that
             no key has.
-        StateError: one of ``immune`` is no miner.
     """
     state, in_force = queries.state, queries.in_force
     if not state.epoch:
         message = "found no closed epoch, expected one: close it with tallystick epoch close"
         raise RowError(message, code="no-epoch")
-    lines = {line: queries.line_weights(line, immune) for line in in_force.lines}
+    lines = {line: queries.line_weights(line) for line in in_force.lines}
     slots = {m.hotkey: m.uid for m in state.miners.values() if m.uid is not None}
     pools = in_force.pools.at(state.epoch)
     found = [weighed.allocation for weighed in lines.values() if weighed.allocation is not None]
@@ -190,12 +188,12 @@ def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> Weigh
             recipients |= {key_of(pools.burn)}
         by_line = {line: weighed.weights for line, weighed in lines.items()}
         weights: Mapping[str, int] = pooled(pools, by_line, slots)
-        shared = queries.shared_weights(immune, lines)
+        shared = queries.shared_weights(found=lines)
         reason = "" if shared is None else shared.reason
     elif len(lines) == 1:
         ((line, weighed),) = lines.items()
         weights = weighed.weights
-        reason = queries.weights(immune, line, weighed).reason
+        reason = queries.weights(line=line, found=weighed).reason
     else:
         raise RowError(
             f"found the lines {', '.join(lines)} without pools, expected shares of all weight: "

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from audit.planted import nano_more, planted
+from examples import fast_rows
 from state.test_carry_file import MINERS, ROUNDS, SKILLS, WORKFLOW
 
 from tallystick.plugins.registry import installed_plugins
@@ -66,13 +67,17 @@ def first(change: Callable[[Any], object]) -> Callable[[list[Any]], object]:
 
 @pytest.mark.parametrize(
     ("rules", "step", "name", "epoch"),
-    [
-        (SKILLS, "reputations", "after", 1),
-        (SKILLS, "reputations", "after", 2),
-        pytest.param(SKILLS, "weights", "score", 1, marks=pytest.mark.nightly),
-        (WORKFLOW, "weights", "score", 1),
-        (WORKFLOW, "weights", "score", 2),
-    ],
+    fast_rows(
+        [
+            (SKILLS, "reputations", "after", 1),
+            (SKILLS, "reputations", "after", 2),
+            pytest.param(SKILLS, "weights", "score", 1, marks=pytest.mark.nightly),
+            (WORKFLOW, "weights", "score", 1),
+            (WORKFLOW, "weights", "score", 2),
+        ],
+        0,
+        4,
+    ),
 )
 def test_a_liar_about_who_began_anew_is_found(
     tmp_path: Path, rules: str, step: str, name: str, epoch: int
@@ -97,7 +102,9 @@ def nano_more_of(name: str) -> Callable[[Any], object]:
     return changed
 
 
-@pytest.mark.parametrize(("rules", "step"), [(SKILLS, "reputations"), (WORKFLOW, "weights")])
+@pytest.mark.parametrize(
+    ("rules", "step"), fast_rows([(SKILLS, "reputations"), (WORKFLOW, "weights")], 1)
+)
 def test_who_began_anew_is_for_the_chain_to_say(tmp_path: Path, rules: str, step: str) -> None:
     store = lived(tmp_path, rules)
     change = of_miner(first(lambda row: row[-1].pop("anew")))

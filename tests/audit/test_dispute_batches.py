@@ -57,6 +57,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return {name: lived(folder, name, each) for name, each in told.items()}
 
 
+@pytest.mark.nightly
 def test_a_validator_that_said_two_things_is_told(
     stores: Mapping[str, Path], tmp_path: Path
 ) -> None:

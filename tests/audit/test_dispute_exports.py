@@ -89,6 +89,7 @@ def test_an_export_without_a_record_is_told_from_every_kind_of_side(
     assert disputed(theirs.export, theirs.evidence).verdict.kind == "equal"
 
 
+@pytest.mark.nightly
 def test_an_export_with_another_record_is_told_and_the_record_decides(
     mine: Lived, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def without_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.nightly
 def test_flags_follow_from_the_alignments_of_earlier_epochs(tmp_path: Path) -> None:
     with begun(str(tmp_path / "a.db"), "skills@1.2.0") as ledger:
         for epoch in range(3):
@@ -39,6 +40,7 @@ def test_flags_follow_from_the_alignments_of_earlier_epochs(tmp_path: Path) -> N
             check_rows(known, epoch, side)
 
 
+@pytest.mark.nightly
 def test_a_side_that_does_not_flag_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def located(mine: Side, theirs: Side, step: RootedStep) -> None:
         assert tree.reads - reads + 1 <= MOST_TILES
 
 
+@pytest.mark.nightly
 def test_ten_thousand_records(tmp_path: Path) -> None:
     located_and_judged(tmp_path, 10_000)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
+from examples import fast_rows
 from state.subnet import Record, event, missed, record
 
 from tallystick.errors import TrustError
@@ -76,8 +77,8 @@ CASES: dict[str, tuple[list[Record], list[Record], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("epochs", [0, 2])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("epochs", fast_rows([0, 2], 0))
+@pytest.mark.parametrize("case", fast_rows(CASES, 0, 2))
 def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Path) -> None:
     mine, theirs, kind, reason = CASES[case]
     a = state(tmp_path, "a", *mine, epochs=epochs)

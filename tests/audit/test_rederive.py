@@ -47,6 +47,7 @@ def agreed(side: Side) -> Agreed:
     return Agreed(leaves, side.rule_texts, installed_plugins(), rows)
 
 
+@pytest.mark.nightly
 def test_every_row_follows_from_earlier_rows(store: Path) -> None:
     with opened_side(store) as side:
         known = agreed(side)
@@ -57,6 +58,7 @@ def test_every_row_follows_from_earlier_rows(store: Path) -> None:
             check_rows(known, epoch, side)
 
 
+@pytest.mark.nightly
 def test_every_row_of_several_lines_follows_from_those_of_its_own(tmp_path: Path) -> None:
     """One of them adopts rules on the way, and the closed rounds are of both."""
     store = tmp_path / "state.db"

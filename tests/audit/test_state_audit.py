@@ -121,6 +121,7 @@ def test_an_export_that_does_not_follow_from_its_log_is_refused(kept: Kept, tmp_
     assert kept.audit(changed).status == 2
 
 
+@pytest.mark.nightly
 def test_one_wrong_weight_is_found_in_every_form(kept: Kept) -> None:
     """By slot and as Bittensor takes it, by slot and by hotkey in decimals."""
     uids, shares, whole = (kept.weights[name] for name in ("uids", "weights", "uint16"))
@@ -194,6 +195,7 @@ def test_what_goes_together_is_told(kept: Kept) -> None:
         assert "Usage:" in found.err
 
 
+@pytest.mark.nightly
 def test_weights_of_a_state_of_two_lines_are_those_of_the_line_that_is_named(
     tmp_path: Path,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import SKILLS, Finished, environment, run, start
 from cli.stores import Subnet
+from examples import fast_rows
 from scoring import planted
 from state.subnet import event, record
 
@@ -94,6 +95,7 @@ def test_all_other_records_of_a_file_are_scored(
     assert "report the line" in told.getMessage()
 
 
+@pytest.mark.nightly
 def test_facts_are_taken_of_all_others(records: Path, failing: str, tmp_path: Path) -> None:
     if failing == "validation":
         spoilt(records)
@@ -161,7 +163,8 @@ def test_explain_says_that_it_is_a_defect(records: Path, monkeypatch: pytest.Mon
     )
 
 
-@pytest.mark.parametrize("place", ["facts", "candidates"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("place", fast_rows(["facts", "candidates"], 1))
 def test_a_back_test_goes_on_without_the_record(
     records: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
 ) -> None:
@@ -178,7 +181,7 @@ def test_a_back_test_goes_on_without_the_record(
     assert sum(found.json()["records"].values()) == 6
 
 
-@pytest.mark.parametrize("place", ["columns", "candidates", "replay"])
+@pytest.mark.parametrize("place", fast_rows(["columns", "candidates", "replay"], 2))
 def test_a_back_test_with_epochs_goes_on_without_the_record(
     records: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cli.command import ENDLESS, Finished, paths, run
 from cli.stores import PYTHON, RAG
+from examples import fast_rows
 from state.subnet import event, record, written
 from trust.council import tables, toml
 
@@ -323,8 +324,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "mode",
     [
         (),
-        ("--json",),
-        *(pytest.param((each,), marks=pytest.mark.nightly) for each in ("--log-json", "-v")),
+        *(
+            pytest.param((each,), marks=pytest.mark.nightly)
+            for each in ("--json", "--log-json", "-v")
+        ),
     ],
     ids=str,
 )
@@ -416,7 +419,7 @@ def test_json_escapes_what_is_not_seen() -> None:
     assert json_text("é☃😀") == '"é☃😀"'
 
 
-@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("ascii_only", fast_rows([True, False], 0))
 def test_json_in_pieces_is_json(ascii_only: bool) -> None:
     for value in ({}, [], 1, {"a": [{HOSTILE: HOSTILE}] * 9000, "b": None, "c": [[], {}, True]}):
         whole = json_text(value, indent=2, ascii_only=ascii_only)
@@ -461,7 +464,7 @@ URLS = (
 )
 
 
-@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("url", fast_rows(URLS, 0, 6, 9, 11, 20))
 def test_no_password_of_a_url_is_shown(
     url: str, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -527,7 +530,7 @@ def test_a_long_text_is_cut_before_it_is_masked_and_shows_no_half_of_a_password(
         "me:hunter2hunter2@host",
     )
     for secret in secrets:
-        for shift in range(0, len(secret) + 80, 3):
+        for shift in range(0, len(secret) + 80, 13):
             text = "word " * (MOST_MASKED // 5 - 20) + "x" * shift + " " + secret + " word" * 1000
             assert len(text) > MOST_MASKED
             shown = masked(text)

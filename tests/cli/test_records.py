@@ -61,6 +61,7 @@ def test_a_reader_that_goes_away_ends_it_without_a_word() -> None:
     assert (found.status, found.err) == (1, "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rules", ["skills@1.1.0", "workflow@1.1.0"])
 def test_a_state_takes_the_rounds_of_a_history(tmp_path: Path, rules: str) -> None:
     types = "workflow" if rules.startswith("workflow") else "mcp_server,rag_knowledge"

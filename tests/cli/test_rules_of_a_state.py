@@ -61,6 +61,7 @@ def test_rules_beside_a_state_are_those_that_it_follows(ledger: Ledger, tmp_path
     assert "Missing option '--rules'" in nothing.err
 
 
+@pytest.mark.nightly
 def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     state = str(tmp_path / "state.db")
     late = (40_000, 60_000, 90_000, 150_000)

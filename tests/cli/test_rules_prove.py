@@ -45,6 +45,7 @@ def test_a_counterexample_is_told_with_its_record_and_can_be_scored(tmp_path: Pa
     assert json.loads(scores.read_text(encoding="utf-8"))["quality"] == "0.100000000"
 
 
+@pytest.mark.nightly
 def test_a_law_of_groups_is_refuted_by_groups_that_consensus_takes(tmp_path: Path) -> None:
     saved, computed = tmp_path / "broken.jsonl", tmp_path / "out.jsonl"
     law = "consensus-unanimous"

@@ -64,6 +64,7 @@ def test_the_rules_of_a_file_are_beside_it(subnet: Subnet, monkeypatch: pytest.M
     assert run("explain", SKILLS).err == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("inner")
 def test_who_works_is_what_is_said_where_it_counts_most(
     subnet: Subnet, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import COMMAND, SKILLS, message_of, run
+from examples import fast_rows
 from generators import SKILL_TYPES, lines
 from room import room
 
@@ -125,7 +126,7 @@ def test_a_working_folder_that_is_gone_is_told(
     assert names(tmp_path) == set()
 
 
-@pytest.mark.parametrize("name", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("name", fast_rows(["jsonl", "csv", "parquet"], 0))
 @pytest.mark.parametrize(
     ("records", "size"),
     [

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.stores import Subnet
+from examples import fast_rows
 from state.subnet import record
 
 from tallystick.resources import folder
@@ -35,7 +36,7 @@ def under(
     return subnet
 
 
-@pytest.mark.parametrize("own", SUBSETS, ids="+".join)
+@pytest.mark.parametrize("own", fast_rows(SUBSETS, 0, 4), ids="+".join)
 def test_a_miner_sees_of_itself_what_the_rule_set_says(
     tmp_path: Path, own: tuple[str, ...]
 ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conformance.memos import skill_type, subject_of, thin
 from docs.manual.page import Page
+from examples import fast_rows
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
@@ -118,7 +119,9 @@ def failing_mutant(patch: Patch) -> None:
     patch.setattr(ColumnProgram, "__call__", fail)
 
 
-@pytest.mark.parametrize("mutant", [columns_mutant, integers_mutant, exact_mutant, failing_mutant])
+@pytest.mark.parametrize(
+    "mutant", fast_rows([columns_mutant, integers_mutant, exact_mutant, failing_mutant], 1)
+)
 def test_a_reader_that_is_wrong_is_seen_in_every_formula(
     subject: Subject, monkeypatch: Patch, mutant: Callable[[Patch], None]
 ) -> None:

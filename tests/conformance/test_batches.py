@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conformance.memos import skill_type, subject_of, thin
+from examples import fast_rows
 
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.plugins.author import opaque
@@ -38,6 +39,7 @@ def test_a_good_plugin_has_no_finding(tmp_path: Path) -> None:
     assert list(check(subject_of(skill_type(tmp_path), pure, scored=True))) == []
 
 
+@pytest.mark.nightly
 def test_a_result_that_changes_is_told_with_its_record(tmp_path: Path) -> None:
     (found,) = check(subject_of(skill_type(tmp_path), calls, scored=True))
     assert (found.code, found.where) == ("not-repeatable", "memos@1.0.0")
@@ -79,11 +81,14 @@ def _once(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("mutant", "order"),
-    [
-        (_whole_batch, "in order"),
-        (_first_row, "with each record twice"),
-        (_once, "with each record twice"),
-    ],
+    fast_rows(
+        [
+            (_whole_batch, "in order"),
+            (_first_row, "with each record twice"),
+            (_once, "with each record twice"),
+        ],
+        1,
+    ),
 )
 def test_a_result_that_depends_on_others_is_told(
     tmp_path: Path,

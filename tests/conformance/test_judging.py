@@ -21,8 +21,8 @@ from tallystick_conformance.judging import MOST_PARTS, most_parts
 from tallystick_conformance.testing.samples import examples_of, line
 
 TYPES = tuple(installed().skill_types)
-FEW = "mcp_server", "workflow"
-"""A type of each plugin; the others are judged by the same code."""
+FEW = ("workflow",)
+"""The others are judged by the same code."""
 MOST_PER_BYTE = 1
 """Calls of functions for a byte: 0.5 in the worst line known, 60 where every error is told."""
 LEAST_BYTES = 1 << 12

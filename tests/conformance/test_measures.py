@@ -74,6 +74,7 @@ def measured(folder: Path, **changes: str) -> Path:
     return broken(folder, formulas=formulas, rules=RULES_OF_MEASURES)
 
 
+@pytest.mark.nightly
 def test_a_plugin_with_measures_alone_passes(tmp_path: Path) -> None:
     with loaded(measured(tmp_path)) as subject:
         assert isinstance(subject, Subject)

@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 import pytest
 from conformance.memos import Function, skill_type, subject_of, thin
+from examples import fast_rows
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
@@ -381,7 +382,7 @@ def kind(tmp_path_factory: pytest.TempPathFactory) -> SkillType:
 
 
 @pytest.mark.usefixtures("_measured")
-@pytest.mark.parametrize("function", PURE, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", fast_rows(PURE, 0, 3), ids=lambda each: each.__name__)
 def test_a_pure_fact_has_no_finding(kind: SkillType, function: Function) -> None:
     sys.modules.pop("colorsys", None)
     assert findings(kind, function) == []
@@ -447,6 +448,7 @@ def test_slowness_names_the_part_that_is_large(kind: SkillType) -> None:
     assert slow.size > 4000
 
 
+@pytest.mark.nightly
 def test_one_slow_run_of_several_says_nothing(kind: SkillType) -> None:
     clock, runs = Clock(), list[int]()
 

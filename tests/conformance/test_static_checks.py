@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import pytest
 from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
+from examples import fast_rows
 
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import run
@@ -270,20 +271,24 @@ def test_a_type_that_no_rule_set_scores_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "code"),
-    [
-        ("clip(grams / most)", "grams / most", "axis-out-of-range"),
-        ("clip(grams / most)", "grams - 1000", "axis-out-of-range"),
-        (
-            "cases((most == 0, 0), otherwise=clip(grams / most))",
-            "clip(grams / most)",
-            "division-by-zero",
-        ),
-        (
-            "cases((most == 0, 0), otherwise=clip(grams / most))",
-            "clip(grams / (stops - 7))",
-            "division-by-zero",
-        ),
-    ],
+    fast_rows(
+        [
+            ("clip(grams / most)", "grams / most", "axis-out-of-range"),
+            ("clip(grams / most)", "grams - 1000", "axis-out-of-range"),
+            (
+                "cases((most == 0, 0), otherwise=clip(grams / most))",
+                "clip(grams / most)",
+                "division-by-zero",
+            ),
+            (
+                "cases((most == 0, 0), otherwise=clip(grams / most))",
+                "clip(grams / (stops - 7))",
+                "division-by-zero",
+            ),
+        ],
+        0,
+        2,
+    ),
 )
 def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
     tmp_path: Path, before: str, after: str, code: str
@@ -305,6 +310,7 @@ def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
     assert refuted[after]()
 
 
+@pytest.mark.nightly
 def test_every_axis_that_fails_is_found_not_the_first_alone(tmp_path: Path) -> None:
     text = FORMULAS.replace("clip(", "(")
     found = found_in(broken(tmp_path, formulas=text))
@@ -352,13 +358,18 @@ def test_a_composite_is_refuted_through_its_axes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("declared", "body", "code"),
-    [
-        ("k=(0, 2)", "p.k * care", "axis-out-of-range"),
-        ("k=(0, 1)", "p.k * care", None),
-        ("k=(0, 1)", "clip(care / p.k)", "division-by-zero"),
-        ('a=UNIT, b=UNIT, sums_to_one=("a", "b")', "p.a * care + p.b", None),
-        ("a=UNIT, b=UNIT", "p.a * care + p.b", "axis-out-of-range"),
-    ],
+    fast_rows(
+        [
+            ("k=(0, 2)", "p.k * care", "axis-out-of-range"),
+            ("k=(0, 1)", "p.k * care", None),
+            ("k=(0, 1)", "clip(care / p.k)", "division-by-zero"),
+            ('a=UNIT, b=UNIT, sums_to_one=("a", "b")', "p.a * care + p.b", None),
+            ("a=UNIT, b=UNIT", "p.a * care + p.b", "axis-out-of-range"),
+        ],
+        0,
+        1,
+        3,
+    ),
 )
 def test_a_formula_that_no_rule_set_uses_is_tried_at_the_corners_of_its_parameters(
     tmp_path: Path, declared: str, body: str, code: str | None

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+import pytest
 from governance.mutants import REFUSED, UNNOTICED
 from governance.promised import PROMISES
 from manual.page import Page
@@ -53,6 +54,7 @@ def test_every_published_defect_is_documented_with_its_figures() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_what_remains_is_exactly_what_is_silenced_with_the_reasons_of_the_files() -> None:
     rows = rows_of(_PAGE.section("What remains in the corrected rules"))
     found = {

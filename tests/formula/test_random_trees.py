@@ -28,6 +28,7 @@ WAYS = {"constant", "proposed", "exact doubles", "corrected doubles", "integers"
 Make = Callable[[random.Random], Case]
 
 
+@pytest.mark.nightly
 def test_every_evaluator_gives_the_exact_value_of_guarded_trees_by_every_strategy() -> None:
     taken = check_many(guarded_case, 1, 80) + check_many(product_case, 2, 50)
     assert taken["checked"] >= 128
@@ -48,6 +49,7 @@ def test_every_evaluator_gives_the_exact_value_of_roots_powers_exp_and_log() -> 
     assert taken["open"] >= 2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "tree",
     [
@@ -75,6 +77,7 @@ def test_one_of_few_values_is_a_multiple_of_what_they_share() -> None:
     check_rows(Case(bonus, ((A, Domain(0, 1)),)), [(0,), (1,)])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [80, pytest.param(2_000, marks=pytest.mark.nightly)])
 def test_what_is_proved_of_values_that_are_not_rounded_holds(number: int) -> None:
     assert check_unrounded(number, number) >= number // 4

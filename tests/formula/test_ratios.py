@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from examples import fast_rows
 from formula.agreement import lowered
 from formula.constructed import LIMITS, SIZES, TIES, Sample, share, small_ratios
 
@@ -26,7 +27,9 @@ def wanted(small: Ratios) -> list[int]:
 
 @pytest.mark.parametrize(
     ("most", "strategy"),
-    [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")],
+    fast_rows(
+        [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")], 1, 2
+    ),
 )
 def test_every_small_ratio_is_rounded_half_even_by_every_strategy(
     most: int, strategy: str, small: Ratios, wanted: list[int]

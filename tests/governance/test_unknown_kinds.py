@@ -7,6 +7,7 @@ import json
 import attrs
 import pytest
 from click.testing import CliRunner
+from examples import fast_rows
 from kinds import MinOf, Opaque, before_the_gates
 
 import tallystick
@@ -119,7 +120,7 @@ def test_a_kind_made_of_primitives_is_proved_as_any_other(plain: Scorer) -> None
     assert not any(is_not_analysed(each) for each in own)
 
 
-@pytest.mark.parametrize("command", ["diff", "lint", "prove"])
+@pytest.mark.parametrize("command", fast_rows(["diff", "lint", "prove"], 0, 2))
 def test_the_exit_status_says_it(
     command: str, plain: Scorer, capped: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

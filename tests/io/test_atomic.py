@@ -81,7 +81,7 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
 """Every command that writes a file, and the option that names it."""
 
 
-DEAR = {"rules prove", "backtest", "backtest --write-best"}
+DEAR = {"rules prove", "backtest", "backtest --write-best", "plugins new"}
 
 
 @pytest.mark.parametrize(
@@ -345,6 +345,7 @@ def test_a_name_that_cannot_be_taken_leaves_no_set_that_seems_whole(
 # who reads an output
 
 
+@pytest.mark.nightly
 def test_facts_without_their_receipt_are_told(folder: Path) -> None:
     score = ("score", "facts.parquet", *RULES, "-o", "out.jsonl")
     assert run(*score).err == ""

@@ -115,6 +115,7 @@ def lists() -> ModuleType:
     return module
 
 
+@pytest.mark.nightly
 def test_the_lists_are_those_that_the_imports_ask_for() -> None:
     program = lists()
     expected = program.lists()

@@ -120,6 +120,7 @@ def test_a_rule_set_that_was_changed_still_says_how(mine: Path) -> None:
     assert "does not load" in found.err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [50, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path, count: int) -> None:
     random, folder = Random(count), mine.parent

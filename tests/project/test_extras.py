@@ -38,6 +38,7 @@ def imported() -> Iterator[tuple[str, str]]:
                         yield module.partition(".")[0], str(path)
 
 
+@pytest.mark.nightly
 def test_every_library_is_needed_always_or_of_an_extra() -> None:
     always = {Requirement(each).name for each in DECLARED["dependencies"]}
     known = {*EXTRAS, *(m for name in always for m in MODULES.get(name, {name.replace("-", "_")}))}

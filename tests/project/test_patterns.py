@@ -186,6 +186,7 @@ def is_slow(use: Use) -> bool:
     return any(map(automaton.is_slow, use.methods))
 
 
+@pytest.mark.nightly
 def test_a_pattern_takes_time_that_grows_as_a_hostile_text_does() -> None:
     slow = {use.where.partition(":")[0] for use in all_uses() if is_slow(use)}
     assert slow == {*REASONED}, (

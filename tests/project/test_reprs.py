@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from examples import fast_rows
 
 import tallystick
 from tallystick.cli.main import cli
@@ -55,7 +56,7 @@ def _of_a_state(folder: Path) -> Iterator[object]:
             yield queries.in_force.lines["skills"]
 
 
-@pytest.mark.parametrize("values", [_of_scoring, _of_a_state])
+@pytest.mark.parametrize("values", fast_rows([_of_scoring, _of_a_state], 0))
 def test_a_repr_is_a_line(values: Callable[[Path], Iterator[object]], tmp_path: Path) -> None:
     for value in values(tmp_path):
         text = repr(value)

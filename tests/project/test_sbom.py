@@ -75,6 +75,7 @@ def test_every_dependency_of_a_component_is_one(document: dict[str, Any]) -> Non
     assert len(graph[whole]) > 10
 
 
+@pytest.mark.nightly
 def test_it_is_the_same_each_time(
     program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_comments_and_spacing_leave_the_digest(
     assert digest_of(data_of(bare), registry) == digest_of(data_of(text), registry)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_every_change_of_a_number_or_a_truth_changes_the_digest(
     reference: str, shipped_text: Text, registry: Registry

@@ -71,7 +71,7 @@ def comment(line: str) -> str:
     return line.partition("#")[2]
 
 
-@examples(30)
+@examples(12)
 @given(st.deferred(lambda: st.sampled_from(places())))
 def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPath]) -> None:
     name, keys = place
@@ -90,7 +90,7 @@ def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPat
     assert comment(changed[0][0]) == comment(changed[0][1])
 
 
-@examples(20)
+@examples(9)
 @given(
     st.deferred(lambda: st.sampled_from([place for place in places() if has_others(place)])),
     st.integers(0, 1000),

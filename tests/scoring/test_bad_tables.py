@@ -126,6 +126,7 @@ def test_a_parquet_file_without_rows_is_refused(scorers: Scorers, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["records.parquet"]
 
 
+@pytest.mark.nightly
 def test_a_parquet_file_that_was_cut_is_refused(scorers: Scorers, tmp_path: Path) -> None:
     source = tmp_path / "records.parquet"
     pq.write_table(table(), source)

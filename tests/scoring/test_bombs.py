@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import COMMAND, SKILLS
+from examples import fast_rows
 from pool import counting_pool
 
 import tallystick
@@ -133,7 +134,7 @@ SHARED: dict[str, Callable[[], pa.Array]] = {
 }
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("name", fast_rows(SHARED, 0, -1))
 def test_rows_of_a_table_that_share_their_values_are_rejected_without_being_made(
     scorers: Scorers, name: str
 ) -> None:

@@ -265,6 +265,7 @@ def parquet_of(records: list[bytes], path: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_records_in_parquet_score_as_in_jsonl(scorers: Scorers, tmp_path: Path) -> None:
     kept = []
     for line in lines(43, 400, SKILLS):

@@ -170,6 +170,7 @@ class Half(Opaque):
         return (super().nano(facts, values, thresholds) or 0) // 2
 
 
+@pytest.mark.nightly
 def test_the_kit_finds_an_executor_that_differs(plain: tallystick.Scorer) -> None:
     known = installed()
     scorer = before_the_gates(plain, TYPE, Half, AXIS)

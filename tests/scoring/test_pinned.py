@@ -136,6 +136,7 @@ def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -
     }
 
 
+@pytest.mark.nightly
 def test_every_way_to_score_gives_the_same(scorers: Scorers, tmp_path: Path) -> None:
     scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
     data = records(120, 5)

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from examples import fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -153,13 +154,17 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
 
 @pytest.mark.parametrize(
     "sweep",
-    [
-        "skill_types.mcp_server.base_weight=1:2:0.5",
-        "axes.policy.beta=0.3:0.7:0.2",
-        "skill_types.mcp_server.baseline=0.5:0.9:0.2",
-        "tiers.levels[3].multiplier=1:3:1",
-        "skill_types.mcp_server.gates[0].below=0:0.5:0.25",
-    ],
+    fast_rows(
+        [
+            "skill_types.mcp_server.base_weight=1:2:0.5",
+            "axes.policy.beta=0.3:0.7:0.2",
+            "skill_types.mcp_server.baseline=0.5:0.9:0.2",
+            "tiers.levels[3].multiplier=1:3:1",
+            "skill_types.mcp_server.gates[0].below=0:0.5:0.25",
+        ],
+        1,
+        3,
+    ),
 )
 def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> None:
     """A bonus depends on the base weight, which its lowered form does not read."""

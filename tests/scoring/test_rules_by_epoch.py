@@ -120,6 +120,7 @@ def test_a_threshold_that_earlier_rules_could_reach_is_carried(scorers: Scorers)
     assert {each.name: str(each.edge) for each in found.tier.thresholds}["novel"] == "1.400000000"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["out.jsonl", pytest.param("out.parquet", marks=pytest.mark.nightly)]
 )
@@ -181,6 +182,7 @@ def test_an_explanation_names_the_rules_of_the_epoch(scorers: Scorers) -> None:
             assert scorer.explain(record) == scorers[name].explain(record)
 
 
+@pytest.mark.nightly
 def test_events_keep_facts_where_the_rules_of_their_epoch_do(scorers: Scorers) -> None:
     data = records(300)
     found = events_of(changing(scorers), data)
@@ -204,7 +206,7 @@ def test_lines_of_rules_are_scored_side_by_side(scorers: Scorers) -> None:
     both = Scorer.of(
         bound_over([skills.extended(SECOND, scorers[NEW]), workflow.extended(30, scorers[WORK])])
     )
-    for line in lines(5, 60, SKILL_TYPES):
+    for line in lines(5, 12, SKILL_TYPES):
         for epoch in (0, SECOND, 29, 30):
             record = json.loads(line) | {"epoch": epoch}
             if record["skill_type"] == "workflow":

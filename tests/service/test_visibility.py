@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from examples import fast_rows
 from service.conftest import OPERATOR
 from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live
 from service.test_routes import ROWS, path_of
@@ -42,7 +43,7 @@ def values_of(row: Route, epoch: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("row", ASKED, ids=lambda row: row.name)
 @pytest.mark.parametrize("viewer", ["public", "own", "operator"])
-@pytest.mark.parametrize("is_public", [True, False])
+@pytest.mark.parametrize("is_public", fast_rows([True, False], 0))
 def test_every_address_shows_what_the_table_says(
     service: Live, closed_service: Live, row: Route, viewer: str, is_public: bool
 ) -> None:

@@ -52,6 +52,7 @@ def test_what_moves_is_half_of_all_differences() -> None:
     assert names[:-1] == [*comparison.old.names]
 
 
+@pytest.mark.nightly
 def test_emission_grows_with_a_base_weight() -> None:
     old = shipped("skills@1.2.0")
     new = changed("skills@1.2.0", {"skill_types.mcp_server.base_weight": "3.2"})

@@ -65,6 +65,7 @@ def mean_of(trial: Trial, submission: dict[str, Any]) -> Decimal:
     return total / len(records)
 
 
+@pytest.mark.nightly
 def test_its_mean_is_what_the_engine_scores() -> None:
     trial, answer = searched()
     own = mean_of(trial, dict(answer.submission))

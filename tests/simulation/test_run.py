@@ -229,6 +229,7 @@ def test_several_hotkeys_are_paid_together_and_work_once() -> None:
     assert outcome.pay("miner-00") > 2 * alone.pay("miner-00")
 
 
+@pytest.mark.nightly
 def test_who_registers_anew_has_a_new_hotkey_and_its_reputation() -> None:
     rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
     outcome = run(network(rules, pool, "re-register", epochs=6), pool)
@@ -256,6 +257,7 @@ def test_who_joins_late_leaves_or_is_replaced_is_paid_while_it_is_there() -> Non
     ]
 
 
+@pytest.mark.nightly
 def test_who_is_caught_loses_reputation() -> None:
     rules, pool = shipped("skills@1.2.0"), pool_of("skills@1.2.0")
     base = network(rules, pool, "rush", epochs=4)

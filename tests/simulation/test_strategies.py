@@ -14,6 +14,7 @@ from tallystick_simulation.strategy import strategy_of
 SHIPPED = "skills@1.2.0"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("skill_type", "strategy", "before", "after"),
     [
@@ -73,6 +74,7 @@ def test_a_copy_is_as_good_as_its_model_and_costs_little() -> None:
     assert copy.quality[:, 0].sum() > 0 == nothing.quality[:, 0].sum()
 
 
+@pytest.mark.nightly
 def test_those_of_a_coalition_agree_and_are_flagged() -> None:
     pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
     base = network(rules, pool, epochs=6, rounds=2)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from examples import fast_rows
 from state.chronicle import digest_of
 from state.subnet import Record, event, record, written
 
@@ -104,7 +105,7 @@ BAD: dict[str, tuple[list[Record], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-@pytest.mark.parametrize("close", [False, True], ids=["events import", "round close"])
+@pytest.mark.parametrize("close", fast_rows([False, True], 1), ids=["events import", "round close"])
 def test_a_bad_line_is_told_and_nothing_changes(subnet: Subnet, case: str, *, close: bool) -> None:
     lines, message = BAD[case]
     found = subnet.refused(lines, close=close)
@@ -147,6 +148,7 @@ def test_of_many_bad_lines_each_cause_is_told_once_and_all_are_kept(subnet: Subn
     assert line.endswith("; the same in 4999 more lines: 2, 3, 4, 5, 6, …")
 
 
+@pytest.mark.nightly
 def test_a_bad_line_far_below_undoes_everything_before_it(subnet: Subnet) -> None:
     lines = [record(f"x{n}") for n in range(12_000)]
     found = subnet.refused([*lines, record("t4", "nobody")])

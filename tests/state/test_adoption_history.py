@@ -147,6 +147,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Expected]:
         yield Expected(told, agrees(ledger, told, rules_at, early, at), ledger)
 
 
+@pytest.mark.nightly
 def test_a_history_under_three_rule_sets_is_what_the_oracle_says(
     expected: Expected, tmp_path: Path
 ) -> None:
@@ -247,6 +248,7 @@ def _fits(line: Record, declared: set[tuple[str, str]]) -> bool:
     return owner in declared and owner[1] in made_up(line["epoch"]).types and not unknown
 
 
+@pytest.mark.nightly
 def test_a_type_that_is_gone_and_comes_back_is_as_in_the_oracle(tmp_path: Path) -> None:
     told, numbers = list(fitting(varied(history(31, epochs=18)))), count()
     paths = {}

@@ -167,6 +167,7 @@ def weights_of(ledger: Ledger, told: Mapping[str, Any] | None = None) -> dict[st
     return {h: weight for h, weight in sorted(found.weights.items()) if weight}
 
 
+@pytest.mark.nightly
 def test_what_is_carried_comes_of_what_was_said_and_the_log_keeps_it(
     where: str, rules: tuple[Path, Scorer], tmp_path: Path
 ) -> None:

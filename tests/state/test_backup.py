@@ -72,6 +72,7 @@ def test_a_new_backup_is_its_owners_alone_and_replaces_an_earlier_one(
     assert stat.S_IMODE((tmp_path / "again.db").stat().st_mode) == 0o600
 
 
+@pytest.mark.nightly
 def test_a_backup_is_whole_while_another_writes(where: str, tmp_path: Path) -> None:
     with Ledger.create(where, "skills@1.0.0") as ledger:
         ledger.register("hk-1", 1, [PYTHON])
@@ -164,6 +165,7 @@ def test_the_commands_say_how_far_a_backup_is(filled: Path, tmp_path: Path) -> N
     assert found.json() == shown
 
 
+@pytest.mark.nightly
 def test_a_backup_of_an_older_version_comes_back_as_one_of_this(
     filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

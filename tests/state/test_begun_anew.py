@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from audit.test_dispute_anew import AGAIN, listed
+from examples import fast_rows
 from state.test_carry_file import ROUNDS, WORKFLOW
 
 from tallystick_state.ledger import Ledger
@@ -32,7 +33,7 @@ def begun(place: Path, *, was_there: bool, blocks: tuple[int, ...]) -> Ledger:
     return ledger
 
 
-@pytest.mark.parametrize("epochs", [2, 3])
+@pytest.mark.parametrize("epochs", fast_rows([2, 3], 0))
 def test_who_registers_again_has_the_weight_of_a_newcomer(tmp_path: Path, epochs: int) -> None:
     blocks = (1, 9, 9)[:epochs]
     weights = []

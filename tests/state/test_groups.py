@@ -243,6 +243,7 @@ def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hot
         )
 
 
+@pytest.mark.nightly
 def test_the_draw_is_uniform() -> None:
     """Of 10 pairs each is drawn 600 times of 6000, give or take 6 standard deviations."""
     everyone = equals(8)

@@ -132,7 +132,7 @@ def test_the_events_are_what_scoring_each_record_gives(
 ) -> None:
     thresholds = {name: {"baseline": 200_000_000} for name in SKILLS}
     pinned = scorer.with_snapshots({epoch: ThresholdSnapshot(thresholds, "") for epoch in (0, 29)})
-    data = [line.strip() for line in lines(5, 1200, SKILLS)]
+    data = [line.strip() for line in lines(5, 400, SKILLS)]
     path = tmp_path / "records.jsonl"
     path.write_bytes(b"\n".join(data))
     found = whole(path, pinned)
@@ -313,6 +313,7 @@ def _decimal(value: Any) -> Any:  # noqa: ANN401  # as above
     return float(value) if type(value) is int else value
 
 
+@pytest.mark.nightly
 @examples(50)
 @given(st.integers(0, 2**32), st.sampled_from(SKILLS))
 def test_one_record_has_one_digest_however_it_is_spelled(
@@ -549,7 +550,7 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
 
 
 def test_parquet_holds_records_only(scorer: tallystick.Scorer, tmp_path: Path) -> None:
-    rows = [example(round=number) for number in range(5000)]
+    rows = [example(round=number) for number in range(500)]
     path = tmp_path / "records.parquet"
     pq.write_table(pa.Table.from_pylist(rows), path)
     assert whole(path, scorer) == taken(scorer, *rows)

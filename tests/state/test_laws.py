@@ -225,5 +225,5 @@ class Lives(RuleBasedStateMachine):
                     assert self.bare or queries.digest() == digest
 
 
-Lives.TestCase.settings = settings(max_examples=examples.number(24), stateful_step_count=12)
+Lives.TestCase.settings = settings(max_examples=examples.number(9), stateful_step_count=12)
 test_a_life_is_that_of_the_oracle = Lives.TestCase

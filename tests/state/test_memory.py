@@ -132,6 +132,7 @@ def weights_of(ledger: Ledger) -> dict[str, int]:
     }
 
 
+@pytest.mark.nightly
 def test_who_was_drawn_once_keeps_a_weight(tmp_path: Path) -> None:
     averages, drawn = Averages(), set[str]()
     with begun(tmp_path / "state.db") as ledger:
@@ -176,6 +177,7 @@ def all_at_once(rounds: Sequence[Drawn]) -> list[list[Record]]:
     return [every]
 
 
+@pytest.mark.nightly
 def test_three_orders_of_feeding_have_one_digest(where: str, tmp_path: Path) -> None:
     """One of them on the store of the fixture, SQLite or PostgreSQL."""
     told = history(2, 12, 12)

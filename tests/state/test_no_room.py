@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 from cli.command import Finished, run
+from examples import fast_rows
 from room import room
 from state.crashing import PLAN, Standing, begin, files, standing, take
 from state.store.filled import contents, event, made, record
@@ -69,7 +70,9 @@ def limits(size: int) -> list[int]:
     return [_PAGE, 8 * _PAGE, size // 4, size * 3 // 4, 2 * size]
 
 
-@pytest.mark.parametrize("step", [pytest.param(0, id="import"), pytest.param(1, id="close")])
+@pytest.mark.parametrize(
+    "step", fast_rows([pytest.param(0, id="import"), pytest.param(1, id="close")], 1)
+)
 def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(
     cases: Sequence[Case], tmp_path: Path, step: int
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from examples import fast_rows
 from state.chronicle import Epoch, clear, digest_of, feed, history, register, snapshots_of
 from state.subnet import Record, record, written
 
@@ -117,7 +118,8 @@ def lived_in_order(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
 
 
 @pytest.mark.parametrize(
-    ("name", "fed"), [*((NAMES[1], each) for each in OTHERS), (NAMES[0], round_by_round)]
+    ("name", "fed"),
+    fast_rows([*((NAMES[1], each) for each in OTHERS), (NAMES[0], round_by_round)], 2, 3),
 )
 def test_order_and_batches_do_not_matter(
     name: str, fed: Feed, lived_in_order: Callable[[str], Lived], tmp_path: Path
@@ -132,14 +134,19 @@ def test_order_and_batches_do_not_matter(
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"task_id": "other"},
-        {"validator": "val-9"},
-        {"round": 1},
-        {"role": "auditor"},
-        {"consensus": 0.9},
-        {"events": ["rerun_pass"]},
-    ],
+    fast_rows(
+        [
+            {"task_id": "other"},
+            {"validator": "val-9"},
+            {"round": 1},
+            {"role": "auditor"},
+            {"consensus": 0.9},
+            {"events": ["rerun_pass"]},
+        ],
+        0,
+        1,
+        4,
+    ),
     ids=lambda change: next(iter(change)),
 )
 def test_a_changed_record_gives_another_digest(change: Record, tmp_path: Path) -> None:

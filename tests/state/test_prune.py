@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from examples import fast_rows
 from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.resealed import reseal
@@ -173,6 +174,7 @@ def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, 
     assert verify(pruned).snapshots == verify(whole).snapshots == CLOSED + 4
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.nightly), "workflow"])
 def test_a_pruned_state_is_copied_by_every_way(tmp_path: Path, where: str, kind: str) -> None:
     ledger = lived(where, tmp_path, kind)
@@ -195,6 +197,7 @@ def test_a_pruned_state_is_copied_by_every_way(tmp_path: Path, where: str, kind:
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "first.jsonl").read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_pruning_again_changes_nothing(tmp_path: Path) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "skills")
     ledger.prune(BEFORE)
@@ -205,6 +208,7 @@ def test_a_pruning_again_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "s.db").read_bytes() == before
 
 
+@pytest.mark.nightly
 def test_a_store_is_smaller_after(tmp_path: Path) -> None:
     rules, skill_type, _ = rules_of(tmp_path, "workflow")
     ledger = Ledger.create(tmp_path / "s.db", rules)
@@ -224,7 +228,9 @@ def test_a_store_is_smaller_after(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("epoch", "message"),
-    [(0, "found the epoch 0, expected 1 to 5"), (6, "found the epoch 6, expected 1 to 5")],
+    fast_rows(
+        [(0, "found the epoch 0, expected 1 to 5"), (6, "found the epoch 6, expected 1 to 5")], 1
+    ),
 )
 def test_an_epoch_that_is_not_closed_is_refused(tmp_path: Path, epoch: int, message: str) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "skills")
@@ -284,6 +290,7 @@ def test_what_is_pruned_is_said_plainly(tmp_path: Path) -> None:
     assert not any(scores[0].scores.values())
 
 
+@pytest.mark.nightly
 def test_states_that_differ_after_a_pruning_are_told_apart(tmp_path: Path) -> None:
     a = lived(tmp_path / "a.db", tmp_path, "skills")
     b = lived(tmp_path / "b.db", tmp_path, "skills")
@@ -309,7 +316,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", fast_rows(CHANGES, 0, -1))
 def test_a_pruned_store_that_was_changed_is_found(tmp_path: Path, change: str) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "skills")
     ledger.prune(BEFORE)
@@ -320,7 +327,9 @@ def test_a_pruned_store_that_was_changed_is_found(tmp_path: Path, change: str) -
         verify(Ledger.open(tmp_path / "s.db"))
 
 
-@pytest.mark.parametrize("name", ["put_pruned", "put_pruned_claims", "numbered_bodies_of_kind"])
+@pytest.mark.parametrize(
+    "name", fast_rows(["put_pruned", "put_pruned_claims", "numbered_bodies_of_kind"], 0)
+)
 def test_a_pruning_that_fails_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -346,6 +355,7 @@ def checked(path: Path, place: Path) -> None:
     verify(Ledger.open(place))
 
 
+@pytest.mark.nightly
 def test_a_file_of_a_pruned_state_that_was_changed_is_refused(tmp_path: Path) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "workflow")
     ledger.prune(BEFORE)
@@ -387,6 +397,7 @@ def aged(place: str) -> None:
         connection.execute("UPDATE tallystick_version SET version_num = '0003'")
 
 
+@pytest.mark.nightly
 def test_a_store_of_the_release_before_is_migrated_and_can_be_pruned(
     tmp_path: Path, where: str
 ) -> None:
@@ -400,6 +411,7 @@ def test_a_store_of_the_release_before_is_migrated_and_can_be_pruned(
     assert verify(Ledger.open(where)).snapshots == CLOSED + 1
 
 
+@pytest.mark.nightly
 def test_a_backup_of_the_release_before_is_restored(tmp_path: Path) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "skills")
     before = shown(ledger)

@@ -91,7 +91,7 @@ def expected(tasks: list[Task], reputations: dict[str, Fraction], name: str) -> 
     REPUTATIONS,
     st.sampled_from([PUBLISHED, CORRECTED]),
 )
-@examples(300)
+@examples(90)
 def test_a_round_score_is_the_weighted_mean_rounded_once(
     rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
 ) -> None:

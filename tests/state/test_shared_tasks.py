@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from examples import fast_rows
 from oracle import reputation as oracle
 from oracle.history import History, RuleSet
 from state.agreement import assert_agrees
@@ -35,8 +36,8 @@ def recorded_again(epoch: Epoch, rng: random.Random) -> Epoch:
     return Epoch(epoch.newcomers, lines, epoch.cleared)
 
 
-@pytest.mark.parametrize("name", oracle.RULES)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("name", fast_rows(oracle.RULES, 0, 2))
+@pytest.mark.parametrize("seed", fast_rows([1, 2], 0))
 def test_round_scores_are_those_of_the_oracle(name: str, seed: int, tmp_path: Path) -> None:
     told, lines, rng = History(lambda _: RuleSet(name)), list[Record](), random.Random(seed)
     with Ledger.create(tmp_path / "state.db", name) as ledger:

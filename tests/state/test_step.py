@@ -87,6 +87,7 @@ def is_good(found: Result | Reject) -> bool:
     return isinstance(found, Result)
 
 
+@pytest.mark.nightly
 def test_a_validators_loop_goes_on_over_bad_records(tmp_path: Path) -> None:
     """Three epochs of two rounds; in each round somebody answers what no record can hold."""
     with (
@@ -168,7 +169,7 @@ def _live(ledger: Ledger) -> object:
         return queries.digest(), claims, queries.rounds()
 
 
-@examples(25)
+@examples(12)
 @given(records=_records(), rules=st.sampled_from(["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"]))
 def test_the_state_is_that_of_the_good_records_alone(
     records: list[Any], rules: str, tmp_path_factory: pytest.TempPathFactory
@@ -208,6 +209,7 @@ def test_the_state_is_that_of_the_good_records_alone(
         assert (repeated.events, _live(ledger)) == (0, before)
 
 
+@pytest.mark.nightly
 @examples(15)
 @given(records=_records(), seed=st.randoms(use_true_random=False))
 def test_the_order_of_a_step_decides_no_reject(

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
+from examples import fast_rows
 from state.chronicle import Epoch, feed, history, register
 from state.subnet import Record, written
 from state.test_order import Feed, as_columns, backwards_by_validator
@@ -38,7 +39,7 @@ def lived(
             return log.leaves, [log.rows(epoch) for epoch in range(len(told))]
 
 
-@pytest.mark.parametrize("fed", [as_columns, backwards_by_validator])
+@pytest.mark.parametrize("fed", fast_rows([as_columns, backwards_by_validator], 0))
 def test_arrival_does_not_matter(fed: Feed, tmp_path: Path) -> None:
     told = history(7, epochs=2, plain=True)
     one, other = (

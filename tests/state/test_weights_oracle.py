@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from examples import fast_rows
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, round_score, weights, window_score
@@ -35,7 +36,7 @@ def nano(found: dict[str, Fraction]) -> dict[str, int]:
     return {hotkey: count(each) for hotkey, each in found.items()}
 
 
-@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("half", fast_rows([0, 1], 0))
 def test_windows_caps_and_options(half: int) -> None:
     for seed in range(half, HISTORIES, 2):
         chance = random.Random(seed)

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from examples import examples
+from examples import examples, fast_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -99,7 +99,7 @@ def depth(value: object) -> int:
     return 1 + max(map(depth, inner), default=0)
 
 
-@pytest.mark.parametrize("edges", [0, 100])
+@pytest.mark.parametrize("edges", fast_rows([0, 100], 0))
 @pytest.mark.parametrize("skill_type", SCHEMAS)
 def test_records_of_the_shipped_types_are_valid(skill_type: str, edges: int) -> None:
     oracle, make = Draft202012Validator(SCHEMAS[skill_type]), RandomRecords(SCHEMAS[skill_type])
@@ -109,7 +109,7 @@ def test_records_of_the_shipped_types_are_valid(skill_type: str, edges: int) -> 
         assert json.loads(json.dumps(record)) == record
 
 
-@pytest.mark.parametrize("edges", [0, 50])
+@pytest.mark.parametrize("edges", fast_rows([0, 50], 0))
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: json.dumps(shape)[:60])
 def test_records_of_every_shape_are_valid(shape: Schema, edges: int) -> None:
     schema = record_schema(shape)
@@ -164,6 +164,7 @@ def test_a_value_follows_its_schema_without_being_judged(
     assert not list(Draft202012Validator(shape).iter_errors(value))
 
 
+@pytest.mark.nightly
 def test_what_is_made_reaches_both_ends_of_every_range_and_leaves_out_every_field() -> None:
     make = RandomRecords(SCHEMAS["mcp_server"])
     made = [make.record(Draw.of(seed), 10) for seed in range(150)]

@@ -35,6 +35,7 @@ def numbers(made: Iterable[Record], part: str, name: str) -> set[Any]:
     return {record[part][name] for record in made if name in record[part]}
 
 
+@pytest.mark.nightly
 def test_samples_are_valid_and_meet_the_requirements(memo: SkillType, made: list[Record]) -> None:
     oracle = Draft202012Validator(load_schema(memo.schema))
     assert len(made) > 150

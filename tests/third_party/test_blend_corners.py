@@ -104,6 +104,7 @@ def test_a_perfect_record_of_each_type_has_a_quality_of_one(blend: Scorer) -> No
         assert scored(blend, record).quality == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new"),
     [

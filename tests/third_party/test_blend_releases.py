@@ -94,6 +94,7 @@ def test_a_newer_rule_set_without_its_release_is_refused(
     assert f"did you mean '{FORMULA}@1'?" in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_facts_from_before_score_what_is_pinned_and_refuse_what_they_lack(
     blend: Scorer, plugins: Registry, newer: Registry, history: Path, tmp_path: Path
 ) -> None:
@@ -162,6 +163,7 @@ def tallystick_formulas():
 """
 
 
+@pytest.mark.nightly
 def test_a_stricter_formula_beside_a_shipped_one_leaves_what_is_pinned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

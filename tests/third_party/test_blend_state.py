@@ -131,6 +131,7 @@ def test_novel_is_the_larger_of_what_is_tracked_and_its_floor(
     assert (found["novel"] > before["novel"]) is not low
 
 
+@pytest.mark.nightly
 def test_its_history_is_back_tested(plugins: Registry, history: Path, tmp_path: Path) -> None:
     swept = 'skill_types."blend/rag_knowledge".parameters.policy=0.10:0.20:0.10'
     candidates = candidates_of([RULES], [parse_sweep(swept)], plugins)

@@ -468,6 +468,7 @@ def test_nothing_is_reserved_of_nothing() -> None:
     assert found["final"] == {}
 
 
+@pytest.mark.nightly
 def test_random_rounds_are_paid_as_the_oracle_says() -> None:
     random = Random(5)
     for _ in range(10):

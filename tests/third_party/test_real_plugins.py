@@ -77,6 +77,7 @@ def round_of(name: str, hotkeys: set[str]) -> dict[str, Any]:
     return {"format": 1, "round": {}, "miners": coldkeys}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SUBNETS)
 def test_results_of_every_format_give_the_same_weights(name: str, tmp_path: Path) -> None:
     lines = made_up(name)

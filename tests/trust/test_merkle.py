@@ -91,6 +91,7 @@ def test_roots_and_all_proofs_are_those_of_the_recursion() -> None:
             assert proof.holds(mth(0, old), mth(0, size))
 
 
+@pytest.mark.nightly
 def test_all_ranges_of_leaves_lead_to_the_root() -> None:
     for size in range(1, 41):
         made = tree(size)
@@ -101,6 +102,7 @@ def test_all_ranges_of_leaves_lead_to_the_root() -> None:
                 assert len(found.path) <= 2 * size.bit_length()
 
 
+@pytest.mark.nightly
 def test_a_range_that_is_not_so_leads_to_another_root() -> None:
     """Leaves at another place, in another tree, fewer or more, or one of them changed."""
     for size in range(2, 24):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import attrs
 import pytest
+from examples import fast_rows
 from trust.council import root, signer, to_adopt
 
 from tallystick.errors import TrustError
@@ -107,7 +108,7 @@ def trusting(public: PublicKey) -> TrustRoot:
     return attrs.evolve(root(groups=groups), keys={"alice": TrustedKey("alice", public)})
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+@pytest.mark.parametrize("kind", fast_rows(["ed25519", "sr25519"], 1))
 def test_a_thousand_mutations_of_an_envelope(kind: KeyType) -> None:
     chance, by, expected = random.Random(kind), signer("alice", kind), to_adopt()
     envelope, trusted = expected.envelope().signed(by), trusting(by.public)

@@ -135,6 +135,7 @@ def codes_of(source: str) -> Iterator[str]:
                         yield str(each.value.value)
 
 
+@pytest.mark.nightly
 def test_every_code_is_in_a_table() -> None:
     packages = (Path(each.__file__).parent for each in (tallystick, tallystick_state))
     sources = (path for package in packages for path in package.rglob("*.py"))

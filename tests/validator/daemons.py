@@ -57,14 +57,16 @@ def network(more: str = "") -> Network:
 def chain_of(
     validators: Sequence[str], *, seed: int = 0, owner: str | None = None
 ) -> SimulatedChain:
-    """A chain at the first block of epoch 0: validators of equal stake, miners, and the owner."""
+    """A chain at the first block of epoch 0: miners, validators of equal stake, and the owner."""
     chain = SimulatedChain(finality_lag=LAG, seed=seed)
     parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
     chain.create_subnet(NETUID, parameters, owner=owner)
-    for hotkey in (*MINERS, *([] if owner is None else [owner])):
+    for hotkey in MINERS:
         chain.register(NETUID, hotkey)
     for hotkey in validators:
         chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
+    if owner is not None:
+        chain.register(NETUID, owner)
     chain.advance(ANCHOR - chain.as_hotkey(MINERS[0]).head().best)
     return chain
 

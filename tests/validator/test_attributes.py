@@ -66,13 +66,14 @@ class Run:
 
 def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
     chain = chain_of([ALICE])
-    chain.register(NETUID, LATE, coldkey="5Cold", stake_rao=5, permit=True)
-    chain.register(NETUID, hotkey_of("twin"), coldkey="5Cold")
+    twin = hotkey_of("twin")
+    uids = {hotkey: uid for uid, hotkey in enumerate(MINERS)}
+    uids[LATE] = chain.register(NETUID, LATE, coldkey="5Cold", stake_rao=5, permit=True)
+    uids[twin] = chain.register(NETUID, twin, coldkey="5Cold")
     attributes = AttributeFile()
     if file is not None:
         (folder / "round.json").write_text(json.dumps({"format": 1, **file}))
         attributes = AttributeFile.load(folder / "round.json")
-    miners = (*MINERS, LATE, hotkey_of("twin"))
     options = Options(attributes=attributes)
 
     async def runs() -> tuple[str, tuple[str, ...]]:
@@ -93,9 +94,11 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
                         epoch=epoch,
                         validator=ALICE,
                     )
-                    for place, miner in enumerate(miners)
+                    for place, miner in enumerate(uids)
                     for n in range(ROUNDS)
                 ]
+                for row in rows:
+                    row["miner"]["uid"] = uids[row["miner"]["hotkey"]]
                 lines = [json.dumps(row).encode() for row in rows]
                 answers = validator.intake.take(lines).result()
                 assert {answer.status for answer in answers} == {"recorded"}
@@ -113,7 +116,7 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
 
     digest, problems = asyncio.run(runs())
     view = chain.as_hotkey(ALICE)
-    return Run(view.row(NETUID, 0, 0, view.head().best), digest, problems)
+    return Run(view.row(NETUID, 0, len(MINERS), view.head().best), digest, problems)
 
 
 @pytest.mark.parametrize("last", [LAST, AVERAGE])

@@ -85,7 +85,7 @@ def row_of(
 
     problems = asyncio.run(run())
     view = chain.as_hotkey(ALICE)
-    return view.row(NETUID, 0, 0, view.head().best), problems
+    return view.row(NETUID, 0, len(MINERS), view.head().best), problems
 
 
 @MAKERS
@@ -131,7 +131,7 @@ def test_who_is_left_out_of_a_row_is_named(
 ) -> None:
     by_rules(tmp_path, '"owner"')
     gone = MINERS[2]
-    row, problems = row_of(tmp_path, lambda chain: chain.register(NETUID, "5New", uid=3))
+    row, problems = row_of(tmp_path, lambda chain: chain.register(NETUID, "5New", uid=2))
     assert len(row) == len(MINERS)
     assert [(problem.code, problem.failing) for problem in problems] == [("unpaid", False)]
     assert f"{gone}: it holds no uid any more" in problems[0].message

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
         "    --signed vote.json --block 4711",
         "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --gate-receipt gate.json",
-        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:owner \\",
-        "    --at-epoch 20 --state subnet.db",
+        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 \\",
+        "    --idle burn:owner --at-epoch 20 --state subnet.db",
     ),
 )
 @click.argument("reference", metavar="[RULES]", required=False)

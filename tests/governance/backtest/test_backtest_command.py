@@ -48,6 +48,7 @@ def test_a_back_test_is_written_and_told(history: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again" / "thresholds.parquet").is_file()
 
 
+@pytest.mark.nightly
 def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     history: Path, tmp_path: Path
 ) -> None:
@@ -62,7 +63,6 @@ def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     assert "--bootstrap-seed" not in summary["command"]
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "best_by", ["share-moved", pytest.param("tau-b", marks=pytest.mark.nightly)]
 )
@@ -88,6 +88,7 @@ def test_the_best_of_a_sweep_is_written_as_rules_set_writes_it(
     assert (new.digest, new.rule_set.reference) == (said["digest"], said["rule_set"])
 
 
+@pytest.mark.nightly
 def test_there_must_be_something_to_choose_from(history: Path, tmp_path: Path) -> None:
     words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
     found = run(*words, "--write-best", tmp_path / "best.toml")

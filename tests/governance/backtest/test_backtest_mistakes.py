@@ -235,6 +235,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.nightly
 def test_strange_hotkeys_go_through_a_whole_back_test(records: bytes, tmp_path: Path) -> None:
     """One record in ten is of a stranger, so that all of them are among the largest miners."""
     history, output, keys = tmp_path / "history.jsonl", tmp_path / "out", list(STRANGE.values())

@@ -242,6 +242,7 @@ def test_a_candidate_tells_its_words_and_all_that_it_changes_and_the_baseline_no
         assert "skill_types.mcp_server.weights.policy" in paths
 
 
+@pytest.mark.nightly
 def test_words_and_sources_that_are_the_baseline_s_are_nobody_s_own(tmp_path: Path) -> None:
     path = tmp_path / "proposal.toml"
     values = ("tiers.thresholds.novel.headroom=0.4", "axes.policy.beta=0.6")

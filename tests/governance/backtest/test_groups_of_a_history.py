@@ -142,6 +142,7 @@ def test_flags_follow_from_the_groups_of_each_candidate(
     assert effect.share_moved
 
 
+@pytest.mark.nightly
 def test_without_groups_a_change_of_consensus_moves_nothing(
     tmp_path: Path, history: tuple[Path, Path], changed: Change
 ) -> None:
@@ -208,6 +209,7 @@ def test_a_record_that_contradicts_its_group_counts_under_no_candidate(
     assert summary["history"]["rejects"] == {"group-mismatch": 1}
 
 
+@pytest.mark.nightly
 def test_groups_of_a_type_that_a_candidate_lacks_are_left_out(
     tmp_path: Path, history: tuple[Path, Path]
 ) -> None:

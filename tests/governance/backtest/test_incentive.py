@@ -54,6 +54,7 @@ def nano(raw: list[int]) -> tuple[int, ...]:
     return tuple(round_half_even(x * NANO, ONE) for x in raw)
 
 
+@pytest.mark.nightly
 def test_the_fewest_largest_validators_adopt() -> None:
     counts = [(each.name, each.adopting, each.stake) for each in found().scenarios]
     assert counts == [

@@ -142,6 +142,7 @@ def test_facts_alone_have_no_groups_to_replay(tmp_path: Path) -> None:
         replayed(tmp_path / "parcels.toml", facts, scorer, tmp_path)
 
 
+@pytest.mark.nightly
 def test_without_groups_the_weights_are_not_known_and_emission_is_the_headline(
     tmp_path: Path,
 ) -> None:

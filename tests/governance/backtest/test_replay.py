@@ -196,6 +196,7 @@ def test_the_order_of_the_history_does_not_matter(tmp_path: Path) -> None:
     assert [each.state for each in ordered.candidates] == [c.state for c in shuffled.candidates]
 
 
+@pytest.mark.nightly
 def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", made(5))
     outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
@@ -253,6 +254,7 @@ class Changing:
             self.path.write_bytes(self.path.read_bytes() + b"{}\n")
 
 
+@pytest.mark.nightly
 def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:
     records = made(6)
     once, _ = replayed(written(tmp_path / "a.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], [])

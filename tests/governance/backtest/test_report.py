@@ -370,6 +370,7 @@ def drawing(plot: plots.Plot) -> str:
     return plot.svg.partition("</style>")[2]
 
 
+@pytest.mark.nightly
 def test_the_baseline_is_marked_in_a_sweep_and_beside_candidates() -> None:
     swept = compared(outcome(candidates=3, many=6, swept=True))
     curves = plots.across(swept, ["a", "b", "c"])

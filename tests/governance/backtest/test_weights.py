@@ -246,6 +246,7 @@ def test_rules_that_are_the_same_move_nothing(tmp_path: Path, workflows: Path) -
     assert set(effect.moved) == {0}
 
 
+@pytest.mark.nightly
 def test_what_the_history_did_not_exercise_is_named(tmp_path: Path) -> None:
     records = made(2)
     rules = [*map(tallystick.load, ("skills@1.1.0", "skills@1.2.0"))]
@@ -260,6 +261,7 @@ def test_what_the_history_did_not_exercise_is_named(tmp_path: Path) -> None:
         assert name in bare.not_exercised
 
 
+@pytest.mark.nightly
 def test_a_hotkey_that_takes_a_slot_over_is_told_and_weighed(tmp_path: Path) -> None:
     records = made(3)
     # the first miner has records in the first epochs alone, and another one its slot thereafter

@@ -346,6 +346,7 @@ def run(*arguments: str) -> Finished:
     return command("rules", "diff", *arguments)
 
 
+@pytest.mark.nightly
 def test_the_command_prints_both_formulas_and_checks_the_version(tmp_path: Path) -> None:
     text = shipped("workflow@1.0.0").replace("workflow/success@1", "workflow/success@2")
     (tmp_path / "same.toml").write_text(text)

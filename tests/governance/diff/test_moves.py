@@ -108,6 +108,7 @@ def is_scaled(ratio: Interval | None, old: Decimal, new: Decimal) -> bool:
     return low - ROUNDINGS <= Fraction(new) <= high + ROUNDINGS
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_record_moves_further_by_the_thresholds_of_a_state(tmp_path: Path, seed: int) -> None:
     choices = random.Random(500 + seed)

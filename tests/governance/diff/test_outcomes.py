@@ -299,6 +299,7 @@ def test_a_change_moves_the_results_of_its_section(
     assert "nothing" not in render.as_text(found)
 
 
+@pytest.mark.nightly
 def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetDifference]) -> None:
     path = "reputation.events.consensus_fail.multiply"
     found = changed("skills@1.2.0", (path, Decimal("0.99")))
@@ -310,6 +311,7 @@ def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetD
     assert by_result(lowered)["reputation"].direction is Direction.FALL
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "path", fast_rows(["tiers.thresholds.optimised.factor", "skill_types.mcp_server.baseline"], 0)
 )
@@ -355,6 +357,7 @@ def test_the_sign_of_a_constant_is_known(
         assert Fraction(ends[1]) <= move.high <= Fraction(ends[1]) + nano
 
 
+@pytest.mark.nightly
 def test_beta_has_an_end_of_either_sign_near_the_largest_difference(
     changed: Callable[..., RuleSetDifference],
 ) -> None:

@@ -217,7 +217,6 @@ def excused(path: str = "") -> str:
             ("forbidden = { codes = ['cliff'] }", "kept", "0 findings"),
         ],
         0,
-        1,
         7,
     ),
 )

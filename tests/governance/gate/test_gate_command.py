@@ -55,6 +55,7 @@ def test_a_change_that_keeps_every_clause_passes() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_a_broken_clause_is_named_with_its_figure() -> None:
     done = gate("bad.toml")
     assert (done.status, done.err) == (1, "")

@@ -322,6 +322,7 @@ def figures(code: str, *changes: Change, base: str = SKILLS) -> tuple[Fraction, 
     return Fraction(found.evidence["old"]), Fraction(found.evidence["new"])
 
 
+@pytest.mark.nightly
 def test_the_figures_of_allocations_are_those_of_sums_by_hand() -> None:
     old, new = figures("memory-shortened", ("last = 100,", "last = 1,"), base=WORKFLOW)
     # four of a hundred tasks are worth 0.001 rather than 0.6, then the only one is

@@ -71,6 +71,7 @@ def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_pa
     assert "warning cap-infeasible" in text
 
 
+@pytest.mark.nightly
 def test_other_figures_are_another_finding(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped(OLD), ("share = 0.15", "share = 0.16")))
     found = linted(path, "--against", OLD)
@@ -81,6 +82,7 @@ def test_other_figures_are_another_finding(tmp_path: Path) -> None:
     assert "    before: a cap of 0.150000000" in run("rules", "lint", path, "--against", OLD).out
 
 
+@pytest.mark.nightly
 def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
     bad = written(tmp_path, changed(shipped(OLD), *NOBODY))
     assert run("rules", "lint", bad).status == 1
@@ -120,6 +122,7 @@ def test_the_old_one_has_to_load(tmp_path: Path) -> None:
     assert run("rules", "lint", path, "--against", OLD).status == 1
 
 
+@pytest.mark.nightly
 def test_markdown_has_every_reason_of_what_types_share(tmp_path: Path) -> None:
     code, place = 'code = "gate-never-binds"\npath = "skill_types.', '.gates[0]"\nreason = '
     before = f'{code}*{place}"kept as published; it changes no score (E8)"'

@@ -168,6 +168,7 @@ def test_an_allocation_is_told_of(case: str, tmp_path: Path) -> None:
     assert found(tmp_path, *steps) == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", [pytest.param("1.0.0", marks=pytest.mark.nightly), "1.1.0"])
 def test_the_rule_sets_of_before_forget(version: str) -> None:
     every = report_of(tallystick.load(f"skills@{version}")).every

@@ -75,6 +75,7 @@ def test_findings_that_types_share_are_one_for_people_and_each_for_machines() ->
     assert all(f"    path: {each['path']}\n" in verbose for each in found)
 
 
+@pytest.mark.nightly
 def test_what_types_say_differently_is_a_line_each() -> None:
     only = ("rules", "lint", "skills@1.0.0", "--select", "axis-zeroes-everything")
     found = run(*only, "--json").json()["findings"]
@@ -86,6 +87,7 @@ def test_what_types_say_differently_is_a_line_each() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_markdown_names_the_type_of_what_types_say_differently() -> None:
     only = ("rules", "lint", "skills@1.0.0", "--select", "axis-zeroes-everything")
     found = run(*only, "--json").json()["findings"]

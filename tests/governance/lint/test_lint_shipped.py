@@ -115,6 +115,7 @@ def test_e54_the_largest_emission(version: str) -> None:
         assert Decimal(found.evidence["by_type"][name]) == most
 
 
+@pytest.mark.nightly
 def test_e54_the_combination_gives_the_largest_emission() -> None:
     (found,) = of("skills@1.0.0", "emission-above-one")
     given = dict(found.evidence["combination"])

@@ -113,6 +113,7 @@ def test_a_finding_that_outgrows_the_figures_of_its_silence_is_told() -> None:
     assert not {"emission-above-one", "silence-outgrown"} & {code for code, _ in told(smaller)}
 
 
+@pytest.mark.nightly
 def test_a_silence_without_figures_is_told_with_those_to_write() -> None:
     text = shipped("skills@1.0.0")
     (found,) = (

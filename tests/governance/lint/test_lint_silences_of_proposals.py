@@ -111,6 +111,7 @@ def test_another_reason_is_no_new_silence_and_a_wider_one_is(tmp_path: Path) -> 
     assert (result.status, codes(result)) == (1, ["silence-new"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("option", fast_rows(["--select", "--ignore"], 0))
 def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option: str) -> None:
     result = beside(tmp_path, grown(shipped(SKILLS)), option, "emission-above-one")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from examples import fast_rows
 from governance.prove.sample import SCHEMA, sample
 
 from tallystick.plugins.author import (
@@ -57,44 +58,58 @@ def schema_of(folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("promise", "status"),
-    [
-        (never_below("mine/p", "…", "style", Decimal("0.5"), where=MOST <= 5), "proved"),
-        (never_below("mine/p", "…", "style", Decimal("0.6"), where=MOST <= 5), "counterexample"),
-        (never_below("mine/p", "…", "style", Decimal("0.5"), where=SUM <= 5), "proved"),
-        (never_below("mine/p", "…", "style", 1, where=HOW_MANY == 0), "proved"),
-        (never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST >= 4), "proved"),
-        (
-            never_above("mine/p", "…", "style", Decimal("0.5"), where=LEAST >= 4),
-            "counterexample",
-        ),
-        (
-            never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST_OR_TEN >= 4),
-            "counterexample",
-        ),
-        (
-            never_above(
-                "mine/p",
-                "…",
-                "style",
-                Decimal("0.6"),
-                where=(LEAST_OR_TEN >= 4) & (HOW_MANY > 0),
+    fast_rows(
+        [
+            (never_below("mine/p", "…", "style", Decimal("0.5"), where=MOST <= 5), "proved"),
+            (
+                never_below("mine/p", "…", "style", Decimal("0.6"), where=MOST <= 5),
+                "counterexample",
             ),
-            "proved",
-        ),
-        (never_below("mine/p", "…", "style", 0, where=(SUM == 7) & (LEAST == 2)), "proved"),
-        (
-            never_below("mine/p", "…", "style", Decimal("0.6"), where=(SUM == 7) & (LEAST == 2)),
-            "counterexample",
-        ),
-        (
-            never_above("mine/p", "…", "style", Decimal("0.7"), where=(SUM >= 9) & (HOW_MANY == 3)),
-            "proved",
-        ),
-        (
-            never_above("mine/p", "…", "style", Decimal("0.6"), where=(SUM >= 9) & (HOW_MANY == 3)),
-            "counterexample",
-        ),
-    ],
+            (never_below("mine/p", "…", "style", Decimal("0.5"), where=SUM <= 5), "proved"),
+            (never_below("mine/p", "…", "style", 1, where=HOW_MANY == 0), "proved"),
+            (never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST >= 4), "proved"),
+            (
+                never_above("mine/p", "…", "style", Decimal("0.5"), where=LEAST >= 4),
+                "counterexample",
+            ),
+            (
+                never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST_OR_TEN >= 4),
+                "counterexample",
+            ),
+            (
+                never_above(
+                    "mine/p",
+                    "…",
+                    "style",
+                    Decimal("0.6"),
+                    where=(LEAST_OR_TEN >= 4) & (HOW_MANY > 0),
+                ),
+                "proved",
+            ),
+            (never_below("mine/p", "…", "style", 0, where=(SUM == 7) & (LEAST == 2)), "proved"),
+            (
+                never_below(
+                    "mine/p", "…", "style", Decimal("0.6"), where=(SUM == 7) & (LEAST == 2)
+                ),
+                "counterexample",
+            ),
+            (
+                never_above(
+                    "mine/p", "…", "style", Decimal("0.7"), where=(SUM >= 9) & (HOW_MANY == 3)
+                ),
+                "proved",
+            ),
+            (
+                never_above(
+                    "mine/p", "…", "style", Decimal("0.6"), where=(SUM >= 9) & (HOW_MANY == 3)
+                ),
+                "counterexample",
+            ),
+        ],
+        0,
+        1,
+        9,
+    ),
 )
 def test_what_is_promised_of_the_largest_is_proved_or_refuted(
     tmp_path: Path, promise: Property, status: str

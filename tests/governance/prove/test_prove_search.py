@@ -168,6 +168,7 @@ def test_what_the_solver_leaves_undecided_is_refuted(
     assert values[0] > values[1]
 
 
+@pytest.mark.nightly
 def test_the_search_after_the_solver_is_the_longer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

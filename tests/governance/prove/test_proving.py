@@ -240,7 +240,7 @@ def test_what_only_code_knows_is_undecided_and_says_so(tmp_path: Path) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("kind", ["arithmetic", "geometric"])
+@pytest.mark.parametrize("kind", fast_rows(["arithmetic", "geometric"], 0))
 def test_a_plugin_promises_what_it_likes(
     tmp_path: Path, promise: Property, status: str, kind: str
 ) -> None:

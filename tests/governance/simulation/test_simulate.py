@@ -76,6 +76,7 @@ def test_numbers_are_those_of_every_network() -> None:
     assert [row["strategy"] for row in of_type["responses"]] == ["honest", "rush", "idle"]
 
 
+@pytest.mark.nightly
 def test_a_proposal_gets_markdown() -> None:
     out = simulate("--against", "workflow@1.0.0", "--markdown").out
     assert "What miners would do under workflow@1.1.0" in out
@@ -108,6 +109,7 @@ def test_the_best_constant_answer_is_told_beside_that_of_the_rules_in_force() ->
     assert of_type["constant_answer"]["submission"].keys() == {"error_handling"}
 
 
+@pytest.mark.nightly
 def test_counterexamples_are_strategies() -> None:
     record = json.loads(
         Path(__file__)

@@ -101,6 +101,7 @@ def test_where_all_that_was_asked_for_is_retired_nothing_else_is_tried() -> None
     assert tried() == {"honest"}
 
 
+@pytest.mark.nightly
 def test_a_proof_of_another_value_retires_nothing() -> None:
     proved = {**REFUTED, "status": "proved", "axis": "success", "record": None}
     files = (written("1.0.0", refuting()), written("1.1.0", proved))

@@ -18,6 +18,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from examples import fast_rows
 from generators import lines
 from scoring.executors.conftest import SKILLS
 from scoring.executors.elsewhere import Pickled
@@ -49,7 +50,7 @@ def inputs(
     return Inputs.of(scorer, records, tmp_path_factory.mktemp("inputs"))
 
 
-@pytest.mark.parametrize("job", [job for job in JOBS if job != "back-test"])
+@pytest.mark.parametrize("job", fast_rows([job for job in JOBS if job != "back-test"], 4))
 def test_the_files_are_those_of_one_process(inputs: Inputs, tmp_path: Path, job: str) -> None:
     calls: list[None] = []
     there = files_of(job, inputs, tmp_path / "there", Pickled(), lambda: calls.append(None))
@@ -57,6 +58,7 @@ def test_the_files_are_those_of_one_process(inputs: Inputs, tmp_path: Path, job:
     assert len(calls) > 5
 
 
+@pytest.mark.nightly
 def test_other_thresholds_are_sent(inputs: Inputs, tmp_path: Path) -> None:
     moved = inputs.scorer.with_thresholds({"executable_python": {"baseline": "0.2"}})
     changed = attrs.evolve(inputs, scorer=moved)
@@ -83,6 +85,7 @@ class Stored(dict[int, ThresholdSnapshot]):
         return snapshot
 
 
+@pytest.mark.nightly
 def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -> None:
     """60 epochs in the records, more in the state; those from 200 on would be refused."""
     stored = Stored(range(10, 1000))
@@ -95,6 +98,7 @@ def test_snapshots_are_read_as_they_are_needed(inputs: Inputs, tmp_path: Path) -
     assert 49 < len(read) < 200
 
 
+@pytest.mark.nightly
 def test_a_back_test_goes_on_from_a_state(inputs: Inputs, tmp_path: Path) -> None:
     rules = state_rules_of(inputs.scorer)
     state = State(6, {}, {"executable_python": {"baseline": NANO // 3}})
@@ -106,6 +110,7 @@ def test_a_back_test_goes_on_from_a_state(inputs: Inputs, tmp_path: Path) -> Non
     assert there != files_of("back-test", inputs, tmp_path / "new")
 
 
+@pytest.mark.nightly
 def test_the_lines_of_a_pipe_are_sent_themselves(inputs: Inputs, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -297,10 +302,14 @@ def as_table(
 
 @pytest.mark.parametrize(
     ("form", "executor"),
-    [
-        *((form, None) for form in ("lines.jsonl", "rows.parquet", "facts.parquet")),
-        ("mixed", Pickled()),
-    ],
+    fast_rows(
+        [
+            *((form, None) for form in ("lines.jsonl", "rows.parquet", "facts.parquet")),
+            ("mixed", Pickled()),
+        ],
+        0,
+        3,
+    ),
 )
 def test_every_path_gives_the_results_of_scoring_one_by_one(  # noqa: PLR0913, PLR0917  # fixtures
     scorer: tallystick.Scorer,

@@ -131,6 +131,7 @@ def test_what_a_type_requires_is_enforced(answered: bool) -> None:
     assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50")]
 
 
+@pytest.mark.nightly
 def test_rejects_are_those_of_scoring(scorers: dict[str, tallystick.Scorer]) -> None:
     rng = random.Random(9)
     types = [name for name in SKILL_TYPES if name != "workflow"]

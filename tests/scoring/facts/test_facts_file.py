@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import run
-from examples import examples
+from examples import examples, fast_rows
 from generators import lines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +85,7 @@ def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) 
     assert written(cuts) == whole()
 
 
+@pytest.mark.nightly
 def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> None:
     one, other = tmp_path / "one.parquet", tmp_path / "other.parquet"
     one.write_bytes(whole())
@@ -137,6 +138,7 @@ def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
             assert found.to_pylist() == [name] * rows
 
 
+@pytest.mark.nightly
 def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> None:
     plain, coded = (
         [
@@ -231,16 +233,21 @@ def _unknown_type(said: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        (_other_schema, "facts of mcp_server made with the record schema sha256:1"),
-        (_other_definitions, "facts of declarative made with the definitions sha256:1"),
-        (_other_requirements, "facts of workflow made with the definitions"),
-        (_fewer_facts, "facts of workflow without max_budget_tao"),
-        (_newer, "a facts file of format 2, expected 1"),
-        (_no_chunk, "whose parts contradict each other"),
-        (_other_groups, "whose parts contradict each other"),
-        (_unknown_type, "facts of the skill type 'poetry', expected one of"),
-    ],
+    fast_rows(
+        [
+            (_other_schema, "facts of mcp_server made with the record schema sha256:1"),
+            (_other_definitions, "facts of declarative made with the definitions sha256:1"),
+            (_other_requirements, "facts of workflow made with the definitions"),
+            (_fewer_facts, "facts of workflow without max_budget_tao"),
+            (_newer, "a facts file of format 2, expected 1"),
+            (_no_chunk, "whose parts contradict each other"),
+            (_other_groups, "whose parts contradict each other"),
+            (_unknown_type, "facts of the skill type 'poetry', expected one of"),
+        ],
+        0,
+        2,
+        5,
+    ),
 )
 def test_other_facts_are_refused(
     facts: Path, change: Callable[[dict[str, Any]], None], message: str
@@ -251,6 +258,7 @@ def test_other_facts_are_refused(
     assert str(caught.value).startswith(f"{facts}: ")
 
 
+@pytest.mark.nightly
 def test_a_file_that_lacks_facts_of_other_rule_sets_alone_is_read(
     facts: Path, scorers: dict[str, tallystick.Scorer]
 ) -> None:

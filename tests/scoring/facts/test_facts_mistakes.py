@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import COMMAND, message_of, run
+from examples import fast_rows
 from generators import SKILL_TYPES, lines
 
 import tallystick
@@ -84,7 +85,8 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("command", "case"), [*(("score", case) for case in WRONG), ("backtest", "schema")]
+    ("command", "case"),
+    fast_rows([*(("score", case) for case in WRONG), ("backtest", "schema")], 0, 3, 7, 13),
 )
 def test_a_description_that_is_not_of_these_facts_is_refused(
     facts: Path, tmp_path: Path, command: str, case: str
@@ -110,7 +112,7 @@ def _as_double(table: pa.Table) -> pa.Table:
     return table
 
 
-@pytest.mark.parametrize("change", [_as_text, _as_double])
+@pytest.mark.parametrize("change", fast_rows([_as_text, _as_double], 0))
 def test_columns_of_another_kind_are_refused(
     facts: Path, tmp_path: Path, change: Callable[[pa.Table], pa.Table]
 ) -> None:
@@ -149,7 +151,7 @@ def _places(data: bytes, form: str, pages: int) -> list[int]:
     return [*chosen, *range(len(data) - 8, len(data))]
 
 
-@pytest.mark.parametrize("form", ["facts", "records"])
+@pytest.mark.parametrize("form", fast_rows(["facts", "records"], 1))
 @pytest.mark.parametrize(
     ("mask", "pages"), [pytest.param(1, 30, marks=pytest.mark.nightly), (0x55, 4)]
 )
@@ -209,6 +211,7 @@ def test_a_file_that_was_cut_is_refused(
     assert list(tmp_path.iterdir()) == [source]
 
 
+@pytest.mark.nightly
 def test_facts_of_other_schemas_in_a_folder_are_named(
     made: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from examples import fast_rows
 from generators import SKILL_TYPES, lines, record
 
 import tallystick
@@ -48,7 +49,7 @@ def told(rejects: Sequence[tallystick.Reject]) -> list[tuple[int, str, str, str]
     return [(each.line, each.code, each.path, each.expected) for each in rejects]
 
 
-@pytest.mark.parametrize("rule_set", RULE_SETS)
+@pytest.mark.parametrize("rule_set", fast_rows(RULE_SETS, 1, 3))
 def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     assert not results.score(facts, scorers["workflow@1.0.0"]).rejects
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rule_set", ["skills@1.0.0", "skills@1.1.0"])
 def test_pinned_snapshots_count(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
@@ -144,7 +146,7 @@ def test_one_facts_file_scores_to_the_same_results_under_every_rule_set(
         assert ours.read_bytes() == theirs.read_bytes()
 
 
-@pytest.mark.parametrize("rule_set", ["skills@1.1.0", "workflow@1.1.0"])
+@pytest.mark.parametrize("rule_set", fast_rows(["skills@1.1.0", "workflow@1.1.0"], 1))
 def test_facts_in_several_chunks_score_to_the_same_lines(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path, rule_set: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli.command import run
+from examples import fast_rows
 from state.chronicle import digest_of
 from state.subnet import Record, record, written
 
@@ -110,12 +111,15 @@ def test_records_get_the_consensus_of_their_group(where: str) -> None:
 
 @pytest.mark.parametrize(
     ("rules", "first", "second"),
-    [
-        # E83: with 1.0.0 the same evidence flags in every round, later a flag begins a new window
-        ("skills@1.0.0", range(4, 8), range(8, 12)),
-        ("skills@1.1.0", range(4, 5), range(9, 10)),
-        ("skills@1.2.0", range(4, 5), range(9, 10)),
-    ],
+    fast_rows(
+        [
+            # E83: 1.0.0 flags the same evidence in every round, later a flag begins a new window
+            ("skills@1.0.0", range(4, 8), range(8, 12)),
+            ("skills@1.1.0", range(4, 5), range(9, 10)),
+            ("skills@1.2.0", range(4, 5), range(9, 10)),
+        ],
+        1,
+    ),
 )
 def test_the_engine_flags_as_an_epoch_closes(
     where: str, rules: str, first: range, second: range
@@ -139,6 +143,7 @@ def test_the_engine_flags_as_an_epoch_closes(
         verify(ledger)
 
 
+@pytest.mark.nightly
 def test_the_order_of_rounds_and_the_way_of_a_state_change_nothing(tmp_path: Path) -> None:
     found = set()
     for name, rounds in (("up", range(8)), ("down", range(7, -1, -1))):
@@ -191,6 +196,7 @@ def doubled(_: list[Record], group: Record) -> None:
     group["members"][1]["hotkey"] = "hk-0"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -264,7 +270,7 @@ def test_the_commands_take_groups_and_list_what_is_to_be_run_again(tmp_path: Pat
 
 
 @pytest.mark.parametrize("is_filled", [False, True], ids=["raw", "with its consensus"])
-@pytest.mark.parametrize("with_group", [0, 1], ids=["group first", "group second"])
+@pytest.mark.parametrize("with_group", fast_rows([0, 1], 0), ids=["group first", "group second"])
 def test_a_record_without_its_group_waits_beside_it_until_one_is_dropped(
     tmp_path: Path, is_filled: bool, with_group: int
 ) -> None:
@@ -295,6 +301,7 @@ def test_a_record_without_its_group_waits_beside_it_until_one_is_dropped(
         verify(ledger)
 
 
+@pytest.mark.nightly
 def test_the_seed_of_a_group_draws_whose_submission_is_run_again(tmp_path: Path) -> None:
     drawn = set()
     for seed in map(str, range(6)):

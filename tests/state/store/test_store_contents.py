@@ -237,6 +237,7 @@ def _check_roles(transaction: Transaction, hotkey: str, mine: list[StateEvent]) 
         assert transaction.roles("one", hotkey, before, limit) == expected
 
 
+@pytest.mark.nightly
 def test_results_of_many_pages_come_whole(store: Store) -> None:
     events = [event(n, round=n // 40, hotkey="5A" if n % 3 else "5B") for n in range(5000)]
     with store.writing() as transaction:

@@ -169,7 +169,8 @@ class Story:
         if name == "closed":
             house.on_event["closed an epoch"] = lambda: _later(kill, act)
         elif name == "closing":
-            read = f'"netuid":{NETUID},"block":{end}}}'.encode()
+            # the last read before it: the others of the epoch are kept
+            read = f'"netuid":{NETUID},"block":{end + VOTE_BY}}}'.encode()
             house.chain.arm(Trap(place, read, act, seconds=kill.seconds))
         elif name in CALLS:
             is_sent, answer = how != "lost", None if how == "lost" else 0
