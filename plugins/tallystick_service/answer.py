@@ -38,8 +38,7 @@ CODES: Mapping[str, str] = {
     "no-such-type": "the rules have no such skill type",
     "no-such-epoch": "the epoch has not begun, or is not closed",
     "no-such-checkpoints": "the log has no such sizes, or the older one is larger",
-    "no-such-rule-set": "the state follows no such rule set, and none is shipped",
-    "no-such-rules": "a page is asked for rules that are not there",
+    "no-such-rule-set": "the state follows no such rule set, and its plugins ship none",
     "internal-error": "the service itself fails, and its log has the reason",
     # a posted record
     "not-scored": "the rules cannot be loaded or do not score the record",

@@ -103,7 +103,7 @@ class Client:
 
         Args:
             record: one line of JSON.
-            rules: ``name@version`` of a rule set that is shipped; by default those of the state.
+            rules: ``name@version`` that the service knows; by default those of the state.
 
         Raises:
             InputError: the service refuses, or cannot be asked.

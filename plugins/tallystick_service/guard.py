@@ -89,6 +89,8 @@ class Guard:
         except RefusedQuestionError as error:
             await send_answer(refusal(error), scope, guarded, close=True)
             return
+        if body is None:
+            return
         await self._app(scope, _received(body, receive), guarded)
 
     def _check(self, scope: Scope) -> None:
@@ -128,13 +130,13 @@ class Guard:
             address = forwarded[-1].strip() or address
         return client_of(address)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Return the body of a request, whole.
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body of a request, whole; None where its sender left before its end.
 
         Raises:
             RefusedQuestionError: it is too large, or comes too slowly.
         """
-        most = self._settings.bodies.get(scope["path"], self._settings.body_bytes)
+        most = self._settings.body_bytes
         length = Headers(scope=scope).get("content-length")
         try:
             async with asyncio.timeout(self._settings.seconds):
@@ -151,13 +153,16 @@ class Guard:
             ) from None
 
 
-async def _whole(receive: Receive, most: int) -> bytes:
-    """Return a body; of one that is too large a part is taken, so that its sender hears so."""
+async def _whole(receive: Receive, most: int) -> bytes | None:
+    """Return a body; None where its sender left before its end.
+
+    Of one that is too large a part is taken, so that its sender hears so.
+    """
     body, size = bytearray(), 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return bytes(body)
+            return None
         part = message.get("body", b"")
         size += len(part)
         if size <= most:

@@ -193,8 +193,8 @@ class RuleBook:
 class _ByDigest:
     """A rule set as an argument of a function that is kept by its digest."""
 
-    def __init__(self, rules: StateRules | LoadedRuleSet) -> None:
-        self.loaded = rules.loaded if isinstance(rules, StateRules) else rules
+    def __init__(self, rules: StateRules) -> None:
+        self.loaded = rules.loaded
         self.registry = self.loaded.registry
 
     def __hash__(self) -> int:
@@ -205,14 +205,12 @@ class _ByDigest:
         return isinstance(other, _ByDigest) and other.loaded.text == self.loaded.text
 
 
-def rule_book(rules: StateRules | LoadedRuleSet) -> RuleBook:
+def rule_book(rules: StateRules) -> RuleBook:
     """Return a rule set as a page shows it."""
     return _rule_book(_ByDigest(rules))
 
 
-def rules_difference(
-    old: StateRules | LoadedRuleSet, new: StateRules | LoadedRuleSet
-) -> RuleSetDifference:
+def rules_difference(old: StateRules, new: StateRules) -> RuleSetDifference:
     """Return the difference of two rule sets, as governance asks for it."""
     return _difference(_ByDigest(old), _ByDigest(new))
 

@@ -38,7 +38,7 @@ class Order:
         do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
             distances and moves, where tiers begin as in the open epoch, whatever the rules.
         record: one line of JSON, as it was posted.
-        rules: the reference of a rule set that is shipped; empty for the rules of the state.
+        rules: reference or digest of a known rule set; empty for the rules of the state.
         rule_set: the text of a rule set, in place of a reference.
         edits: other values of that rule set, as ``PATH=VALUE``.
     """
@@ -86,7 +86,7 @@ class ScoringProcesses:
 
         Args:
             settings: their limits.
-            place: of the state; None where they score by shipped rules alone.
+            place: of the state; None where nothing can be scored.
             start: starts a process; by default one of `tallystick_service.scoring_process`.
         """
         self._settings, self._place = settings, place
@@ -177,6 +177,8 @@ class ScoringProcesses:
 async def _start() -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        # as this one: no other module comes in by the environment or the working folder
+        "-I" if sys.flags.isolated else "-P",
         "-m",
         "tallystick_service.scoring_process",
         stdin=asyncio.subprocess.PIPE,

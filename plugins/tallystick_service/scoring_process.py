@@ -19,10 +19,11 @@ from typing import IO, TYPE_CHECKING
 from tallystick.errors import InputError, NumberError, TallystickError
 from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_decimal
-from tallystick.plugins.registry import installed
-from tallystick.rules.loading import shipped
+from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.known_rules import known_plugins, rules_named
 
 if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.stored_state import StoredState
 
@@ -84,15 +85,16 @@ def answered(order: JsonObject, state: StoredState | None) -> JsonObject:
 
 @contextmanager
 def _scorer(order: JsonObject, state: StoredState | None) -> Iterator[Scorer]:
+    if state is None:
+        raise InputError("found no rules, expected a state: it cannot be opened here")
     if order["rule_set"] is not None:
-        yield _of_text(order["rule_set"], tuple(order["edits"]))
+        plugins = known_plugins(state.in_force)
+        yield _of_text(order["rule_set"], tuple(order["edits"]), plugins)
     elif order["rules"]:
-        yield _shipped(order["rules"])
-    elif state is not None:
+        yield _known(order["rules"], state)
+    else:
         with state.scoring() as scorer:
             yield scorer
-    else:
-        raise InputError("found no rules, expected a reference: the state cannot be opened here")
 
 
 def _at_thresholds(scorer: Scorer, order: JsonObject, state: StoredState | None) -> Scorer:
@@ -114,19 +116,16 @@ def _at_thresholds(scorer: Scorer, order: JsonObject, state: StoredState | None)
         return scorer
 
 
-@lru_cache(maxsize=8)
-def _shipped(reference: str) -> Scorer:
-    from tallystick.scoring.scorer import load
-
-    # a reference may be a path, and a stranger's is none
-    if reference not in shipped(installed()):
-        known = ", ".join(shipped(installed()))
-        raise InputError(f"found the rule set {reference[:60]}, expected one of {known}")
-    return load(reference)
+def _known(name: str, state: StoredState) -> Scorer:
+    try:
+        rules = rules_named(state.in_force, name)
+    except RefusedQuestionError as error:
+        raise InputError(str(error)) from error
+    return _of_text(rules.loaded.text, (), rules.registry)
 
 
 @lru_cache(maxsize=8)
-def _of_text(text: str, edits: tuple[str, ...]) -> Scorer:
+def _of_text(text: str, edits: tuple[str, ...], registry: Registry) -> Scorer:
     """Return the rule set of a text, which a stranger may have written, with other values."""
     from tallystick.rules.reading import read_text
     from tallystick.scoring.scorer import bind
@@ -135,7 +134,6 @@ def _of_text(text: str, edits: tuple[str, ...]) -> Scorer:
     if edits:
         text = with_edits(text, edits)
 
-    registry = installed()
     return bind(read_text(text, Path("posted.toml"), registry), registry)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.errors import InputError
@@ -71,6 +73,59 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
+@contextmanager
+def bound_privately(path: Path) -> Iterator[socket.socket]:
+    """Give a Unix socket that listens, its owner's alone, and take its name away at the end.
+
+    A socket that a killed process left is replaced.
+
+    Raises:
+        InputError: something else has the name, or it cannot be made.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        try:
+            if path.exists() and not path.is_socket():
+                raise InputError(f"{path}: found a file, expected nothing or a socket")
+            if _is_answered(path):
+                raise InputError(
+                    f"{path}: found a socket that another process listens on, expected nobody: "
+                    "stop the other process first, or name another socket"
+                )
+            path.unlink(missing_ok=True)
+            # before it has a name
+            os.fchmod(listener.fileno(), 0o600)
+            listener.bind(os.fspath(path))
+            listener.listen(_BACKLOG)
+            made = path.lstat()
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot listen ({error.strerror or error}): make its folder, give this "
+                "user the right to write there, or name another socket, such as a shorter one in "
+                "/run"
+            ) from error
+        try:
+            yield listener
+        finally:
+            with suppress(OSError):
+                # by now the name may be another process's
+                if os.path.samestat(path.lstat(), made):
+                    path.unlink()
+
+
+def _is_answered(path: Path) -> bool:
+    """Return whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        # a queue that is full is somebody's, too
+        client.setblocking(False)
+        try:
+            client.connect(os.fspath(path))
+        except BlockingIOError:
+            return True
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        return True
+
+
 def address_of(listener: socket.socket) -> str:
     """Return the URL of a socket, without a slash at its end."""
     host, port = listener.getsockname()[:2]
@@ -88,7 +143,7 @@ async def serving(
     Args:
         app: which `tallystick_service.application.application` makes.
         settings: its own.
-        listener: which `bound` makes; it is closed at the end.
+        listener: which `bound` or `bound_privately` makes; it is closed at the end.
     """
     import uvicorn
 

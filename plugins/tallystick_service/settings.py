@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -45,7 +44,6 @@ class Settings:
         proofs: a folder of answers of ``rules prove --json``, each named by the digest of its rule
             set, such as ``sha256-….json``; None where pages show none.
         proxies: addresses of proxies whose ``X-Forwarded-For`` names the client.
-        bodies: maximum sizes of bodies by path, of routes that take larger ones.
         store: where processes that score open the state; by default its file, so that only a state
             in PostgreSQL needs it.
     """
@@ -70,5 +68,4 @@ class Settings:
     scoring_bytes: int = 2048 * MIB
     proofs: Path | None = None
     proxies: tuple[str, ...] = ()
-    bodies: Mapping[str, int] = attrs.field(factory=dict)
     store: str | None = attrs.field(default=None, repr=False)

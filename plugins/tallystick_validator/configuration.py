@@ -63,8 +63,7 @@ class Configuration:
         adoptions: a folder of adoptions; None without.
         attributes: a file of what rules ask of miners and rounds beside the chain; None without.
         records: a folder whose files are taken; None without.
-        socket: the name of the socket; None without.
-        takes_posts: whether ``POST /intake`` is answered.
+        socket: the name of the Unix socket that takes posts; None without.
         waiting_bytes: the most that the intake may keep.
         peers: URLs of other validators' services.
         sets_weights: whether rows are sent.
@@ -92,7 +91,6 @@ class Configuration:
     attributes: Path | None = None
     records: Path | None = None
     socket: Path | None = None
-    takes_posts: bool = False
     waiting_bytes: int = MAX_WAITING_BYTES
     peers: tuple[str, ...] = ()
     sets_weights: bool = True
@@ -234,7 +232,6 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
         "attributes": path(validator, "attributes"),
         "records": path(intake, "folder"),
         "socket": path(intake, "socket"),
-        "takes_posts": intake.get("post", False),
         "waiting_bytes": intake.get("waiting_mebibytes", MAX_WAITING_BYTES >> 20) << 20,
         "peers": tuple(exchange.get("peers", ())),
         "sets_weights": tables.get("weights", {}).get("set", True),
@@ -284,9 +281,6 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
             raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
     if not is_url(configuration.url):
         raise source.error(("chain", "url"), not_a_url(configuration.url))
-    if configuration.takes_posts and not configuration.serves:
-        expected = "false, or a table [service]: posts come by the service"
-        raise source.error(("intake", "post"), f"found true, expected {expected}")
     if configuration.password_file is not None and configuration.checkpoint_key is None:
         expected = "none without checkpoints.key"
         raise source.error(("checkpoints", "password_file"), f"found a file, expected {expected}")

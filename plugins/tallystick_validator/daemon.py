@@ -17,7 +17,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -29,7 +29,7 @@ from tallystick_chain.network import Network
 from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.configuration import LEVELS, Configuration, reread
 from tallystick_validator.health import Problem
-from tallystick_validator.sources import PostSource, SocketSource
+from tallystick_validator.sources import posts_taken
 from tallystick_validator.systemd import Supervisor
 from tallystick_validator.validator import Options, Parts, Step, Validator
 
@@ -43,8 +43,6 @@ END_SECONDS = 8.0
 """Time from a signal to the end of the process, whatever is under way, in seconds."""
 HEALTH_FILE = "health.json"
 """Name of the file with the newest health, in the folder of the daemon."""
-MAX_POST_BYTES = 16 << 20
-"""Maximum size of the body of a post, in bytes."""
 
 _LOG = logger_of(__name__)
 _ENGINE_LOG = "tallystick"
@@ -162,9 +160,7 @@ class Daemon:
         """Open what others send to, until the end."""
         configuration, validator = self.configuration, self.validator
         if configuration.socket is not None:
-            source = SocketSource(configuration.socket, validator.intake)
-            await source.start()
-            stack.push_async_callback(source.stop)
+            await stack.enter_async_context(posts_taken(configuration.socket, validator.intake))
         if configuration.serves:
             await stack.enter_async_context(self._service())
 
@@ -183,12 +179,8 @@ class Daemon:
         own = () if host in _ANY_HOST else (f"[{host}]" if ":" in host else host,)
         settings = Settings(
             hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *configuration.allow_hosts))),
-            bodies={"/intake": MAX_POST_BYTES},
             store=configuration.state,
         )
-        routes: list[Any] = [*validator.agreement.routes()]
-        if configuration.takes_posts:
-            routes.append(PostSource(validator.intake).route())
         try:
             listener = bound(host, configuration.port)
         except InputError as error:
@@ -202,7 +194,7 @@ class Daemon:
                 settings,
                 health=lambda: validator.health().for_service(),
                 observations=validator.observations,
-                routes=routes,
+                routes=validator.agreement.routes(),
             )
             async with serving(app, settings, listener):
                 address = address_of(listener)

@@ -209,6 +209,8 @@ class Intake:
             StoreError: by the future: the file cannot be written; or at once: it is closed.
         """
         item = _Lines(lines, first, Future())
+        # who no longer waits for the answers cancels nothing: the lines are taken
+        item.answers.set_running_or_notify_cancel()
         self._put(item)
         return item.answers
 

@@ -95,7 +95,7 @@ class NewValidator:
             "type": self.skill_type.name,
             "parts": self._parts(),
             "folder": str(self.folder.absolute()).replace("%", "%%"),
-            "program": f"{shlex.quote(sys.executable)} -m tallystick",
+            "program": f"{shlex.quote(sys.executable)} -I -m tallystick",
         }
 
     def _parts(self) -> str:

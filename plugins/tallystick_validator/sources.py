@@ -1,17 +1,19 @@
-"""Sources of the intake: a folder of JSONL files, a Unix socket, and ``POST /intake`` on loopback.
+"""Sources of the intake: a folder of JSONL files, and ``POST /intake`` on a Unix socket.
 
-Each answers JSONL with a line for each line, once it is durable. Lengths, connections and slow
-clients are limited: a sender that stalls loses its connection, never a line that was answered.
+Each answers JSONL with a line for each line, once it is durable. The server of the service limits
+sizes, connections and slow clients: who is cut off loses its connection, never a line that was
+answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
-import socket
 import stat
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -23,13 +25,14 @@ from tallystick.io.atomic import atomic_files, sync_names
 from tallystick.io.lines import Splitter
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
+from tallystick_service.server import bound_privately, check_installed, serving
+from tallystick_service.settings import Settings
 from tallystick_validator.admission import FULL
 from tallystick_validator.intake import Answer, Intake
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.routing import Route
 
 SUFFIX = ".jsonl"
 """End of the names of files that are taken; whoever writes one renames it to that when whole."""
@@ -39,21 +42,15 @@ IN_PROGRESS = "taken-in-progress"
 """Folder within the folder of records, for files whose lines are being taken."""
 ANSWERS = ".answers.jsonl"
 """End of the name of the answers to a file."""
-MAX_CONNECTIONS = 64
-"""Maximum number of connections of the socket, and of posts, at a time."""
 MAX_REJECTS = 1000
 """Number of rejected lines of a post after which the rest is not looked at."""
-STALL_SECONDS = 60.0
-"""Longest time for the rest of a line that was begun, or to take an answer, in seconds."""
-CONTENT_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
-"""Types of what is posted. No page of a browser can send one without asking first."""
+MAX_POST_BYTES = 16 << 20
+"""Maximum size of the body of a post, in bytes."""
+POST_SETTINGS = Settings(body_bytes=MAX_POST_BYTES, rate=1e6, burst=1_000_000)
+"""Settings of the socket: its one client is its owner, who may post as often as it likes."""
 
 _LOG = logger_of(__name__)
-_BLOCK_BYTES = 1 << 16
-_FILE_BLOCK_BYTES = 1 << 20
-_LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
-_FORWARDED = ("forwarded", "x-forwarded-for", "via")
-_MAX_PATH_BYTES = 100
+_BLOCK_BYTES = 1 << 20
 _MAX_NAME_BYTES = 200
 
 
@@ -208,12 +205,18 @@ class FolderSource:
 
     def _answers(self, file: BinaryIO) -> Iterator[Answer]:
         """Yield the answer to each line, block by block."""
-        splitter, number = Splitter(), 1
-        while block := file.read(_FILE_BLOCK_BYTES):
-            lines = splitter.lines(block)
+        for number, lines in _blocks_of(file):
             yield from self.intake.take(lines, number).result()
-            number += len(lines)
-        yield from self.intake.take(splitter.rest(), number).result()
+
+
+def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the lines of a file, block by block, after the number of the first of them."""
+    splitter, number = Splitter(), 1
+    while block := file.read(_BLOCK_BYTES):
+        lines = splitter.lines(block)
+        yield number, lines
+        number += len(lines)
+    yield number, splitter.rest()
 
 
 def _names_like(name: str) -> Iterator[str]:
@@ -228,225 +231,54 @@ def _is_taken(name: str) -> bool:
     return name.endswith(SUFFIX) and not name.startswith(".")
 
 
-def _file_of(path: Path) -> tuple[int, int]:
-    status = path.lstat()
-    return status.st_dev, status.st_ino
-
-
-def _is_answered(path: Path) -> bool:
-    """Return whether somebody listens on a socket."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        # a queue that is full is somebody's, too
-        client.setblocking(False)
-        try:
-            client.connect(os.fspath(path))
-        except BlockingIOError:
-            return True
-        except (ConnectionRefusedError, FileNotFoundError):
-            return False
-        return True
-
-
-class SocketSource:
-    """A Unix socket: JSONL in, an answer for each line out, in order, as soon as it is durable."""
-
-    def __init__(self, path: Path, intake: Intake, stall_seconds: float = STALL_SECONDS) -> None:
-        """Take the name of the socket.
-
-        Args:
-            path: the name.
-            intake: where the lines go.
-            stall_seconds: see `STALL_SECONDS`.
-
-        Raises:
-            InputError: no socket can have a name of so many bytes.
-        """
-        if len(os.fsencode(path)) > _MAX_PATH_BYTES:
-            raise InputError(
-                f"{path}: found a name of {len(os.fsencode(path))} bytes, expected at most "
-                f"{_MAX_PATH_BYTES} for a socket: choose a shorter one, such as in /run"
-            )
-        self.path, self._intake, self._stall_seconds = path, intake, stall_seconds
-        self._server: asyncio.Server | None = None
-        self._file: tuple[int, int] | None = None
-        self._clients: set[asyncio.Task[None]] = set()
-
-    async def start(self) -> None:
-        """Listen; a socket that a killed daemon left is replaced.
-
-        Raises:
-            InputError: something else has the name, or it cannot be made.
-        """
-        try:
-            if self.path.exists() and not self.path.is_socket():
-                raise InputError(f"{self.path}: found a file, expected nothing or a socket")
-            if _is_answered(self.path):
-                raise InputError(
-                    f"{self.path}: found a socket that another process listens on, expected "
-                    "nobody: stop the other daemon first, or name another socket"
-                )
-            with suppress(FileNotFoundError):
-                self.path.unlink()
-            # nobody else may send records in the name of this validator
-            bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            # before it has a name
-            os.fchmod(bound.fileno(), 0o600)
-            bound.bind(os.fspath(self.path))
-            self._file = _file_of(self.path)
-            self._server = await asyncio.start_unix_server(self._serve, sock=bound)
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: cannot listen ({error.strerror}): make its folder, give this user "
-                "the right to write there, or name another socket"
-            ) from error
-
-    async def stop(self) -> None:
-        """Listen no longer; lines that were sent and not answered may be sent again."""
-        if self._server is None:
-            return
-        self._server.close()
-        for client in [*self._clients]:
-            client.cancel()
-        await asyncio.gather(*self._clients, return_exceptions=True)
-        with suppress(OSError):
-            # by now the name may be another daemon's
-            if _file_of(self.path) == self._file:
-                self.path.unlink()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # a server calls in a task
-        if len(self._clients) >= MAX_CONNECTIONS:
-            await self._refuse(writer)
-            return
-        self._clients.add(task)
-        try:
-            await self._answer(reader, writer)
-        except (OSError, TimeoutError, StoreError) as error:
-            _LOG.info("a client of the socket is gone: %s", str(error) or type(error).__name__)
-        except asyncio.CancelledError:
-            pass
-        finally:
-            self._clients.discard(task)
-            # what is not sent yet is not waited for
-            writer.transport.abort()
-
-    async def _refuse(self, writer: asyncio.StreamWriter) -> None:
-        expected = f"at most {MAX_CONNECTIONS} connections: use one for many lines"
-        writer.write(Answer(0, "rejected", "too-many-connections", "", "", expected).to_json())
-        with suppress(OSError, TimeoutError):
-            await asyncio.wait_for(writer.drain(), self._stall_seconds)
-        writer.close()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async def blocks() -> AsyncIterator[bytes]:
-            is_within = False
-            while block := await asyncio.wait_for(
-                reader.read(_BLOCK_BYTES), self._stall_seconds if is_within else None
-            ):
-                is_within = not block.endswith(b"\n")
-                yield block
-
-        async for answers in answered(self._intake, blocks()):
-            writer.write(answers)
-            await asyncio.wait_for(writer.drain(), self._stall_seconds)
-        await self._end(writer)
-
-    async def _end(self, writer: asyncio.StreamWriter) -> None:
-        """Send what is left and close, within the limit of time."""
-        writer.write_eof()
-        await asyncio.wait_for(writer.drain(), self._stall_seconds)
-        writer.close()
-        await asyncio.wait_for(writer.wait_closed(), self._stall_seconds)
-
-
-async def answered(
-    intake: Intake, blocks: AsyncIterator[bytes], most_rejects: int | None = None
-) -> AsyncIterator[bytes]:
-    """Yield the answers to the lines of a stream, as JSONL, as soon as they are durable.
+@asynccontextmanager
+async def posts_taken(
+    path: Path, intake: Intake, settings: Settings = POST_SETTINGS
+) -> AsyncIterator[None]:
+    """Answer ``POST /intake`` on a Unix socket, its owner's alone, while the block runs.
 
     Args:
+        path: the name of the socket.
         intake: where the lines go.
-        blocks: the stream; none of them is empty.
-        most_rejects: the number of rejected lines after which no more is taken; None: any.
+        settings: limits of sizes, connections and slow clients.
 
     Raises:
-        StoreError: the intake cannot be written.
+        InputError: the socket cannot be had, or a library of the extra ``serve`` is missing.
     """
-    splitter, number, rejects = Splitter(), 1, 0
+    check_installed()
+    from starlette.applications import Starlette
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
 
-    async def parts() -> AsyncIterator[list[bytes]]:
-        async for block in blocks:
-            lines = splitter.lines(block)
-            for start in range(0, len(lines), MAX_REJECTS):
-                yield lines[start : start + MAX_REJECTS]
-        if rest := splitter.rest():
-            yield rest
+    from tallystick_service.guard import Guard
 
-    async for lines in parts():
-        if most_rejects is not None and rejects >= most_rejects:
-            expected = f"at most {most_rejects} of them: correct the lines from here on"
-            yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
-            return
-        answers = await asyncio.wrap_future(intake.take(lines, number))
-        yield b"".join(answer.to_json() for answer in answers)
-        number += len(lines)
-        rejects += sum(answer.status == "rejected" for answer in answers)
+    async def post(request: Request) -> Response:
+        body = io.BytesIO(await request.body())
+        return StreamingResponse(_answers_to(intake, body), media_type="application/jsonl")
+
+    app = Starlette(routes=[Route("/intake", post, methods=["POST"])])
+    with bound_privately(path) as listener:
+        async with serving(Guard(app, settings, Counter()), settings, listener):
+            yield
 
 
-class PostSource:
-    """``POST /intake``: JSONL in the body, an answer for each line in the body of the response.
+async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
+    """Yield the answers to the lines of a post, as JSONL, as soon as they are durable.
 
-    The guard of the service reads the body: its size and its time are limited there.
+    They end early where the intake cannot be written: who got no answer sends the line again.
     """
-
-    def __init__(self, intake: Intake) -> None:
-        """Take the intake that lines go to."""
-        self._intake, self._open = intake, 0
-
-    def route(self) -> Route:
-        """Return the route of Starlette."""
-        from starlette.routing import Route  # of the extra `serve`
-
-        return Route("/intake", self._post, methods=["POST"])
-
-    async def _post(self, request: Request) -> Response:
-        from starlette.responses import Response, StreamingResponse
-
-        refusal = self._refusal(request)
-        if refusal is not None:
-            status, answer = refusal
-            return Response(answer.to_json(), status, media_type=CONTENT_TYPES[0])
-
-        body = await request.body()
-
-        async def answers() -> AsyncIterator[bytes]:
-            self._open += 1
+    rejects = 0
+    for start, block in _blocks_of(body):
+        for first in range(0, len(block), MAX_REJECTS):
+            number, lines = start + first, block[first : first + MAX_REJECTS]
+            if rejects >= MAX_REJECTS:
+                expected = f"at most {MAX_REJECTS} of them: correct the lines from here on"
+                yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
+                return
             try:
-                async for lines in answered(self._intake, _blocks_of(body), MAX_REJECTS):
-                    yield lines
-            finally:
-                self._open -= 1
-
-        return StreamingResponse(answers(), media_type=CONTENT_TYPES[0])
-
-    def _refusal(self, request: Request) -> tuple[int, Answer] | None:
-        """Return the status and the answer to whom nothing is taken from; None for others."""
-        headers = request.headers
-        host = "" if request.client is None else request.client.host
-        if host not in _LOOPBACK or any(name in headers for name in _FORWARDED):
-            expected = "a sender on this machine, not through a proxy: use the socket or a folder"
-            return 403, Answer(0, "rejected", "not-loopback", "", host, expected)
-        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type not in CONTENT_TYPES:
-            expected = f"the Content-Type {CONTENT_TYPES[0]}"
-            return 415, Answer(0, "rejected", "content-type", "", content_type[:80], expected)
-        if self._open >= MAX_CONNECTIONS:
-            expected = f"at most {MAX_CONNECTIONS} posts at a time: post many lines at once"
-            return 503, Answer(0, "rejected", "too-many-connections", "", "", expected)
-        return None
-
-
-async def _blocks_of(body: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(body), _BLOCK_BYTES):
-        yield body[start : start + _BLOCK_BYTES]
+                answers = await asyncio.wrap_future(intake.take(lines, number))
+            except StoreError as error:
+                _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
+                return
+            yield b"".join(answer.to_json() for answer in answers)
+            rejects += sum(answer.status == "rejected" for answer in answers)

@@ -17,7 +17,8 @@ from packages import ROOT
 
 FILES = ROOT / "docs" / "operating"
 UNITS = ("tallystick.service", "tallystick-backup.service", "tallystick-backup.timer")
-INSTALLED = "/srv/tallystick/bin/tallystick"
+INSTALLED = "/srv/tallystick/bin/python"
+ISOLATED = ["-I", "-m", "tallystick"]
 
 
 def unit(name: str) -> configparser.RawConfigParser:
@@ -53,8 +54,9 @@ def test_the_units_call_commands_that_there_are() -> None:
         for line in (FILES / name).read_text().splitlines():
             key, _, value = line.partition("=")
             if key == "ExecStart":
-                program, *words = shlex.split(value)
-                assert program == INSTALLED
+                words = shlex.split(value)
+                assert words[:4] == [INSTALLED, *ISOLATED]
+                del words[:4]
                 # the state of the others comes from the environment of the service
                 state = [] if words[0] == "run" else ["--state", "subnet.db"]
                 called.append(command_of([*words, *state]).name)
@@ -83,7 +85,7 @@ def words_of(instruction: str) -> list[str]:
 
 
 def test_the_container_runs_the_daemon() -> None:
-    assert words_of("ENTRYPOINT") == ["tallystick"]
+    assert words_of("ENTRYPOINT") == ["python", *ISOLATED]
     assert command_of(words_of("CMD")).name == "run"
 
 

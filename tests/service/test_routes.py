@@ -1,12 +1,14 @@
 """Every address answers: with its type, as the command line does, once for each state."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from cli.command import run
+from installed import beside, install
 from jsonschema import Draft202012Validator
 from service.conftest import OPERATOR
 from service.live import EPOCHS, OWN, TYPES, Live, Reply, history, live
@@ -15,9 +17,12 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from tallystick.errors import StoreError
+from tallystick.resources import folder
 from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
 from tallystick_service.route import Route
+from tallystick_service.scoring import Order
+from tallystick_service.scoring_process import answered
 from tallystick_state.ledger import Ledger
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
@@ -224,3 +229,27 @@ def test_a_route_of_others_that_cannot_read_the_state_is_no_defect(state: Path) 
     assert answer.status == 503
     assert b"/srv" not in answer.body
     assert answer.json()["error"]["code"] == "no-state"
+
+
+def test_a_request_imports_no_plugin_that_the_rules_of_the_state_do_not_name(
+    state: Path, tmp_path: Path
+) -> None:
+    install(tmp_path, "stranger", plugins={"stranger": "stranger_plugin"})
+    (tmp_path / "stranger_plugin.py").write_text("imported = True\n")
+    text = (folder("rules") / "skills" / "1.2.0.toml").read_text()
+    posted = text.replace('"skills/policy@1"', '"stranger/policy@1"')
+    assert posted != text
+    with beside(tmp_path), live(state) as service:
+        known = service.ask("/api/v1/rule-sets").json()["rule_sets"]
+        assert {row["name"].partition("@")[0] for row in known} == {"skills"}
+        for path in ("/rules", "/rules/diff", "/playground"):
+            assert service.ask(path).status == 200
+        for name in ("stranger@1.0.0", "workflow@1.2.0"):
+            assert service.ask(f"/rules/{name}").status == 404
+            assert service.ask(f"/api/v1/rule-sets/{name}").status == 404
+        scored = "/api/v1/score?rules=stranger@1.0.0"
+        assert service.ask(scored, method="POST", body=RECORD).status == 422
+        with Ledger.open(state) as ledger:
+            order = Order(do="score", record=RECORD, rule_set=posted)
+            assert "refused" in answered(order.to_json(), ledger)
+        assert "stranger_plugin" not in sys.modules

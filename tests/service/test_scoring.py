@@ -174,18 +174,19 @@ def test_so_many_wait_and_others_are_told_to_come_later() -> None:
     asyncio.run(run())
 
 
-def test_a_posted_rule_set_scores() -> None:
-    def scored(rule_set: str | None) -> Any:  # noqa: ANN401  # JSON
+def test_a_posted_rule_set_scores(state: Path) -> None:
+    ledger = Ledger.open(state)
+
+    def scored(rule_set: str | None, of: Ledger | None = ledger) -> Any:  # noqa: ANN401  # JSON
         order = Order(do="score", record=RECORD, rule_set=rule_set)
-        return answered(json.loads(json.dumps(order.to_json())), None)
+        return answered(json.loads(json.dumps(order.to_json())), of)
 
     text = (folder("rules") / "skills" / "1.0.0.toml").read_text()
     assert scored(text)["value"]["skill_type"] == json.loads(RECORD)["skill_type"]
     refused = scored(text.replace("[emission]", "[emissions]"))["refused"]
     assert refused["problems"]
     assert "refused" in scored("[[[")
-    # neither a state nor rules
-    assert "found no rules" in scored(None)["refused"]["message"]
+    assert "found no rules" in scored(text, None)["refused"]["message"]
 
 
 @pytest.mark.nightly

@@ -6,13 +6,13 @@ lines of logs and answers, never for a while.
 
 import json
 import signal
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import attrs
+import httpx
 from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
 from validator.states import begun
@@ -119,6 +119,20 @@ def served(chain: SimulatedChain) -> Iterator[ServedChain]:
             control.close()
 
 
+@contextmanager
+def posting(place: Path) -> Iterator[Callable[[Sequence[bytes]], list[dict[str, Any]]]]:
+    """Give a function that posts lines to a socket, and returns the answers."""
+    transport = httpx.HTTPTransport(uds=str(place))
+    with httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE) as client:
+
+        def post(rows: Sequence[bytes]) -> list[dict[str, Any]]:
+            reply = client.post("/intake", content=b"".join(row + b"\n" for row in rows))
+            reply.raise_for_status()
+            return [json.loads(line) for line in reply.text.splitlines()]
+
+        yield post
+
+
 class House:
     """A validator's folder, and the daemon that runs in this process."""
 
@@ -170,13 +184,9 @@ class House:
         return until_asked(asking, "run", "--config", self.config, *options, end=end)
 
     def send(self, rows: Sequence[bytes]) -> list[dict[str, Any]]:
-        """Send lines through the socket, and return the answers."""
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(self.socket))
-            client.sendall(b"".join(row + b"\n" for row in rows))
-            client.shutdown(socket.SHUT_WR)
-            with client.makefile("rb") as answers:
-                return [json.loads(answer) for answer in answers]
+        """Post lines to the socket, and return the answers."""
+        with posting(self.socket) as post:
+            return post(rows)
 
     def health(self) -> dict[str, Any]:
         """The newest health, as the daemon writes it after each step."""

@@ -24,7 +24,6 @@ deadline_seconds = 10
 [intake]
 folder = "records"
 socket = "in.sock"
-post = true
 waiting_mebibytes = 2
 [exchange]
 peers = ["http://198.51.100.7:8090"]
@@ -123,13 +122,13 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         (
             "[log]",
             "[rounds]\nblocks = 3\n[log]",
-            ":30: rounds",
+            ":29: rounds",
             "found it beside validator.network",
         ),
-        ("set = false", "at = 3", ":21: weights.at", "found it beside validator.network"),
+        ("set = false", "at = 3", ":20: weights.at", "found it beside validator.network"),
         ('network = "network.toml"\n', "", ":2: validator", "found no network, expected one of"),
-        ('"http://198.51.100.7:8090"', '"ftp://x"', ":19: exchange.peers", 'found "ftp://x"'),
-        ("port = 0", "port = 0.0", ":28: service.port", "found 0.0, expected a whole number"),
+        ('"http://198.51.100.7:8090"', '"ftp://x"', ":18: exchange.peers", 'found "ftp://x"'),
+        ("port = 0", "port = 0.0", ":27: service.port", "found 0.0, expected a whole number"),
         ("format = 1", "format = 1.0", ":1: format", "found 1.0, expected a whole number: write 1"),
         (
             'state = "',
@@ -137,10 +136,10 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
             ":2: validator",
             'found "stat" and no "state", expected the keys',
         ),
-        ("port = 0", "port = 70000", ":28: service.port", "found 70000"),
-        ('level = "debug"', 'level = "loud"', ":31: log.level", 'found "loud"'),
-        ('key = "key.pem"\n', "", ":24: checkpoints.password_file", "expected none without"),
-        ("[log]", "[log", ":30", "TOML"),
+        ("port = 0", "port = 70000", ":27: service.port", "found 70000"),
+        ('level = "debug"', 'level = "loud"', ":30: log.level", 'found "loud"'),
+        ('key = "key.pem"\n', "", ":23: checkpoints.password_file", "expected none without"),
+        ("[log]", "[log", ":29", "TOML"),
     ],
 )
 def test_a_mistake_is_told_by_its_place(
@@ -157,12 +156,6 @@ def test_a_mistake_is_told_by_its_place(
 def test_seconds_may_have_a_point(tmp_path: Path) -> None:
     text = WHOLE.replace("poll_seconds = 0.5", "poll_seconds = 6.0")
     assert Configuration.load(written(tmp_path, text)).poll_seconds == 6
-
-
-def test_posts_need_the_service(tmp_path: Path) -> None:
-    text = WHOLE[: WHOLE.index("[service]")]
-    with pytest.raises(InputError, match=r"intake\.post: found true, expected false"):
-        Configuration.load(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -66,6 +66,12 @@ def test_each_line_is_answered_in_its_place(intake: Intake) -> None:
     ]
 
 
+def test_who_no_longer_waits_for_an_answer_cancels_nothing(intake: Intake) -> None:
+    first, second = lines(records(ALICE, 0, 2))
+    assert not intake.take([first]).cancel()
+    assert statuses(take(intake, [first, second])) == ["duplicate", "recorded"]
+
+
 def test_another_spelling_is_the_same_record(intake: Intake) -> None:
     (row,) = records(ALICE, 0, 1)
     spelled = json.dumps(dict(reversed(row.items())), indent=1).replace("\n", " ").encode()

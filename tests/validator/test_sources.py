@@ -1,39 +1,37 @@
 # ruff: noqa: ASYNC240  # a test may look at a file at once
-"""Sources of the intake: a folder, a socket and posts, with senders that err, stall and lie."""
+"""Sources of the intake: a folder, and posts on a socket, with senders that err, stall and lie."""
 
 import asyncio
-import http.client
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import attrs
+import httpx
 import pytest
 from service import clock
 from service.clock import NEVER, skip
-from service.live import InThread
 from validator.daemons import PATIENCE, RULES, lines, network, records
 from validator.states import opened
 
-from tallystick.errors import InputError
+from tallystick.errors import InputError, StoreError
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick_service.application import application
-from tallystick_service.server import bound, serving
-from tallystick_service.settings import Settings
+from tallystick_service.server import bound_privately
 from tallystick_state.ledger import Ledger
 from tallystick_validator.admission import Admission
-from tallystick_validator.intake import Intake
+from tallystick_validator.intake import Answer, Intake
 from tallystick_validator.sources import (
     ANSWERS,
     IN_PROGRESS,
-    MAX_CONNECTIONS,
+    POST_SETTINGS,
     TAKEN,
     FolderSource,
-    PostSource,
-    SocketSource,
+    posts_taken,
 )
 
 ALICE = "alice"
@@ -194,142 +192,98 @@ def test_a_folder_that_is_gone_is_told(folder: FolderSource) -> None:
         folder.take_all()
 
 
-@asynccontextmanager
-async def listening(
-    path: Path, intake: Intake, stall_seconds: float = PATIENCE
-) -> AsyncIterator[SocketSource]:
-    source = SocketSource(path, intake, stall_seconds)
-    await source.start()
-    try:
-        yield source
-    finally:
-        await source.stop()
-
-
-async def exchanged(path: Path, *blocks: bytes) -> list[dict[str, Any]]:
-    """Send blocks through a socket, and read the answers to its end."""
-    reader, writer = await asyncio.open_unix_connection(path)
-    for block in blocks:
-        writer.write(block)
-        await writer.drain()
-    writer.write_eof()
-    answers = await reader.read()
-    writer.close()
-    return [json.loads(line) for line in answers.splitlines()]
-
-
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # a socket has a short name
     return tmp_path_factory.mktemp("s") / "s"
 
 
-def test_a_socket_answers_line_by_line(place: Path, intake: Intake) -> None:
+@contextmanager
+def client_of(place: Path) -> Iterator[httpx.Client]:
+    """A client that posts to a socket."""
+    transport = httpx.HTTPTransport(uds=str(place))
+    with httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE) as client:
+        yield client
+
+
+def posted(place: Path, body: bytes) -> tuple[int, list[dict[str, Any]]]:
+    with client_of(place) as client:
+        reply = client.post("/intake", content=body)
+    is_ours = reply.headers["content-type"] == "application/jsonl"
+    return reply.status_code, [json.loads(line) for line in reply.text.splitlines() if is_ours]
+
+
+def test_posts_are_answered_line_by_line(place: Path, intake: Intake) -> None:
+    settings = attrs.evolve(POST_SETTINGS, body_bytes=4 * MAX_LINE_BYTES)
+
     async def run() -> None:
-        async with listening(place, intake):
+        async with posts_taken(place, intake, settings):
             assert place.stat().st_mode & 0o777 == 0o600
-            reader, writer = await asyncio.open_unix_connection(place)
-            for number, row in enumerate(ROWS, 1):
-                # the next line is sent once this one is durable
-                writer.write(row + b"\n")
-                answer = json.loads(await reader.readline())
-                assert answer == {"line": number, "status": "recorded"}
-            writer.close()
+            post = asyncio.to_thread
+            status, answers = await post(posted, place, b"\n".join([*ROWS, b"{"]))
+            assert status == 200
+            assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
+            assert [answer["line"] for answer in answers] == [*range(1, 8)]
+            assert await post(posted, place, b"") == (200, [])
+            status, answers = await post(posted, place, b"{\n" * 1999 + ROWS[0])
+            assert (status, len(answers)) == (200, 1001)
+            assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
+            status, _ = await post(posted, place, b"x" * (5 * MAX_LINE_BYTES))
+            assert status == 413
         assert not place.exists()
 
     asyncio.run(run())
     assert kept(intake) == {*ROWS}
 
 
-def test_lines_in_any_pieces_are_the_same_lines(place: Path, intake: Intake) -> None:
-    data = b"\n".join(ROWS)
-
-    async def run() -> list[dict[str, Any]]:
-        async with listening(place, intake):
-            return await exchanged(place, *(data[i : i + 97] for i in range(0, len(data), 97)))
-
-    assert asyncio.run(run()) == [{"line": n, "status": "recorded"} for n in range(1, 7)]
-
-
-def test_hostile_lines_are_answered_and_the_connection_goes_on(place: Path, intake: Intake) -> None:
+def test_hostile_lines_are_answered_and_the_others_are_taken(place: Path, intake: Intake) -> None:
     hostile = [b"\0" * 100, b"\xff\xfe", b"{" * 10_000, b"x" * (2 * MAX_LINE_BYTES), b"", b"null"]
-    data = b"\n".join([*hostile, ROWS[0]]) + b"\n"
 
     async def run() -> list[dict[str, Any]]:
-        async with listening(place, intake):
-            return await exchanged(place, data)
+        async with posts_taken(place, intake):
+            body = b"\n".join([*hostile, ROWS[0]]) + b"\n"
+            return (await asyncio.to_thread(posted, place, body))[1]
 
     answers = asyncio.run(run())
     assert [answer["status"] for answer in answers] == ["rejected"] * len(hostile) + ["recorded"]
     assert max(len(json.dumps(answer)) for answer in answers) < 1000
 
 
-def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake: Intake) -> None:
-    async def run() -> None:
-        async with listening(place, intake, NEVER):
-            idle, idle_writer = await asyncio.open_unix_connection(place)
-            _, leaver = await asyncio.open_unix_connection(place)
-            leaver.write(ROWS[0][:50])
-            leaver.transport.abort()
-            stalled, stall_writer = await asyncio.open_unix_connection(place)
-            stall_writer.write(ROWS[1] + b"\n" + ROWS[2][:50])
-            assert json.loads(await stalled.readline())["status"] == "recorded"
-            # the rest of its line never comes; its beginning was read before another is answered
-            idle_writer.write(b"\n")
-            await idle.readline()
-            skip()
-            assert await stalled.read() == b""
-            # who sends nothing may go on doing so
-            idle_writer.write(ROWS[3] + b"\n")
-            assert json.loads(await idle.readline())["status"] == "recorded"
-            for writer in (idle_writer, stall_writer):
-                writer.close()
-
-    clock.run(run())
-    assert kept(intake) == {ROWS[1], ROWS[3]}
-
-
-def test_who_takes_no_answers_loses_the_connection_and_no_record(
-    place: Path, intake: Intake
+def test_a_post_that_cannot_be_written_ends_early(
+    place: Path, intake: Intake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def full(*_: object) -> Future[list[Answer]]:
+        raise StoreError("the disk is full")
+
+    async def run() -> tuple[int, list[dict[str, Any]]]:
+        async with posts_taken(place, intake):
+            monkeypatch.setattr(intake, "take", full)
+            failed = await asyncio.to_thread(posted, place, ROWS[0])
+            monkeypatch.undo()
+            assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
+            return failed
+
+    assert asyncio.run(run()) == (200, [])
+
+
+def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake: Intake) -> None:
+    head = b"POST /intake HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+
     async def run() -> None:
-        async with listening(place, intake, NEVER):
-            client = socket.socket(socket.AF_UNIX)
-            client.setblocking(False)
-            await asyncio.get_running_loop().sock_connect(client, str(place))
-            full = 0
-            while full < 2:
-                try:
-                    # whole lines alone, so that none is waited for
-                    client.send(b"{\n" * 50)
-                    full = 0
-                except BlockingIOError:
-                    # full again after an answer to another: nothing more is read
-                    full += 1
-                    (answer,) = await exchanged(place, ROWS[0] + b"\n")
-                    assert answer["status"] in {"recorded", "duplicate"}
+        async with posts_taken(place, intake, attrs.evolve(POST_SETTINGS, seconds=NEVER)):
+            _, leaver = await asyncio.open_unix_connection(place)
+            leaver.write(head + ROWS[0])
+            leaver.transport.abort()
+            stalled, writer = await asyncio.open_unix_connection(place)
+            writer.write(head + ROWS[1] + b"\n")
+            # by the answer to another, it was read
+            assert (await asyncio.to_thread(posted, place, ROWS[2]))[1][0]["status"] == "recorded"
             skip()
-            await exchanged(place, ROWS[0] + b"\n")
-            with pytest.raises(OSError):  # noqa: PT011  # a pipe that is broken, or reset
-                client.send(b"{\n" * 50)
-            client.close()
+            assert (await stalled.read()).startswith(b"HTTP/1.1 408")
+            writer.close()
 
     clock.run(run())
-
-
-def test_too_many_connections_are_refused_and_told(place: Path, intake: Intake) -> None:
-    async def run() -> None:
-        async with listening(place, intake):
-            clients = [await asyncio.open_unix_connection(place) for _ in range(MAX_CONNECTIONS)]
-            for reader, writer in clients:
-                writer.write(b"\n")
-                await reader.readline()
-            (answer,) = await exchanged(place)
-            assert answer["code"] == "too-many-connections"
-            for _, writer in clients:
-                writer.close()
-
-    asyncio.run(run())
+    assert kept(intake) == {ROWS[2]}
 
 
 def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
@@ -340,11 +294,11 @@ def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
     left.close()
 
     async def run() -> None:
-        async with listening(place, intake):
-            assert (await exchanged(place, ROWS[0]))[0]["status"] == "recorded"
+        async with posts_taken(place, intake):
+            assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
         place.write_text("mine")
         with pytest.raises(InputError, match="found a file"):
-            async with listening(place, intake):
+            async with posts_taken(place, intake):
                 pass
         assert place.read_text() == "mine"
 
@@ -353,71 +307,27 @@ def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
 
 def test_a_socket_that_somebody_listens_on_stays(place: Path, intake: Intake) -> None:
     async def run() -> None:
-        async with listening(place, intake):
-            with pytest.raises(InputError, match="stop the other daemon first"):
-                await SocketSource(place, intake).start()
-            (answer,) = await exchanged(place, ROWS[0] + b"\n")
-            assert answer["status"] == "recorded"
+        async with posts_taken(place, intake):
+            with pytest.raises(InputError, match="stop the other process first"):
+                async with posts_taken(place, intake):
+                    pass
+            assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
 
     asyncio.run(run())
 
 
 def test_the_end_leaves_the_socket_of_another(place: Path, intake: Intake) -> None:
     async def run() -> None:
-        async with listening(place, intake):
-            place.unlink()
-            other = SocketSource(place, intake)
-            await other.start()
-        assert place.is_socket()
-        await other.stop()
+        async with AsyncExitStack() as others:
+            async with posts_taken(place, intake):
+                place.unlink()
+                await others.enter_async_context(posts_taken(place, intake))
+            assert place.is_socket()
         assert not place.exists()
 
     asyncio.run(run())
 
 
-def test_a_name_that_no_socket_can_have_is_refused(tmp_path: Path, intake: Intake) -> None:
-    with pytest.raises(InputError, match="choose a shorter one"):
-        SocketSource(tmp_path / ("x" * 120), intake)
-
-
-def posted(
-    port: int, body: bytes, content_type: str = "application/jsonl", **headers: str
-) -> tuple[int, list[dict[str, Any]]]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    more = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request("POST", "/intake", body, {"Content-Type": content_type, **more})
-    response = connection.getresponse()
-    data = response.read()
-    connection.close()
-    is_ours = response.getheader("content-type", "").startswith("application/jsonl")
-    return response.status, [json.loads(line) for line in data.splitlines() if is_ours]
-
-
-def test_posts_are_answered_line_by_line(ledger: Ledger, intake: Intake) -> None:
-    settings = Settings(bodies={"/intake": 4 * MAX_LINE_BYTES})
-    routes = [PostSource(intake).route()]
-    app = application(ledger, settings, routes=routes, scoring=InThread(ledger))
-    listener = bound("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-
-    async def run() -> None:
-        async with serving(app, settings, listener):
-            post = asyncio.to_thread
-            status, answers = await post(posted, port, b"\n".join([*ROWS, b"{"]))
-            assert status == 200
-            assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
-            status, answers = await post(posted, port, b"{\n" * 1999 + ROWS[0])
-            assert status == 200
-            assert len(answers) == 1001
-            assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
-            status, answers = await post(posted, port, ROWS[0], "text/plain")
-            assert (status, answers[0]["code"]) == (415, "content-type")
-            status, answers = await post(posted, port, ROWS[0], X_Forwarded_For="198.51.100.7")
-            assert (status, answers[0]["code"]) == (403, "not-loopback")
-            status, _ = await post(posted, port, ROWS[0], Host="evil.example")
-            assert status == 421
-            status, _ = await post(posted, port, b"x" * (5 * MAX_LINE_BYTES))
-            assert status == 413
-
-    asyncio.run(run())
-    assert kept(intake) == {*ROWS}
+def test_a_name_that_no_socket_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a shorter one"), bound_privately(tmp_path / ("x" * 120)):
+        pass

@@ -7,8 +7,8 @@
 // the daemon has are answered "duplicate".
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { connect } from "node:net";
-import { createInterface } from "node:readline";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
@@ -71,16 +71,19 @@ async function facts() {
 
 // one line for each record, and one answer for each line, once it is durable
 async function send(records) {
-  const socket = connect(options.socket);
-  await once(socket, "connect");
-  const answers = createInterface({ input: socket })[Symbol.asyncIterator]();
-  socket.end(records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+  const to = { socketPath: options.socket, path: "/intake", method: "POST" };
+  // a connection for each post: the daemon ends those that are idle
+  const post = request({ ...to, agent: false });
+  post.end(records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+  const [response] = await once(post, "response");
+  const body = await text(response);
+  if (response.statusCode !== 200) throw new Error(`the daemon refused: ${body}`);
+  const answers = body.split("\n");
   const counts = {};
-  for (const record of records) {
-    const { value, done } = await answers.next();
-    if (done) throw new Error(`the daemon ended before it answered ${record.task_id}`);
-    const answer = JSON.parse(value);
-    if (answer.status === "rejected") throw new Error(`${record.task_id}: ${value}`);
+  for (const [index, record] of records.entries()) {
+    if (!answers[index]) throw new Error(`the daemon ended before it answered ${record.task_id}`);
+    const answer = JSON.parse(answers[index]);
+    if (answer.status === "rejected") throw new Error(`${record.task_id}: ${answers[index]}`);
     counts[answer.status] = (counts[answer.status] ?? 0) + 1;
   }
   return counts;

@@ -13,8 +13,8 @@ from tallystick_service.scoring import Order, Verb
 _RECORD = "One record, as a line of a file of records has it; at most 1 MiB."
 _RULES = Parameter(
     name="rules",
-    meaning="name@version of a rule set that is shipped; by default the rules of the state, in the "
-    "epoch that the record names",
+    meaning="name@version of a rule set of /api/v1/rule-sets; by default the rules of the state, "
+    "in the epoch that the record names",
     example="skills@1.2.0",
 )
 

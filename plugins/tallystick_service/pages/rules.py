@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from urllib.parse import quote
 
 from tallystick.json_values import json_value
-from tallystick.plugins.registry import installed
-from tallystick.rules.loading import load, shipped
-from tallystick.rules.reading import LoadedRuleSet
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.answer import CSV, HTML, Answer, RefusedQuestionError
+from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.known_rules import known_rules, rules_named
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.rule_book import (
     constants_of,
@@ -32,42 +29,6 @@ def in_force_view(queries: StateQueries) -> Mapping[str, object]:
     return views.rules_in_force(queries.in_force, queries.state.epoch)
 
 
-def known_rules(queries: StateQueries) -> dict[str, StateRules | LoadedRuleSet]:
-    """Return the rule sets that pages show, by digest: those of the state, then shipped ones."""
-    found: dict[str, StateRules | LoadedRuleSet] = dict(queries.in_force.rule_sets())
-    for loaded in shipped_rules().values():
-        found.setdefault(loaded.digest, loaded)
-    return found
-
-
-def shipped_rules() -> dict[str, LoadedRuleSet]:
-    """Return the rule sets that are installed, by reference."""
-    plugins = installed()
-    return {reference: load(reference, plugins) for reference in shipped(plugins)}
-
-
-def rules_of(queries: StateQueries, name: str) -> StateRules | LoadedRuleSet:
-    """Return a rule set by its digest or its reference, first of those of the state.
-
-    Raises:
-        RefusedQuestionError: there is none.
-    """
-    known = known_rules(queries)
-    if name in known:
-        return known[name]
-    for rules in known.values():
-        if rules.rule_set.reference == name:
-            return rules
-    references = ", ".join(dict.fromkeys(rules.rule_set.reference for rules in known.values()))
-    raise RefusedQuestionError(
-        HTTPStatus.NOT_FOUND,
-        "no-such-rules",
-        f"the rule set {name[:80]}",
-        f"a digest, or one of {references}",
-        "follow a link of /rules",
-    )
-
-
 def _rules(question: Question) -> Answer:
     queries = question.queries
     lines = in_force_view(queries)
@@ -75,41 +36,42 @@ def _rules(question: Question) -> Answer:
     books = {
         name: rule_book(timeline.at(epoch)) for name, timeline in queries.in_force.lines.items()
     }
-    known = known_rules(queries)
+    known = known_rules(queries.in_force)
     return question.page("rules.html", in_force=lines, books=books, known=_choices(known))
 
 
-def _choices(known: Mapping[str, StateRules | LoadedRuleSet]) -> list[tuple[str, str]]:
+def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
     return [(digest, rules.rule_set.reference) for digest, rules in known.items()]
 
 
 def _rule_set(question: Question) -> Answer:
     queries = question.queries
-    rules = rules_of(queries, question.text("rules"))
+    rules = rules_named(queries.in_force, question.text("rules"))
     book = question.once(("book", rules.digest), lambda: rule_book(rules))
     return question.page(
         "rule_set.html",
         book=book,
         proofs=proofs_of(question.site.settings.proofs, book.digest),
         proofs_name=proofs_name(book.digest),
-        known=_choices(known_rules(queries)),
+        known=_choices(known_rules(queries.in_force)),
     )
 
 
 def _constants_csv(question: Question) -> Answer:
-    rules = rules_of(question.queries, question.text("rules"))
-    loaded = rules.loaded if isinstance(rules, StateRules) else rules
+    rules = rules_named(question.queries.in_force, question.text("rules"))
     heads = ("path", "value", "range", "meaning", "source", "line")
-    rows = [(c.path, c.value, c.range, c.meaning, c.source, c.line) for c in constants_of(loaded)]
+    constants = constants_of(rules.loaded)
+    rows = [(c.path, c.value, c.range, c.meaning, c.source, c.line) for c in constants]
     return csv_answer("constants.csv", heads, rows)
 
 
 def _difference(question: Question) -> Answer:
-    queries, known = question.queries, _choices(known_rules(question.queries))
+    in_force = question.queries.in_force
+    known = _choices(known_rules(in_force))
     old, new = question.text("old"), question.text("new")
     if not old or not new:
         return question.page("rules_diff.html", known=known, old=old, new=new, found=None)
-    first, second = rules_of(queries, old), rules_of(queries, new)
+    first, second = rules_named(in_force, old), rules_named(in_force, new)
     found = rules_difference(first, second)
     return question.page(
         "rules_diff.html",

@@ -22,11 +22,10 @@ from tallystick_service.answer import HTML, Answer, RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
-from tallystick_service.pages.rules import known_rules
+from tallystick_service.known_rules import known_rules
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.scoring import Order
 from tallystick_service.site import Site
-from tallystick_state.rules import StateRules
 
 _LONGEST_RECORD = 8192
 """Characters of a record in a link: servers and browsers take links of a few times as much."""
@@ -74,7 +73,7 @@ def _offer(site: Site) -> Offer:
     with site.state.queries() as queries:
         epoch = queries.state.epoch
         types = tuple(sorted(queries.rules.type_rules))
-        known = known_rules(queries)
+        known = known_rules(queries.in_force)
         in_force = {name: own.digest for name, own in queries.rules.type_rules.items()}
     examples = {
         name: json.dumps(record, indent=1, ensure_ascii=False)
@@ -82,12 +81,7 @@ def _offer(site: Site) -> Offer:
         if (record := example_of(scorer, name, epoch)) is not None
     }
     rules = tuple(
-        (
-            digest,
-            rules.rule_set.reference,
-            (rules.loaded if isinstance(rules, StateRules) else rules).text,
-        )
-        for digest, rules in known.items()
+        (digest, rules.rule_set.reference, rules.loaded.text) for digest, rules in known.items()
     )
     return Offer(epoch, types, examples, rules, in_force)
 
@@ -127,7 +121,7 @@ def _no_rules(offer: Offer, name: str) -> RefusedQuestionError:
     known = ", ".join(dict.fromkeys(reference for _, reference, _ in offer.rules))
     return RefusedQuestionError(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "no-such-rules",
+        "no-such-rule-set",
         f"the rule set {name[:80]}",
         f"one of {known}",
         "choose one",

@@ -95,7 +95,7 @@ PATHS = (
     address(OWN),
     "/rules",
     f"/rules/{REFERENCE}",
-    "/rules/workflow@1.2.0",
+    "/rules/skills@1.0.0",
     "/rules/diff",
     "/rules/diff?old=skills@1.1.0&new=skills@1.2.0",
     "/network",

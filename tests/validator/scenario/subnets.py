@@ -4,11 +4,9 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import urllib.request
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,9 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
+import httpx
 from chain.processes import simulated_process
 from cli.command import run
 from state.subnet import Record, record
+from validator.daemons import posting
 from validator.scenario.wires import Mode, Wire, eventually
 
 from tallystick_chain.chain import ChainError
@@ -142,7 +142,7 @@ class House:
             f'folder = "daemon"\nadoptions = "adoptions"\n'
             f'[chain]\nurl = "simulate://127.0.0.1:{self.chain.port}"\nkey = "//{self.name}"\n'
             f"poll_seconds = 0.1\ndeadline_seconds = 20\n"
-            f'[intake]\nsocket = "in.sock"\nfolder = "records"\npost = true\n'
+            f'[intake]\nsocket = "in.sock"\nfolder = "records"\n'
             f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n"
             f"allow_hosts = [{names}]\n{more}"
         )
@@ -275,43 +275,36 @@ class House:
     # its records
 
     def by_socket(self, rows: Sequence[bytes], kill_after: int | None = None) -> list[str]:
-        """Send lines through the socket; gives the statuses of those that were answered.
+        """Post lines to the socket, one at a time; gives the statuses of those that were answered.
 
         Args:
             rows: the lines.
-            kill_after: kill it after so many answers.
+            kill_after: kill it after so many answers, while it takes the next.
         """
         statuses = list[str]()
-        path = os.path.relpath(self.folder / "in.sock")
-        with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(PATIENCE)
-            client.connect(min(path, str(self.folder / "in.sock"), key=len))
-            with client.makefile("rb") as answers:
-                for row in rows:
-                    client.sendall(row + b"\n")
-                    if kill_after == len(statuses):
-                        self.kill("taking records")
-                    answer = answers.readline()
-                    if not answer.endswith(b"\n"):
-                        break
-                    statuses.append(json.loads(answer)["status"])
+        killer = threading.Thread(target=self.kill, args=("taking records",))
+        with suppress(httpx.HTTPError), posting(self.socket) as post:
+            for row in rows:
+                if kill_after == len(statuses):
+                    killer.start()
+                statuses += [answer["status"] for answer in post([row])]
+        if killer.ident is not None:
+            killer.join()
         return statuses
 
     def by_post(self, rows: Sequence[bytes]) -> list[str]:
-        """Post lines; gives the statuses of those that were answered."""
-        if self.address is None:
-            return []
-        host, port = self.address
-        request = urllib.request.Request(
-            f"http://{host}:{port}/intake",
-            b"".join(row + b"\n" for row in rows),
-            {"Content-Type": "application/jsonl"},
-        )
+        """Post lines to the socket, all at once; gives the statuses of those that were answered."""
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310  # as above
-                return [json.loads(line)["status"] for line in answer]
-        except (OSError, ValueError):
+            with posting(self.socket) as post:
+                return [answer["status"] for answer in post(rows)]
+        except httpx.HTTPError:
             return []
+
+    @property
+    def socket(self) -> Path:
+        """The socket of the intake, by the shorter of its names: a socket has a short one."""
+        path = str(self.folder / "in.sock")
+        return Path(min(os.path.relpath(path), path, key=len))
 
     def by_folder(self, name: str, rows: Sequence[bytes]) -> None:
         """Put a file of lines into its folder; it is taken sometime."""
