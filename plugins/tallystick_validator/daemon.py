@@ -146,11 +146,12 @@ class Daemon:
             loop.add_signal_handler(number, self._end)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         async with self.validator, AsyncExitStack() as stack:
-            await stack.enter_async_context(self._watchdog())
             # so that the first records are judged by the chain
             await self.validator.look()
             await self._listen(stack)
             self._supervisor.ready("began")
+            # no sign of life is asked for before
+            await stack.enter_async_context(self._watchdog())
             _LOG.info("ready", extra={"hotkey": self.validator.hotkey})
             await self.validator.run(self._after)
             self._supervisor.stopping()

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import attrs
 
 _MICROSECONDS = 1_000_000
+_PATIENCE_S = 5.0
+"""Longest wait for room for a line that must not be lost: a sign of life may be."""
 
 
 @attrs.frozen
@@ -36,7 +38,7 @@ class Supervisor:
 
     def ready(self, status: str) -> None:
         """Say that the daemon does its work."""
-        self._tell("READY=1", f"STATUS={status}")
+        self._tell("READY=1", f"STATUS={status}", patience_s=_PATIENCE_S)
 
     def status(self, status: str) -> None:
         """Say one line about the daemon."""
@@ -48,20 +50,21 @@ class Supervisor:
 
     def reloading(self) -> None:
         """Say that the configuration is read again; `ready` ends it."""
-        self._tell("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        since = f"MONOTONIC_USEC={time.monotonic_ns() // 1000}"
+        self._tell("RELOADING=1", since, patience_s=_PATIENCE_S)
 
     def stopping(self) -> None:
         """Say that the daemon ends."""
-        self._tell("STOPPING=1")
+        self._tell("STOPPING=1", patience_s=_PATIENCE_S)
 
-    def _tell(self, *lines: str) -> None:
+    def _tell(self, *lines: str, patience_s: float = 0.0) -> None:
         if not self.address:
             return
         # a name that begins with @ is of no file
         address = "\0" + self.address[1:] if self.address.startswith("@") else self.address
         text = "\n".join(line.replace("\n", " ") for line in lines)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-            sender.setblocking(False)
+            sender.settimeout(patience_s)
             try:
                 sender.sendto(text.encode(), address)
             except OSError:
