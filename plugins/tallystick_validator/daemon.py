@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from tallystick_validator.agreement import Agreement
     from tallystick_validator.health import Health
 
+LOOK_SECONDS = 5.0
+"""Longest wait for the chain before records are taken, in seconds."""
 END_SECONDS = 8.0
 """Time from a signal to the end of the process, whatever is under way, in seconds."""
 HEALTH_FILE = "health.json"
@@ -146,8 +148,9 @@ class Daemon:
             loop.add_signal_handler(number, self._end)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         async with self.validator, AsyncExitStack() as stack:
-            # so that the first records are judged by the chain
-            await self.validator.look()
+            # so that the first records are judged by the chain; one that is silent keeps nobody out
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(self.validator.look()), LOOK_SECONDS)
             await self._listen(stack)
             self._supervisor.ready("began")
             # no sign of life is asked for before

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import attrs
 
 _MICROSECONDS = 1_000_000
-_PATIENCE_S = 5.0
+_PATIENCE_S = 1.0
 """Longest wait for room for a line that must not be lost: a sign of life may be."""
 
 

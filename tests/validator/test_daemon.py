@@ -63,11 +63,13 @@ def test_a_term_ends_it_though_the_chain_hangs(
 
         def leave(status: int) -> None:
             left.append(status)
-            # where the process would end, its call does
+            # where the process would end, its calls do
             hanging[0].close()
+            silent.close()
 
         monkeypatch.setattr(os, "_exit", leave)
         monkeypatch.setattr(daemon, "END_SECONDS", 0)
+        monkeypatch.setattr(daemon, "LOOK_SECONDS", 0)
 
         def ask(_: Wait) -> None:
             # it waits for the head, and takes records meanwhile
