@@ -60,6 +60,8 @@ class ChainHistory:
         text = intake.noted(_NAME)
         self._newest = None if text is None else msgspec.json.decode(text, type=_Newest)
         self._first = intake.noted(_FIRST)
+        self._compared: str | None = None
+        self._has_first = False
 
     def look(self, finalized: int, endpoint: str) -> tuple[Problem, ...]:
         """Return what is wrong with a finalized block; without anything it may be acted on.
@@ -72,16 +74,19 @@ class ChainHistory:
             ChainError: the chain gives no answer.
             StoreError: the intake cannot be written.
         """
-        first = self._hash(0)
-        if first is not None and first != self._first:
-            if self._first is not None:
-                return (_differs("first block", first, self._first),)
-            self._intake.note(_FIRST, first)
-            self._first = first
+        # once for each endpoint: behind the same one another chain differs at the newest block too
+        if endpoint != self._compared:
+            first = self._hash(0)
+            if first is not None and self._first not in {None, first}:
+                return (_differs("first block", first, str(self._first)),)
+            if first is not None and self._first is None:
+                self._intake.note(_FIRST, first)
+                self._first = first
+            self._compared, self._has_first = endpoint, first is not None
         if self._newest is not None:
             problems = self._problems(finalized, self._newest)
             # nobody names another endpoint by accident
-            if problems and endpoint != self._newest.endpoint and first is not None:
+            if problems and endpoint != self._newest.endpoint and self._has_first:
                 message = "%s; the endpoint is %s now, so what it says counts from here on"
                 _LOG.warning(message, problems[0].message, visible(endpoint))
             elif problems or finalized == self._newest.block:

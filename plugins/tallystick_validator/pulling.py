@@ -244,6 +244,9 @@ class Puller:
         self, peers: Iterable[Peer], work: Callable[[Peer], Coroutine[Any, Any, None]]
     ) -> None:
         """Do some work with each peer at once; what fails is noted with it."""
+        several = [*peers]
+        if not several:
+            return
 
         async def attempt(peer: Peer) -> None:
             try:
@@ -254,7 +257,7 @@ class Puller:
                 peer.succeed()
 
         async def attempts() -> list[BaseException | None]:
-            return await asyncio.gather(*map(attempt, peers), return_exceptions=True)
+            return await asyncio.gather(*map(attempt, several), return_exceptions=True)
 
         # closing a loop waits for no name that is being resolved, as `asyncio.run` would
         loop = asyncio.new_event_loop()
