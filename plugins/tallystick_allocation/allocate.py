@@ -53,7 +53,7 @@ class Allocation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What steps did otherwise than their rules say alone, such as a cap of too few miners."""
+        """Notes of steps that could not do what they say, such as a cap of too few miners."""
         has = self.columns.keys()
         steps = (s for s in self.bound.steps if all(each.name in has for each in s.inputs))
         return tuple(note for step in steps for note in step.notes(self.given))

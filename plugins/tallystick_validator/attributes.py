@@ -65,7 +65,7 @@ class ChainBlock:
 
 @attrs.frozen
 class AttributeFile:
-    """What a file of a round says; see docs/allocation.md.
+    """Content of the file of attributes; see docs/allocation.md.
 
     Attributes:
         round: by name.

@@ -28,7 +28,7 @@ _REWARD = '{"checks": {"reward": round(random.random(), 6)}}'
 
 @attrs.frozen(kw_only=True)
 class NewValidator:
-    """What the files of a validator depend on.
+    """Choices that the files of a new validator are written by.
 
     Attributes:
         folder: where they will be.

@@ -178,7 +178,7 @@ def test_a_miner_that_warms_up_under_a_rule_set_that_says_so(subnet: Subnet) -> 
 
 
 def _workflow(subnet: Subnet, rules: str, miners: int) -> list[str]:
-    """What `weights` says of miners who did the same under rules of workflows."""
+    """Output of `weights` for miners who did the same under rules of workflows."""
     state = ("--state", subnet.folder / "workflow.db")
     assert run("state", "init", "--rules", rules, *state).status == 0
     for uid in range(miners):

@@ -1,4 +1,4 @@
-"""What fixed inputs come to is what the corpus has, but for what is declared."""
+"""Fixed inputs give the results of the corpus, but for declared changes."""
 
 from fnmatch import fnmatch
 from pathlib import Path

@@ -55,7 +55,7 @@ HELD: tuple[tuple[str, ...], ...] = (
 ALONE = {"allocate", "consensus", "score", "audit", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
 DAEMON = {"run", "chain weights"}
-"""They need a chain; that a daemon is held, `tests/validator/test_validator.py` tries."""
+"""Commands that need a chain; `tests/validator/test_validator.py` tries that a daemon is held."""
 NO_RULES = ("facts", "trust")
 COMMANDS = {
     " ".join(path): command for path, command in walk(cli) if not isinstance(command, click.Group)

@@ -1,4 +1,4 @@
-"""What rules ask of miners and rounds is of the chain, or of a file, or no daemon starts."""
+"""Attributes come from the chain or from a file; a daemon that lacks one does not start."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ def state_of(folder: Path, *steps: str) -> Path:
 
 @attrs.frozen
 class Run:
-    """What a daemon did in two epochs of equal work of all miners, of whom one has come late."""
+    """Two epochs of a daemon, with equal work of all miners, of whom one has come late."""
 
     row: Pairs
     digest: str
@@ -121,7 +121,7 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
 
 @pytest.mark.parametrize("last", [LAST, AVERAGE])
 def test_of_each_coldkey_the_best_is_paid(tmp_path: Path, last: str) -> None:
-    """Of miners without a coldkey on this chain one is paid, and one of the two that share one."""
+    """Pays one of the miners without a coldkey, and one of the two that share a coldkey."""
     state_of(tmp_path, BEST, PARTS, last)
     found = run(tmp_path)
     assert found.problems == ()

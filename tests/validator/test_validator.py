@@ -374,7 +374,7 @@ def test_a_state_that_is_older_than_the_intake_closes_nothing(
 def test_records_of_an_epoch_that_was_closed_by_hand_count_in_the_next(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the state holds decides what is settled."""
+    """Records that the state does not hold are not settled: they wait."""
 
     def fails(*_: object) -> None:
         raise InputError("found what cannot be closed")

@@ -92,6 +92,14 @@ def _bound(scorer: Scorer) -> BoundAllocation | None:
     return proved_allocation(scorer)
 
 
+def _ranged_steps(scorer: Scorer) -> Iterator[tuple[AllocationStep, Mapping[str, Range]]]:
+    """Yield each step with the ranges of the columns, as far as the rule set bounds them."""
+    bound = _bound(scorer)
+    if bound is not None:
+        ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+        yield from ((step, ranges) for step in bound.steps)
+
+
 def _probe(scorer: Scorer) -> _Probe | None:
     """Return the allocation from the first column that all weights come of; None without one."""
     bound = _bound(scorer)
@@ -182,11 +190,7 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
     remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
 )
 def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    if bound is None:
-        return
-    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
-    for step in bound.steps:
+    for step, ranges in _ranged_steps(scorer):
         rules = step.rules
         refuses = isinstance(rules, Share) and rules.below == "refuse"
         if refuses or isinstance(rules, CapStep | Reserve):
@@ -437,11 +441,7 @@ def _miners(found: Allocation) -> Sequence[Miner]:
     remedy="lower the bound below what the column can be",
 )
 def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    if bound is None:
-        return
-    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
-    for step in bound.steps:
+    for step, ranges in _ranged_steps(scorer):
         rules = step.rules
         if not isinstance(rules, Filter):
             continue

@@ -35,6 +35,16 @@ block_option = click.option(
     help="Show the epoch and round of this block, and what is due next behind it.",
 )
 """The option that names the block from which a schedule is shown."""
+_chain_option = click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
+_subnet_option = click.option(
+    "--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet."
+)
+_read_at_option = click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block; by default the newest finalized one.",
+)
 
 
 @click.group(cls=CommandGroup)
@@ -88,14 +98,9 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
         "    --block 5000000 -o snapshot.json",
     ),
 )
-@click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
-@click.option("--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet.")
-@click.option(
-    "--block",
-    type=click.IntRange(0, 2**53 - 1),
-    metavar="B",
-    help="The block; by default the newest finalized one.",
-)
+@_chain_option
+@_subnet_option
+@_read_at_option
 @output_option("The file.")
 @follow_links_option
 @as_json
@@ -143,15 +148,10 @@ def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "    --hotkey 5Validator --state subnet.db",
     ),
 )
-@click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
-@click.option("--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet.")
+@_chain_option
+@_subnet_option
 @click.option("--hotkey", required=True, metavar="HOTKEY", help="Whose row the chain has.")
-@click.option(
-    "--block",
-    type=click.IntRange(0, 2**53 - 1),
-    metavar="B",
-    help="The block; by default the newest finalized one.",
-)
+@_read_at_option
 @state_option
 @locked_options
 @as_json

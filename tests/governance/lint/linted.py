@@ -1,4 +1,4 @@
-"""What the linter finds in a text, and a small rule set of which nothing is found."""
+"""Findings of the linter in a text, and a small rule set without any."""
 
 from __future__ import annotations
 
