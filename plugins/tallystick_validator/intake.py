@@ -559,9 +559,7 @@ class Intake:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorname", "").startswith(
-                ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-            ):
+            if getattr(error, "sqlite_errorname", "").startswith(_DAMAGE):
                 raise self._damaged(str(error)) from error
             raise StoreError(
                 f"{self.path}: the intake cannot be used ({error}): look at the disk and at the "
