@@ -40,6 +40,6 @@ def fast_rows(rows: Iterable[Any], *places: int) -> list[Any]:
 
 def _nightly(row: Any) -> Any:  # noqa: ANN401
     mark = pytest.mark.nightly
-    if isinstance(row, pytest.ParameterSet):
+    if isinstance(row, type(pytest.param())):
         return pytest.param(*row.values, marks=[*row.marks, mark], id=row.id)
     return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=mark)
