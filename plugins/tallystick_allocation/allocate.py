@@ -12,10 +12,12 @@ from tallystick.errors import AllocationError, UndecidedError
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
+from tallystick_allocation.binding import BoundAllocation, unknown_step
 from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
+from tallystick_allocation.given import Given
 from tallystick_allocation.population import Population
 from tallystick_allocation.recipients import OWNER, slot_of
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Given, Stop, unknown_step
+from tallystick_allocation.steps.step import BoundStep, Stop
 
 
 @attrs.frozen(slots=False)
@@ -56,13 +58,13 @@ class Allocation:
         """Notes of steps that could not do what they say, such as a cap of too few miners."""
         has = self.columns.keys()
         steps = (s for s in self.bound.steps if all(each.name in has for each in s.inputs))
-        return tuple(note for step in steps for note in step.notes(self.given))
+        return tuple(note for step in steps for note in step.rules.notes(self.given))
 
     @property
     def recipients(self) -> frozenset[str]:
         """The keys that get a share by name, of miners too."""
         steps, population = self.bound.steps, self.given.population
-        return frozenset(key for step in steps for key in step.recipients(population))
+        return frozenset(key for step in steps for key in step.rules.recipients(population))
 
     def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
         """Return the result of a step, rounded half-even to whole nano, for display.
@@ -108,7 +110,7 @@ class Allocation:
                 break
             step = sources[0]
         is_absent = step.name in has and not _has_value(self.columns[step.name], place)
-        return f"{step.name}: {step.nothing() if is_absent else step.reason()}"
+        return f"{step.name}: {step.rules.nothing() if is_absent else step.rules.reason()}"
 
 
 def allocate(
@@ -167,7 +169,7 @@ def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
     Raises:
         AllocationError: a miner is called like a slot, or like the owner, that gets a share.
     """
-    recipients = {key for step in bound.steps for key in step.recipients(population)}
+    recipients = {key for step in bound.steps for key in step.rules.recipients(population)}
     for key in sorted(recipients.intersection(population.places)):
         if key == OWNER or slot_of(key) is not None:
             raise AllocationError(
@@ -188,7 +190,7 @@ class _Run:
 def _run(
     bound: BoundAllocation,
     population: Population,
-    sinks: Iterable[AllocationStep],
+    sinks: Iterable[BoundStep],
     given: Mapping[str, Values],
 ) -> _Run:
     values = {name: _rounded(bound.step(name), column) for name, column in given.items()}
@@ -204,8 +206,8 @@ def _run(
     return _Run(state, values)
 
 
-def _rounded(step: AllocationStep, values: Values) -> Values:
-    return _published(values) if step.rules.publish or step.carries else values
+def _rounded(step: BoundStep, values: Values) -> Values:
+    return _published(values) if step.rules.is_rounded else values
 
 
 def _published(values: Values) -> Values:
@@ -217,7 +219,7 @@ def _published(values: Values) -> Values:
     return published(values)
 
 
-def _kept(given: Given, step: AllocationStep) -> dict[str, int]:
+def _kept(given: Given, step: BoundStep) -> dict[str, int]:
     column = given.values[step.name]
     assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
     pairs = zip(given.keys, column.numerators, strict=True)

@@ -18,6 +18,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import load
 from tallystick_allocation.allocate import Allocation, roster
 from tallystick_allocation.allocate import allocate as run_steps
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import Column, Values, column_of
 from tallystick_allocation.files import (
     RoundFile,
@@ -29,7 +30,6 @@ from tallystick_allocation.files import (
 )
 from tallystick_allocation.population import Population
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.step import BoundAllocation
 from tallystick_allocation.table import TableRow, number_of, population_of_rows, read_population
 
 FilePath = str | PathLike[str]

@@ -6,37 +6,155 @@ state, whose rules were proved when they came into force, stays quick. `proofs` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-# their modules name the steps that they compute
-from tallystick_allocation import (  # noqa: F401
-    average,
-    collect,
-    formula_step,
-    select,
-    share,
-    spread,
-)
-from tallystick_allocation.rules import (
-    ALLOCATION,
-    FormulaStep,
-    PlacedStep,
-    inputs_of,
-    placed_steps,
-)
-from tallystick_allocation.step import (
-    COMPUTED_BY,
-    AllocationStep,
-    BoundAllocation,
-    Range,
-    Surroundings,
-)
+import attrs
+
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+from tallystick.numbers.text import numbered
+from tallystick.scoring.computation import named, needed, ranges, unread
+from tallystick_allocation.column import Values
+from tallystick_allocation.population import MINER, ROUND
+from tallystick_allocation.rules import ALLOCATION, placed_steps
+from tallystick_allocation.steps.step import BoundStep, Collected, Range, Surroundings
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import RuleSet
+
+
+@attrs.frozen(slots=False)
+class BoundAllocation:
+    """An allocation, bound: its steps in order, the last of which is the weight.
+
+    Attributes:
+        steps: in order.
+        group: what groups are made by; empty without groups.
+        groups: the share of each group, in name order; empty without groups.
+        reference: the rule set, as ``name@version``.
+    """
+
+    steps: tuple[BoundStep, ...]
+    group: str
+    groups: Mapping[str, Fraction]
+    reference: str
+
+    def __repr__(self) -> str:
+        return f"<BoundAllocation of {self.reference}, {numbered(len(self.steps), 'step')}>"
+
+    @property
+    def weight(self) -> BoundStep:
+        """The step that gives the weights."""
+        return self.steps[-1]
+
+    @property
+    def digest(self) -> str:
+        """The identity of the whole computation."""
+        return self.weight.digest
+
+    @cached_property
+    def ranges(self) -> Mapping[str, Range]:
+        """The range of each step by its name, where the allocation is proved."""
+        return {step.name: result for step, result in ranges(self.steps).items()}
+
+    @cached_property
+    def wholes(self) -> Mapping[str, bool]:
+        """Whether the values of each step sum to 1 but for rounding, by its name."""
+        whole: dict[str, bool] = {}
+        for step in self.steps:
+            inputs = all(whole[read.name] for read in step.inputs)
+            whole[step.name] = step.rules.sums_to_one(inputs)
+        return whole
+
+    @property
+    def carried(self) -> tuple[BoundStep, ...]:
+        """The steps whose values are kept for the next round."""
+        return tuple(step for step in self.steps if step.rules.carries)
+
+    def step(self, name: str) -> BoundStep:
+        """Return the step of a name.
+
+        Raises:
+            AllocationError: there is none.
+        """
+        step = named(self.steps, name)
+        if step is None:
+            raise unknown_step(name, [step.name for step in self.steps])
+        return step
+
+    def needed(
+        self, sinks: tuple[BoundStep, ...], given: Mapping[str, Values]
+    ) -> tuple[BoundStep, ...]:
+        """Return the steps that some steps need, in order, where the values of others are given."""
+        return needed(self.steps, sinks, given)
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The values of records that are collected, in name order."""
+        return tuple(sorted({collected.value for collected in self.collected}))
+
+    @cached_property
+    def weighed(self) -> Mapping[str, frozenset[str]]:
+        """The factors that weighted means weigh by, by the value that is collected."""
+        factors: dict[str, frozenset[str]] = {}
+        for collected in self.collected:
+            earlier = factors.get(collected.value, frozenset())
+            factors[collected.value] = earlier | collected.factors
+        return factors
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """The factors of all weighted means, in name order."""
+        return tuple(sorted(frozenset[str]().union(*self.weighed.values())))
+
+    @cached_property
+    def missed(self) -> frozenset[str]:
+        """The values of which a missed deadline counts as 0."""
+        return frozenset(entry.value for entry in self.collected if entry.counts_missed)
+
+    @property
+    def collected(self) -> Iterator[Collected]:
+        """The values of records that steps collect, in the order of the steps."""
+        return (step.collected for step in self.steps if step.collected is not None)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, str]:
+        """The kind of each attribute of miners and of the round that steps read, by its name."""
+        kinds = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
+        formulas = (step.formula for step in self.steps if step.formula is not None)
+        read = {n for formula in formulas for n in formula.published if n.startswith(MINER)}
+        return {**dict.fromkeys(sorted(read - kinds.keys()), "a number"), **kinds}
+
+    @property
+    def miner_attributes(self) -> Mapping[str, str]:
+        """The attributes of miners, by their names alone."""
+        return _of(MINER, self.attributes)
+
+    @property
+    def round_attributes(self) -> Mapping[str, str]:
+        """The attributes of the round, by their names alone."""
+        return _of(ROUND, self.attributes)
+
+    @property
+    def unread(self) -> tuple[BoundStep, ...]:
+        """The steps that no other step reads; the weight is one."""
+        return unread(self.steps)
+
+
+def unknown_step(name: str, known: Iterable[str]) -> AllocationError:
+    """Return the error of a name that no step has."""
+    return AllocationError(
+        f"found the step {escaped(name)}, expected one of {', '.join(known)}", code="unknown-step"
+    )
+
+
+def _of(owner: str, attributes: Mapping[str, str]) -> Mapping[str, str]:
+    owned = (item for item in attributes.items() if item[0].startswith(owner))
+    return {name.removeprefix(owner): kind for name, kind in owned}
 
 
 def bind_allocation(
@@ -50,32 +168,18 @@ def bind_allocation(
         within: by the ``value`` of a collect step, the range of the values of records, where it is
             known; values that leave it are refused.
     """
-    rules = rule_set.section(ALLOCATION)
-    if rules is None:
+    allocation = rule_set.section(ALLOCATION)
+    if allocation is None:
         return None
-    groups = {name: Fraction(rules.groups[name]) for name in sorted(rules.groups)}
+    groups = {name: Fraction(allocation.groups[name]) for name in sorted(allocation.groups)}
     exact = frozenset(name for name, measure in rule_set.measures.items() if measure.exact)
-    surroundings = Surroundings(registry, groups, rules.group or "", within or {}, exact)
-    steps: dict[str, AllocationStep] = {}
+    grouping = allocation.group or ""
+    surroundings = Surroundings(registry, groups, grouping, within or {}, exact)
+    steps: dict[str, BoundStep] = {}
     for placed in placed_steps(rule_set):
-        steps[placed.rules.name] = _bound(placed, steps, surroundings)
-    return BoundAllocation(tuple(steps.values()), rules.group or "", groups, rule_set.reference)
-
-
-def _bound(
-    placed: PlacedStep, earlier: Mapping[str, AllocationStep], surroundings: Surroundings
-) -> AllocationStep:
-    """Return a step, bound to the earlier ones that it reads."""
-    rules = placed.rules
-    published: Iterable[str] = ()
-    if isinstance(rules, FormulaStep):
-        published = surroundings.registry.formulas[rules.formula].published
-    inputs = tuple(earlier[name] for name in dict.fromkeys(inputs_of(rules, published)))
-    shape = rules.shape([step.shape for step in inputs], bool(surroundings.groups))
-    parts = {
-        "inputs": inputs,
-        "rules": rules,
-        "shape": shape,
-        "origin": placed.origin,
-    }
-    return COMPUTED_BY[type(rules)].bound(parts, surroundings)
+        rules = placed.rules
+        names = dict.fromkeys(name for _, name in rules.inputs(registry))
+        inputs = tuple(steps[name] for name in names)
+        shape = rules.shape([step.shape for step in inputs], bool(groups))
+        steps[rules.name] = BoundStep(rules, inputs, shape, placed.origin, surroundings)
+    return BoundAllocation(tuple(steps.values()), grouping, groups, rule_set.reference)

@@ -294,3 +294,13 @@ def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, .
         )
         for column in columns
     ], denominator
+
+
+def divided(column: Column, whole: Exact) -> Column:
+    """Return the values over a number that is not 0."""
+    if isinstance(column, RationalColumn) and isinstance(whole, Fraction):
+        factor = whole.denominator if whole > 0 else -whole.denominator
+        numerators = [None if n is None else n * factor for n in column.numerators]
+        return over(numerators, column.denominator * abs(whole.numerator))
+    inverse = 1 / whole
+    return column_of(None if v is None else v * inverse for v in column.cells)

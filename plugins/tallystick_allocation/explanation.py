@@ -12,7 +12,7 @@ from tallystick.json_values import JsonKey, JsonObject, json_fields, json_object
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column, Number, Values
-from tallystick_allocation.step import AllocationStep
+from tallystick_allocation.steps.step import BoundStep
 
 Cell = str | None
 """A value as text, exact where it ends within 25 places; None where there is none."""
@@ -90,12 +90,12 @@ def explained(
     )
 
 
-def _step(step: AllocationStep, found: Values | None, place: int) -> ExplainedStep:
+def _step(step: BoundStep, found: Values | None, place: int) -> ExplainedStep:
     return ExplainedStep(
         step.name,
         step.rules.do,
         tuple(read.name for read in step.inputs),
-        step.rules.publish or step.carries,
+        step.rules.is_rounded,
         None if found is None else _value(found, place),
         found is not None,
     )

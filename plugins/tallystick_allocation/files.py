@@ -25,9 +25,10 @@ from tallystick.json_values import JsonKey, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_double, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.population import Attribute
 from tallystick_allocation.recipients import slot_of
-from tallystick_allocation.step import BoundAllocation, Range
+from tallystick_allocation.steps.step import Range
 from tallystick_allocation.uint16 import dropped, to_uint16
 
 LARGEST = 256 << 20

@@ -22,6 +22,12 @@ MOST_MINERS = 1_000_000
 """The largest population; what a z-score is proved to be depends on it."""
 LARGEST_FACTOR = LARGEST_ATTRIBUTE = 10**9
 """Maximum factor of a weighted mean, from 0, and number of a miner, either way."""
+UNGROUPED = ""
+"""The name of the one group of a rule set without groups."""
+MINER, ROUND = "miner.", "round."
+"""Prefixes of the names of attributes: of a miner, and of the round."""
+QUALITY, EMISSION = "quality", "emission"
+"""Values of a record that a step can collect beside its measures."""
 
 Attribute = str | bool | int | Decimal
 Task = tuple[int, str, str]

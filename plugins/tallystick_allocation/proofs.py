@@ -13,17 +13,16 @@ from math import ceil, floor
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
+from tallystick.formula.formula import Formula
 from tallystick.formula.lowering import lower
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import RANGE_REMEDY, check_range
-from tallystick_allocation.binding import bind_allocation
-from tallystick_allocation.formula_step import FormulaColumnStep
-from tallystick_allocation.population import LARGEST_ATTRIBUTE
-from tallystick_allocation.rules import MINER
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Range, hull
+from tallystick_allocation.binding import BoundAllocation, bind_allocation
+from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
+from tallystick_allocation.steps.step import BoundStep, Range, hull
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 """Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
@@ -41,10 +40,10 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
     degrees: dict[str, int] = {}
     for step in bound.steps:
         degrees[step.name] = _degree(step, degrees)
-        if isinstance(step, FormulaColumnStep):
+        if step.formula is not None:
             try:
                 _check_degree(degrees[step.name])
-                _prove(step, bound.ranges)
+                _prove(step, step.formula, bound.ranges)
             except FormulaError as error:
                 expected = f"a formula that is safe for every population; {error}"
                 problem = rules.loaded.problem(step.origin, step.formula.name, expected)
@@ -73,15 +72,14 @@ def value_ranges_of(bound: BoundType) -> dict[str, Range]:
     }
 
 
-def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
-    published = {name: _domain(name, step, ranges) for name in step.formula.published}
-    program = lower(step.tree, {}, published)
-    check_range(program, step.formula.low, step.formula.high, RANGE_REMEDY)
+def _prove(step: BoundStep, formula: Formula, ranges: Mapping[str, Range]) -> None:
+    published = {name: _domain(name, step, ranges) for name in formula.published}
+    check_range(lower(formula.tree, {}, published), formula.low, formula.high, RANGE_REMEDY)
 
 
-def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
+def _degree(step: BoundStep, degrees: Mapping[str, int]) -> int:
     """Return the degree of what a step computes in the values that were rounded last."""
-    own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
+    own = 1 if step.formula is None else step.formula.tree.degree
     # what a step that is rounded gives is of degree 1
     read = [1 if read_step.is_whole else degrees[read_step.name] for read_step in step.inputs]
     return own * max(read, default=1)
@@ -95,9 +93,9 @@ def _check_degree(degree: int) -> None:
         )
 
 
-def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
+def _domain(name: str, step: BoundStep, ranges: Mapping[str, Range]) -> Domain:
     """Return the range of an input, in nano; what is not rounded is no whole number of them."""
-    inputs: Mapping[str, AllocationStep] = {read.name: read for read in step.inputs}
+    inputs: Mapping[str, BoundStep] = {read.name: read for read in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].is_whole
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

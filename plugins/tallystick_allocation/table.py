@@ -31,16 +31,18 @@ from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.numbers.nano import NANO, from_double, to_decimal
 from tallystick.records.strict_json import parse
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.population import (
+    EMISSION,
     LARGEST_FACTOR,
     MOST_MINERS,
+    QUALITY,
+    UNGROUPED,
     Attribute,
     Miner,
     Population,
     Sample,
 )
-from tallystick_allocation.rules import EMISSION, QUALITY, UNGROUPED
-from tallystick_allocation.step import BoundAllocation
 from tallystick_allocation.uint16 import LAST_UID
 
 HOTKEY, UID = "hotkey", "uid"

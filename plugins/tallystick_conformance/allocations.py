@@ -16,11 +16,12 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import AllocationError, RuleSetError
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import Values, column_of
-from tallystick_allocation.population import Attribute, Miner, Population, Sample
+from tallystick_allocation.population import UNGROUPED, Attribute, Miner, Population, Sample
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import ALLOCATION, UNGROUPED
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps.step import BoundStep, Range
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
 from tallystick_conformance.rule_sets import invalid
@@ -112,7 +113,7 @@ def _of_raised(bound: BoundAllocation) -> Iterator[Diagnostic]:
 def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
     bound: BoundAllocation,
     population: Population,
-    step: AllocationStep,
+    step: BoundStep,
     shares: Shares,
     within: Range,
     keys: tuple[str, ...],
@@ -127,11 +128,11 @@ def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
         return None
 
 
-def _is_score(step: AllocationStep, bound: BoundAllocation) -> bool:
+def _is_score(step: BoundStep, bound: BoundAllocation) -> bool:
     """Return whether later steps choose or share by this step's values of records."""
     readers = [reader for reader in bound.steps if step in reader.inputs]
-    is_column = step.is_score and step.shape != "number"
-    return is_column and bool(readers) and not any(reader.is_score for reader in readers)
+    is_column = step.rules.is_score and step.shape != "number"
+    return is_column and bool(readers) and not any(reader.rules.is_score for reader in readers)
 
 
 def _tried(within: Range) -> Range:

@@ -36,7 +36,6 @@ from tallystick.scoring.value import FormulaValue, Value
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.lint.linting import Report, report_of
-from tallystick_service.standing import step_sentence
 from tallystick_state.rules import StateRules
 
 _KEPT = 8
@@ -436,7 +435,7 @@ def _steps(
     for step in allocation.steps if allocation is not None else ():
         head = f"allocation.steps[{step.name}]."
         own = (c for c in constants if c.path.startswith(head) and c.name not in ("name", "do"))
-        yield step.name, step_sentence(step), tuple(own)
+        yield step.name, step.sentence, tuple(own)
 
 
 def proofs_of(folder: Path | None, digest: str) -> Proofs | None:

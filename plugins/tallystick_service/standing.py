@@ -10,11 +10,9 @@ import attrs
 
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick.numbers.text import fraction
-from tallystick.rules.structure import table_of
 from tallystick_allocation.column import RationalColumn, RealColumn, Values
 from tallystick_allocation.explanation import ExplainedStep, explained
-from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share, StepRules
+from tallystick_allocation.steps import AllocationStep, CapStep, Filter
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_state.epoch_log import EpochLog
@@ -315,69 +313,10 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     return Pay(line, reference, weight, place, len(above), uint16, why, steps, distances)
 
 
-def _pay_step(step: ExplainedStep, rules: StepRules) -> PayStep:
+def _pay_step(step: ExplainedStep, rules: AllocationStep) -> PayStep:
     by_group = step.value if isinstance(step.value, Mapping) else {}
     value = None if isinstance(step.value, Mapping) else step.value
-    return PayStep(
-        step.name, step_sentence(rules), value, by_group, step.is_computed, step.is_published
-    )
-
-
-def step_sentence(rules: StepRules) -> str:
-    """Return what a step of an allocation does, in words."""
-    match rules:
-        case Collect():
-            return _collected(rules)
-        case Average():
-            old = fraction(1 - Fraction(rules.new))
-            leaver = "stays" if rules.leaver == "keep" else "is dropped"
-            return (
-                f"{fraction(Fraction(rules.new))} of the new {rules.of} and {old} of the average "
-                f"so far; the average of who has no new value {leaver}"
-            )
-        case Share():
-            return f"the part that the miner has of the sum of {rules.of} over all miners"
-        case CapStep():
-            least = ", or an equal share where that is more" if rules.lowest_share else ""
-            return (
-                f"{rules.of}, at most {fraction(Fraction(rules.share))}{least}; what is above goes "
-                "to the others in proportion"
-            )
-        case Filter():
-            others = "counts as 0" if rules.others == "zero" else "is left out"
-            bounds = []
-            if rules.above is not None:
-                bounds.append(f"above {fraction(Fraction(rules.above))}")
-            if rules.at_least is not None:
-                at_least = rules.at_least
-                text = (
-                    "its minimum" if isinstance(at_least, Mapping) else fraction(Fraction(at_least))
-                )
-                bounds.append(f"of at least {text}")
-            return f"{rules.of} {' and '.join(bounds)}; any other {others}"
-    table = {k: v for k, v in table_of(rules).items() if k not in ("name", "publish")}
-    return ", ".join(f"{key} {value}" for key, value in table.items())
-
-
-_STATISTICS = {
-    "sum": "the sum",
-    "mean": "the mean",
-    "last": "the newest value",
-    "count": "the number",
-    "weighted_mean": "the weighted mean",
-}
-
-
-def _collected(rules: Collect) -> str:
-    where = "the last closed round" if rules.records == "round" else "the window"
-    if rules.last is not None:
-        where = f"the last {rules.last} tasks"
-    text = f"{_STATISTICS[rules.statistic]} of the {rules.value} of the miner's records in {where}"
-    if rules.times:
-        text += f", each times its {' and its '.join(rules.times)}"
-    if rules.over:
-        text += f", over the sum of its {' times its '.join(rules.over)}"
-    return f"{text}; a missed deadline counts 0" if rules.missed == "zero" else text
+    return PayStep(step.name, rules.sentence, value, by_group, step.is_computed, step.is_published)
 
 
 def _step_edges(weighed: LineWeights, hotkey: str) -> Iterator[Distance]:

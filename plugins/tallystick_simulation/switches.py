@@ -18,7 +18,8 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import published
-from tallystick_allocation.rules import ALLOCATION, CapStep, Filter, OnePer, StepRules, Top
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps import AllocationStep, CapStep, Filter, OnePer, Top
 from tallystick_state.epoch_columns import EpochOutcome
 from tallystick_state.event import StateEvent
 from tallystick_state.groups import Group, is_ejected, is_selectable
@@ -157,7 +158,7 @@ def _factor(name: str) -> str:
     return f"factor {name} other than 1"
 
 
-def _step(step: StepRules) -> str:
+def _step(step: AllocationStep) -> str:
     return f"step {step.name} binds"
 
 

@@ -17,7 +17,7 @@ from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
 from tallystick_allocation.files import RoundFile, read_document, round_of
-from tallystick_allocation.rules import MINER
+from tallystick_allocation.population import MINER
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.transaction import Transaction

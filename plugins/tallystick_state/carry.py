@@ -14,7 +14,7 @@ from tallystick.rules.model import RuleSet
 from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
-from tallystick_allocation.rules import ALLOCATION, Average
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.attributes import ATTRIBUTE_CODES, NO_ATTRIBUTES
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
@@ -25,7 +25,7 @@ def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
     """Return the columns that the allocation of a rule set carries, in the order of its steps."""
     rules = rule_set.section(ALLOCATION)
     steps = () if rules is None else rules.steps
-    return tuple(step.name for step in steps if isinstance(step, Average))
+    return tuple(step.name for step in steps if step.carries)
 
 
 def carried(

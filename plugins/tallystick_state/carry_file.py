@@ -24,7 +24,9 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, from_text, to_text
 from tallystick.records.messages import shown
-from tallystick_allocation.rules import ALLOCATION, EMISSION, QUALITY, Collect
+from tallystick_allocation.population import EMISSION, QUALITY
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps import Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
 from tallystick_state.genesis import CARRIED, Carry

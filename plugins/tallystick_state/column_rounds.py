@@ -15,8 +15,9 @@ import attrs
 import numpy as np
 
 from tallystick.numbers.nano import NANO
-from tallystick_allocation.population import Sample, Task
-from tallystick_allocation.rules import EMISSION, UNGROUPED, AllocationRules, Average, Collect
+from tallystick_allocation.population import EMISSION, UNGROUPED, Sample, Task
+from tallystick_allocation.rules import AllocationRules
+from tallystick_allocation.steps import Collect
 from tallystick_state.epoch import Closing
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns
@@ -201,7 +202,7 @@ class ColumnRounds:
     def _tasks_of(self, rules: AllocationRules, value: str) -> dict[str, dict[str, list[Sample]]]:
         """Return the samples of all rounds of the epoch, a task each, by group and hotkey."""
         most = windows_of(rules)[value]
-        if any(isinstance(step, Average) for step in rules.steps):
+        if any(step.carries for step in rules.steps):
             most = None  # carried columns look back from each round
         parts = (_newest_rounds(rules, part, value, most) for part in self.parts.values())
         return self._grouped(rules, parts, value, _TASKS)
@@ -417,7 +418,7 @@ def _looks_back(step: Collect) -> bool:
 def _is_summed(rules: AllocationRules, value: str) -> bool:
     """Return whether the windows of a value need no more than sums over all rounds."""
     steps = [s for s in collects_of(rules) if s.value == value and s.records == "window"]
-    carries = any(isinstance(step, Average) for step in rules.steps)
+    carries = any(step.carries for step in rules.steps)
     return not carries and not any(_reads_tasks(step) or _looks_back(step) for step in steps)
 
 

@@ -25,7 +25,8 @@ from operator import itemgetter
 import attrs
 
 from tallystick.errors import DamagedError, StateError
-from tallystick_allocation.rules import ALLOCATION, Collect
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps import Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.chain import Entry
 from tallystick_state.epoch_log import EpochLog

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import StateError
-from tallystick_allocation.rules import EMISSION, QUALITY
+from tallystick_allocation.population import EMISSION, QUALITY
 
 if TYPE_CHECKING:
     from tallystick.scoring.planner import ScoreColumns

@@ -13,8 +13,8 @@ from fractions import Fraction
 import attrs
 
 from tallystick.numbers.nano import publish
-from tallystick_allocation.collect import CollectStep
-from tallystick_allocation.rules import ALLOCATION, UNGROUPED, AllocationRules, Collect, round_score
+from tallystick_allocation.population import UNGROUPED
+from tallystick_allocation.rules import ALLOCATION, AllocationRules, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import Event, EventRounds, Rounds
@@ -77,22 +77,10 @@ def scores_of_round(
     # with groups there is no one score of a miner
     if step is None or (allocation is not None and allocation.groups):
         return {}
-    collect = CollectStep(
-        rules=step,
-        inputs=(),
-        shape="flat",
-        origin=(),
-        groups=(UNGROUPED,),
-        grouping="",
-    )
     collected = rounds.samples(AllocationRules((step,)), hotkeys, number)
     samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
-    ratios = {hotkey: collect.ratio(own) or _empty(step) for hotkey, own in samples.items()}
+    ratios = {hotkey: step.ratio(own) or step.empty_ratio for hotkey, own in samples.items()}
     return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
-
-
-def _empty(step: Collect) -> tuple[int, int] | None:
-    return None if step.empty is None else step.empty.as_integer_ratio()
 
 
 @attrs.frozen

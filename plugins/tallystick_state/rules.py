@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.threshold_snapshots import Thresholds
     from tallystick.scoring.tiers import Tiers
-    from tallystick_allocation.step import BoundAllocation
+    from tallystick_allocation.binding import BoundAllocation
 
 GENESIS = "genesis"
 """Kind of the first entry of a log, which holds the rule set."""

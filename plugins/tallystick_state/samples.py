@@ -12,8 +12,9 @@ from typing import Protocol
 import attrs
 
 from tallystick.errors import StateError
-from tallystick_allocation.population import Sample, Task
-from tallystick_allocation.rules import EMISSION, QUALITY, UNGROUPED, AllocationRules, Collect
+from tallystick_allocation.population import EMISSION, QUALITY, UNGROUPED, Sample, Task
+from tallystick_allocation.rules import AllocationRules
+from tallystick_allocation.steps import Collect
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.rules import StateRules
 

@@ -18,7 +18,9 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_double, to_text
-from tallystick_allocation.rules import ALLOCATION, QUALITY, Average, Collect
+from tallystick_allocation.population import QUALITY
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps import Average, Collect
 
 if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules

@@ -19,23 +19,16 @@ from tallystick.numbers.text import repr_as
 from tallystick.rules.model import RuleSet
 from tallystick.rules.timeline import Timeline
 from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import Number, RationalColumn, Values, nano, published
 from tallystick_allocation.files import RoundFile
+from tallystick_allocation.given import Given
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
-from tallystick_allocation.rules import (
-    ALLOCATION,
-    AllocationRules,
-    Average,
-    Collect,
-    Filter,
-    FormulaStep,
-    Mix,
-    StepRules,
-)
-from tallystick_allocation.rules import Pools as PoolsRules
-from tallystick_allocation.share import PoolsStep
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
+from tallystick_allocation.rules import ALLOCATION, AllocationRules
+from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps import Pools as PoolsStep
+from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
@@ -157,7 +150,7 @@ def scores_of(weighing: Weighing) -> Mapping[str, int]:
     base = None if bound is None else base_of(bound)
     if bound is None or rules is None or base is None:
         return {}
-    if base.carries:
+    if base.rules.carries:
         return weighing.carry.get(base.name, {})
     part = attrs.evolve(bound, steps=bound.steps[: bound.steps.index(base) + 1])
     population = weighing.population(rules)
@@ -173,21 +166,10 @@ def is_of_each(bound: BoundAllocation) -> bool:
     if base is None:
         return False
     steps = bound.needed((base, *bound.carried), {})
-    return all(_is_of_each(step.rules) and _has_columns(step) for step in steps)
+    return all(step.rules.is_of_each and _has_columns(step) for step in steps)
 
 
-def _is_of_each(rules: StepRules) -> bool:
-    match rules:
-        case Collect() | Filter() | FormulaStep():
-            return True
-        case Average():
-            return not rules.scales
-        case Mix():
-            return rules.empty == "leave"
-    return False
-
-
-def _has_columns(step: AllocationStep) -> bool:
+def _has_columns(step: BoundStep) -> bool:
     """Return whether a step reads columns alone, and no number of all miners."""
     return all(source.shape != "number" for source in step.inputs)
 
@@ -217,12 +199,12 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     return LineWeights(_weights(allocation), scores, allocation)
 
 
-def base_of(bound: BoundAllocation) -> AllocationStep | None:
+def base_of(bound: BoundAllocation) -> BoundStep | None:
     """Return the last step whose rounded values alone decide the weight; None without one."""
     for step in reversed(bound.steps[:-1]):
-        if step.shape == "flat" and (step.rules.publish or step.carries):
+        if step.shape == "flat" and step.rules.is_rounded:
             after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) or each.carries for each in after):
+            if not any(isinstance(each.rules, Collect) or each.rules.carries for each in after):
                 return step
     return None
 
@@ -469,15 +451,14 @@ def pooled(
         slots: of the miners, by hotkey.
     """
     population = Population(tuple(Miner(hotkey, uid) for hotkey, uid in slots.items()))
-    rules = PoolsRules(name="weight", do="pools", of="line", idle=pools.idle, burn=pools.burn)
+    step = PoolsStep(name="weight", do="pools", of="line", idle=pools.idle, burn=pools.burn)
     shares = {line: Fraction(pools.shares[line]) for line in lines}
-    step = PoolsStep(rules=rules, inputs=(), shape="flat", origin=(), groups=shares)
     recipients = {*step.recipients(population)}.union(*lines.values())
     keys = (*population.places, *sorted(recipients.difference(slots)))
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }
-    column = step.apply(Given(population, keys, {"line": columns}))
+    column = step.added(shares, Given(population, keys, {"line": columns}))
     assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
     shares_by_key = zip(keys, nano(published(column)), strict=True)
     return {key: weight for key, weight in shares_by_key if weight}

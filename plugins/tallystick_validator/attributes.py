@@ -17,8 +17,8 @@ from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_decimal
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.files import read_document
-from tallystick_allocation.step import BoundAllocation
 from tallystick_chain.chain import Chain, Neuron
 from tallystick_chain.network import Network
 from tallystick_chain.sync import immune_hotkeys

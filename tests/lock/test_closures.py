@@ -272,7 +272,7 @@ COMMENTS = {
     "plugins/tallystick_state/audit/dispute.py": [],
     "engine/tallystick/numbers/nano.py": ["scores", "writes a state", "scores by a state"],
     "plugins/tallystick_state/epoch.py": ["writes a state", "scores by a state"],
-    "plugins/tallystick_allocation/share.py": ["writes a state", "scores by a state"],
+    "plugins/tallystick_allocation/allocate.py": ["writes a state", "scores by a state"],
 }
 """The commands that refuse a comment, by its file."""
 

@@ -7,22 +7,14 @@ from rules.documents import with_section
 from state.subnet import under
 
 from tallystick.plugins.engine_formulas import WARM_UP
-from tallystick_allocation.rules import (
-    ALLOCATION,
-    AllocationRules,
-    CapStep,
-    Collect,
-    Filter,
-    FormulaStep,
-    Share,
-    StepRules,
-)
+from tallystick_allocation.rules import ALLOCATION, AllocationRules
+from tallystick_allocation.steps import AllocationStep, CapStep, Collect, Filter, FormulaStep, Share
 from tallystick_state.rules import StateRules
 
 QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}
 
 
-def with_steps(rules: StateRules, *steps: StepRules) -> StateRules:
+def with_steps(rules: StateRules, *steps: AllocationStep) -> StateRules:
     """The rules with other steps, for the same miners."""
     before = rules.rule_set.section(ALLOCATION)
     assert before is not None
@@ -36,7 +28,7 @@ def window_steps(
     low: str | None = None,
     warm: int | None = None,
     share: str = "0.15",
-) -> tuple[StepRules, ...]:
+) -> tuple[AllocationStep, ...]:
     """The steps of a window, as `workflow@1.0.0` has them and says that others may.
 
     Args:
@@ -46,7 +38,7 @@ def window_steps(
         share: the cap.
     """
     mean = Collect(name="raw", statistic="mean", last=tasks, **QUALITIES)  # type: ignore[arg-type]  # keys of it
-    steps: list[StepRules] = [mean]
+    steps: list[AllocationStep] = [mean]
     if low is None:
         steps = [attrs.evolve(mean, name="mean")]
     else:
@@ -63,7 +55,7 @@ def window_steps(
     return (*before, attrs.evolve(last, publish=True), *_capped(last.name, share))
 
 
-def _capped(of: str, share: str) -> tuple[StepRules, ...]:
+def _capped(of: str, share: str) -> tuple[AllocationStep, ...]:
     part = Share(name="part", do="share", of=of, zero="zero")
     weight = CapStep(
         name="weight",
@@ -77,7 +69,7 @@ def _capped(of: str, share: str) -> tuple[StepRules, ...]:
     return part, weight
 
 
-def round_steps(twice: bool, empty: str = "0", *, zero: bool = False) -> tuple[StepRules, ...]:
+def round_steps(twice: bool, empty: str = "0", *, zero: bool = False) -> tuple[AllocationStep, ...]:
     """The steps of a round score, as `skills@1.0.0` has them, or `skills@1.1.0`.
 
     Args:

@@ -19,17 +19,8 @@ from state.subnet import under
 import tallystick
 from tallystick.errors import StateError
 from tallystick_allocation.population import Sample
-from tallystick_allocation.rules import (
-    ALLOCATION,
-    AllocationRules,
-    Average,
-    Collect,
-    Equal,
-    Filter,
-    Mix,
-    Pools,
-    Share,
-)
+from tallystick_allocation.rules import ALLOCATION, AllocationRules
+from tallystick_allocation.steps import Average, Collect, Equal, Filter, Mix, Pools, Share
 from tallystick_state import column_rounds, epoch_columns
 from tallystick_state.adoption import adopt
 from tallystick_state.column_rounds import NOTHING_YET

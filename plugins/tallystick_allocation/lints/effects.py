@@ -18,7 +18,8 @@ from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints.made_up import TASKS, MadeUp, Way, Work, steady
-from tallystick_allocation.rules import ALLOCATION, CapStep, StepRules, placed_steps
+from tallystick_allocation.rules import ALLOCATION, placed_steps
+from tallystick_allocation.steps import AllocationStep, CapStep
 
 _HONEST = Fraction(3, 5)
 """Merit of the miners that others are compared with."""
@@ -210,7 +211,7 @@ def _changed(old: Scorer, new: Scorer) -> KeyPath:
     return (*placed.origin, *keys) if len(keys) == 1 else placed.origin
 
 
-def _keys(old: StepRules, new: StepRules) -> list[str]:
+def _keys(old: AllocationStep, new: AllocationStep) -> list[str]:
     """Return the keys of a step that changed and that it still has."""
     before, after = table_of(old), table_of(new)
     return [key for key in after if before.get(key) != after[key]]

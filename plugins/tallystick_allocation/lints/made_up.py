@@ -17,12 +17,21 @@ from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate, carry_on, roster
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import RationalColumn
 from tallystick_allocation.lints.ranges import TypeRanges, range_of_value, ranges_of_types
-from tallystick_allocation.population import Attribute, Miner, Population, Sample, Task
+from tallystick_allocation.population import (
+    UNGROUPED,
+    Attribute,
+    Miner,
+    Population,
+    Sample,
+    Task,
+)
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import ALLOCATION, UNGROUPED, Collect
-from tallystick_allocation.step import BoundAllocation, Range
+from tallystick_allocation.rules import ALLOCATION
+from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.step import Range
 
 _BY_TYPE = "skill_type"
 

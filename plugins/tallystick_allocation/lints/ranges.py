@@ -17,16 +17,10 @@ import attrs
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.computation import ranges
-from tallystick_allocation.collect import CollectStep
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.proofs import value_ranges_of
-from tallystick_allocation.step import (
-    NOTHING,
-    UNIT,
-    AllocationStep,
-    BoundAllocation,
-    Range,
-    hull,
-)
+from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.step import UNIT, BoundStep, Range, hull
 
 _BASE_WEIGHT = "base_weight"
 
@@ -57,12 +51,11 @@ class TypeRanges:
         """Return the range of a factor; of one that nothing is known of, from a nano to 1."""
         return self.factors.get(name, (Fraction(1, NANO), Fraction(1)))
 
-    def weighted(self, value: str, step: CollectStep) -> Range | None:
+    def weighted(self, step: Collect) -> Range | None:
         """Return the range of ``value · times / over``; None where the divisor can be 0."""
-        rules = step.rules
-        over = [*rules.over]
-        times = [name for name in rules.times if not _taken(over, name)]
-        low, high = self.values[value]
+        over = [*step.over]
+        times = [name for name in step.times if not _taken(over, name)]
+        low, high = self.values[step.value]
         divisor = _product(over, self, 0)
         if not divisor:
             return None
@@ -102,31 +95,22 @@ def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
 
 def ranges_of_steps(bound: BoundAllocation, types: tuple[TypeRanges, ...]) -> dict[str, Range]:
     """Return the range of each step, by name, as far as the rule set bounds it."""
-    known: dict[AllocationStep, Range] = {}
+    known: dict[BoundStep, Range] = {}
     for step in bound.steps:
-        own = _weighted(step, types) if isinstance(step, CollectStep) else None
+        own = _weighted(step.rules, types) if isinstance(step.rules, Collect) else None
         if own is not None:
             known[step] = own
     return {step.name: values for step, values in ranges(bound.steps, known).items()}
 
 
-def _weighted(step: CollectStep, types: tuple[TypeRanges, ...]) -> Range | None:
+def _weighted(step: Collect, types: tuple[TypeRanges, ...]) -> Range | None:
     """Return the range of a weighted mean of records; None of any other step."""
-    rules = step.rules
-    if rules.statistic != "weighted_mean" or rules.within is not None:
+    if step.statistic != "weighted_mean" or step.within is not None:
         return None
     # a mean of ratios lies between the least and the largest of them
-    own = [
-        of_type.weighted(rules.value, step) for of_type in types if rules.value in of_type.values
-    ]
+    own = [of_type.weighted(step) for of_type in types if step.value in of_type.values]
     ends = [each for each in own if each is not None]
-    if not ends or len(ends) < len(own):
-        return None
-    if rules.missed == "zero":
-        ends.append(NOTHING)
-    if rules.empty is not None:
-        ends.append((Fraction(rules.empty),) * 2)
-    return hull(*ends)
+    return step.with_absent(hull(*ends)) if ends and len(ends) == len(own) else None
 
 
 def range_of_value(value: str, types: tuple[TypeRanges, ...]) -> Range:

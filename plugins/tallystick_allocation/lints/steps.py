@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
+from typing import TypeVar
 
 import attrs
 
 from tallystick.errors import AllocationError, FormulaError, UndecidedError
 from tallystick.formula.evaluate import evaluate
+from tallystick.formula.formula import Formula
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, figure, less, more
+from tallystick.scoring.lint import Find, check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import Number, column_of
-from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.lints.made_up import made_up_attributes
 from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
-from tallystick_allocation.rules import (
+from tallystick_allocation.steps import (
+    AllocationStep,
     Average,
     ByRank,
     CapStep,
     Collect,
-    Equal,
     Filter,
-    Lift,
+    FormulaStep,
     Mix,
-    OnePer,
-    Pools,
-    Reserve,
     Share,
-    Top,
     ZScore,
 )
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.steps.step import BoundStep, Range
 from tallystick_allocation.uint16 import dropped
 
 _SIZES = (1, 2, 3, 7, 17)
@@ -62,7 +60,7 @@ class _Probe:
     """
 
     bound: BoundAllocation
-    column: AllocationStep
+    column: BoundStep
     within: Range
 
     def run(self, values: Sequence[Fraction]) -> Allocation | None:
@@ -88,13 +86,29 @@ class _Probe:
         return [low + (high - low) * Fraction(index, miners) for index in range(1, miners + 1)]
 
 
-def _bound(scorer: Scorer) -> BoundAllocation | None:
-    return proved_allocation(scorer)
+_Step = TypeVar("_Step", bound=AllocationStep)
 
 
-def _ranged_steps(scorer: Scorer) -> Iterator[tuple[AllocationStep, Mapping[str, Range]]]:
+def _each(
+    kind: type[_Step],
+) -> Callable[[Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]], Find]:
+    """Make a check of all steps of one of a step of a class, as bound and as written."""
+
+    def decorate(find: Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]) -> Find:
+        def find_all(scorer: Scorer) -> Iterator[Finding]:
+            bound = proved_allocation(scorer)
+            for step in bound.steps if bound is not None else ():
+                if isinstance(step.rules, kind):
+                    yield from find(step, step.rules, bound)
+
+        return find_all
+
+    return decorate
+
+
+def _ranged_steps(scorer: Scorer) -> Iterator[tuple[BoundStep, Mapping[str, Range]]]:
     """Yield each step with the ranges of the columns, as far as the rule set bounds them."""
-    bound = _bound(scorer)
+    bound = proved_allocation(scorer)
     if bound is not None:
         ranges = ranges_of_steps(bound, ranges_of_types(scorer))
         yield from ((step, ranges) for step in bound.steps)
@@ -102,7 +116,7 @@ def _ranged_steps(scorer: Scorer) -> Iterator[tuple[AllocationStep, Mapping[str,
 
 def _probe(scorer: Scorer) -> _Probe | None:
     """Return the allocation from the first column that all weights come of; None without one."""
-    bound = _bound(scorer)
+    bound = proved_allocation(scorer)
     if bound is None:
         return None
     ranges = ranges_of_steps(bound, ranges_of_types(scorer))
@@ -128,7 +142,7 @@ def _probe(scorer: Scorer) -> _Probe | None:
     remedy="read it where it is meant, or leave it out",
 )
 def _unread(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
+    bound = proved_allocation(scorer)
     for step in () if bound is None else bound.unread:
         if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
             yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
@@ -144,13 +158,14 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
 )
-def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        key = step.rules.recipient
-        if key is not None and not is_bound(key):
-            message = f"{step.name} has a share for {key}, whoever holds that slot"
-            yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
+@_each(AllocationStep)
+def _recipient_unbound(
+    step: BoundStep, rules: AllocationStep, _: BoundAllocation
+) -> Iterator[Finding]:
+    key = rules.recipient
+    if key is not None and not is_bound(key):
+        message = f"{step.name} has a share for {key}, whoever holds that slot"
+        yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
 
 
 @check(
@@ -163,20 +178,16 @@ def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
 )
-def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        rules = step.rules
-        if not isinstance(rules, Share) or rules.zero != "refuse":
-            continue
-        cancels = _keeps_negative(step, bound)  # type: ignore[arg-type]  # it has steps
-        if cancels or not _has_some(step.inputs[0]):
-            when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
-            yield Finding(
-                (*step.origin, "zero"),
-                f"where {when}, {step.name} has no shares, and nobody a weight",
-                {"step": step.name, "of": rules.of},
-            )
+@_each(Share)
+def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
+    cancels = _keeps_negative(rules, bound)
+    if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
+        when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
+        yield Finding(
+            (*step.origin, "zero"),
+            f"where {when}, {step.name} has no shares, and nobody a weight",
+            {"step": step.name, "of": rules.of},
+        )
 
 
 @check(
@@ -191,9 +202,7 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
 )
 def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
     for step, ranges in _ranged_steps(scorer):
-        rules = step.rules
-        refuses = isinstance(rules, Share) and rules.below == "refuse"
-        if refuses or isinstance(rules, CapStep | Reserve):
+        if step.rules.refuses_negative:
             of = step.inputs[0].name
             if ranges[of][0] < 0:
                 yield Finding(
@@ -214,41 +223,19 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='say below = "refuse", lift the column before, or silence it with the reason',
 )
-def _share_turned(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        if _keeps_negative(step, bound):  # type: ignore[arg-type]  # it has steps
-            of = step.inputs[0].name
-            yield Finding(
-                (*step.origin, "below"),
-                f"where {of} sums to less than 0, who has more of it has less of {step.name}",
-                {"step": step.name, "of": of},
-            )
+@_each(Share)
+def _share_turned(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
+    if _keeps_negative(rules, bound):
+        yield Finding(
+            (*step.origin, "below"),
+            f"where {rules.of} sums to less than 0, who has more of it has less of {step.name}",
+            {"step": step.name, "of": rules.of},
+        )
 
 
-def _keeps_negative(step: AllocationStep, bound: BoundAllocation) -> bool:
+def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
     """Return whether a step makes shares of values that can be below 0."""
-    rules = step.rules
-    return isinstance(rules, Share) and rules.below == "keep" and bound.ranges[rules.of][0] < 0
-
-
-def _has_some(step: AllocationStep) -> bool:
-    """Return whether a column has a value above 0 wherever it has one."""
-    rules = step.rules
-    match rules:
-        case Average() | Equal():
-            return True
-        case Filter():
-            return rules.others == "drop" and rules.above is not None and rules.above >= 0
-        case Lift():
-            return rules.lowest > 0
-        case Share():
-            return rules.zero != "zero"
-        case ByRank():
-            return not rules.parts or rules.parts[0] > 0
-        case CapStep() | Pools() | Mix() | Reserve():
-            return all(map(_has_some, step.inputs))
-    return False
+    return rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
 @check(
@@ -263,18 +250,16 @@ def _has_some(step: AllocationStep) -> bool:
     ),
     remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
 )
-def _cap_cannot_hold(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        rules = step.rules
-        if isinstance(rules, CapStep) and rules.lowest_share is None:
-            least = ceil(1 / rules.share)
-            what = "exceed it" if rules.excess == "once" else "have no weights"
-            yield Finding(
-                (*step.origin, "share"),
-                f"fewer than {least} miners {what}: the cap is {rules.share}",
-                {"miners": least, "share": str(rules.share)},
-            )
+@_each(CapStep)
+def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Iterator[Finding]:
+    if rules.lowest_share is None:
+        least = ceil(1 / rules.share)
+        what = "exceed it" if rules.excess == "once" else "have no weights"
+        yield Finding(
+            (*step.origin, "share"),
+            f"fewer than {least} miners {what}: the cap is {rules.share}",
+            {"miners": least, "share": str(rules.share)},
+        )
 
 
 @check(
@@ -287,25 +272,22 @@ def _cap_cannot_hold(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy="mix shares with shares: put a step share before",
 )
-def _mix_unlike(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        if isinstance(step.rules, Mix):
-            shares = {each.name: _is_of_shares(each, bound.wholes) for each in step.inputs}  # type: ignore[union-attr]  # it has steps
-            raw = [name for name, is_share in shares.items() if not is_share]
-            if raw and len(raw) < len(shares):
-                yield Finding(
-                    (*step.origin, "of"),
-                    f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1",
-                    {"step": step.name, "of": raw},
-                )
+@_each(Mix)
+def _mix_unlike(step: BoundStep, _: Mix, bound: BoundAllocation) -> Iterator[Finding]:
+    shares = {read.name: _is_of_shares(read, bound.wholes) for read in step.inputs}
+    raw = [name for name, is_share in shares.items() if not is_share]
+    if raw and len(raw) < len(shares):
+        yield Finding(
+            (*step.origin, "of"),
+            f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1",
+            {"step": step.name, "of": raw},
+        )
 
 
-def _is_of_shares(step: AllocationStep, wholes: Mapping[str, bool]) -> bool:
+def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     """Return whether values are shares of one whole, or some of them."""
-    chooses = isinstance(step.rules, Filter | Top | OnePer | Mix | Pools | Reserve | Average)
-    of_shares = (_is_of_shares(each, wholes) for each in step.inputs)
-    return wholes[step.name] or (chooses and all(of_shares))
+    of_shares = (_is_of_shares(read, wholes) for read in step.inputs)
+    return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
 
 
 @check(
@@ -318,16 +300,13 @@ def _is_of_shares(step: AllocationStep, wholes: Mapping[str, bool]) -> bool:
     ),
     remedy="say by flat what is meant, or silence it with the reason",
 )
-def _z_score_flat(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        rules = step.rules
-        if isinstance(rules, ZScore):
-            yield Finding(
-                step.origin,
-                f"equal values of {rules.of} all become {rules.flat}",
-                {"step": step.name, "flat": str(rules.flat)},
-            )
+@_each(ZScore)
+def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterator[Finding]:
+    yield Finding(
+        step.origin,
+        f"equal values of {rules.of} all become {rules.flat}",
+        {"step": step.name, "flat": str(rules.flat)},
+    )
 
 
 @check(
@@ -446,9 +425,7 @@ def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
         if not isinstance(rules, Filter):
             continue
         highest = ranges[rules.of][1]
-        least = rules.at_least
-        lowest = min(least.values(), default=None) if isinstance(least, Mapping) else least
-        for key, edge in (("above", rules.above), ("at_least", lowest)):
+        for key, edge in (("above", rules.above), ("at_least", rules.least)):
             is_beyond = edge is not None and (
                 edge > highest or (key == "above" and edge == highest)
             )
@@ -473,33 +450,30 @@ def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy="lower the number of tasks, or count as many as the formula asks for",
 )
-def _warm_up_too_long(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        if not isinstance(step, FormulaColumnStep):
+@_each(FormulaStep)
+def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: BoundAllocation) -> Iterator[Finding]:
+    for count in step.inputs:
+        counted = count.rules
+        if not isinstance(counted, Collect) or counted.statistic != "count":
             continue
-        for count in step.inputs:
-            counted = count.rules
-            if not isinstance(counted, Collect) or counted.statistic != "count":
-                continue
-            most = counted.last or _COUNTED
-            needed = _tasks_to_full(step, count.name)
-            if needed is not None and (needed > most or needed > _LONG):
-                counts = f", and {count.name} counts {most} at most" if needed > most else ""
-                yield Finding(
-                    step.origin,
-                    f"{step.name} has its full value from {needed} tasks on{counts}",
-                    {"step": step.name, "tasks": needed, "counted": most},
-                )
+        most = counted.last or _COUNTED
+        needed = None if step.formula is None else _tasks_to_full(step.formula, count.name)
+        if needed is not None and (needed > most or needed > _LONG):
+            counts = f", and {count.name} counts {most} at most" if needed > most else ""
+            yield Finding(
+                step.origin,
+                f"{step.name} has its full value from {needed} tasks on{counts}",
+                {"step": step.name, "tasks": needed, "counted": most},
+            )
 
 
-def _tasks_to_full(step: FormulaColumnStep, count: str) -> int | None:
+def _tasks_to_full(formula: Formula, count: str) -> int | None:
     """Return the least count at which a formula has its value at very many; None if it falls."""
-    others = {name: Fraction(1) for name in step.formula.published}
+    others = {name: Fraction(1) for name in formula.published}
 
     def value(tasks: int) -> Fraction | None:
         try:
-            result = evaluate(step.tree, {}, {**others, count: Fraction(tasks)})
+            result = evaluate(formula.tree, {}, {**others, count: Fraction(tasks)})
         except (FormulaError, UndecidedError):
             return None
         return result if isinstance(result, Fraction) else None
@@ -525,7 +499,7 @@ def _tasks_to_full(step: FormulaColumnStep, count: str) -> int | None:
     remedy="let more tasks count",
 )
 def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
+    bound = proved_allocation(scorer)
     for step in () if bound is None else bound.needed((bound.weight,), {}):
         rules = step.rules
         if isinstance(rules, Collect) and rules.statistic != "count" and rules.last == 1:
@@ -542,9 +516,8 @@ def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy="lower the share of new values, or leave the step out",
 )
-def _average_forgets(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    for step in () if bound is None else bound.steps:
-        if isinstance(step.rules, Average) and step.rules.new == 1:
-            message = f"{step.name} is the newest {step.rules.of} alone"
-            yield Finding((*step.origin, "new"), message, {"step": step.name})
+@_each(Average)
+def _average_forgets(step: BoundStep, rules: Average, _: BoundAllocation) -> Iterator[Finding]:
+    if rules.new == 1:
+        message = f"{step.name} is the newest {rules.of} alone"
+        yield Finding((*step.origin, "new"), message, {"step": step.name})

@@ -20,10 +20,9 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue
 from tallystick_allocation.binding import bind_allocation
-from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.proofs import value_ranges
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.step import AllocationStep
+from tallystick_allocation.steps.step import BoundStep, Collected
 from tallystick_consensus.rules import CONSENSUS
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.formula_difference import FormulaDifferences
@@ -341,11 +340,11 @@ class _Walk:
             step = second or first
             if step is None:
                 continue
-            is_collected = isinstance(step, CollectStep)
+            is_collected = step.collected is not None
             read = tuple(one.name for one in step.inputs if one.name in moving)
             differs = first is None or second is None or first.operation != second.operation
             differs = differs or _inputs(first) != _inputs(second)
-            through = self._collected(step) if isinstance(step, CollectStep) else ()
+            through = () if step.collected is None else self._collected(step.collected)
             if not (differs or read or through):
                 continue
             moving.add(name)
@@ -357,9 +356,9 @@ class _Walk:
         if others:
             yield Cause("the allocation", Direction.BOTH, others)
 
-    def _collected(self, step: CollectStep) -> tuple[Result, ...]:
+    def _collected(self, collected: Collected) -> tuple[Result, ...]:
         """Return the results that move and that a step collects of records."""
-        values = (step.collected.value, *step.collected.factors)
+        values = (collected.value, *collected.factors)
         read: list[Result] = ["records", "emission" if "emission" in values else "scores"]
         read += ["reputation"] if "reputation" in values else []
         read += ["scores"] if "base_weight" in values else []
@@ -433,7 +432,7 @@ def _has_consensus(rules: Scorer) -> bool:
     return emission is not None and CONSENSUS.name in emission.factors
 
 
-def _inputs(step: AllocationStep | None) -> list[str]:
+def _inputs(step: BoundStep | None) -> list[str]:
     return [] if step is None else [read.name for read in step.inputs]
 
 

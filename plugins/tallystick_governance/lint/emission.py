@@ -23,7 +23,9 @@ from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
-from tallystick_allocation.rules import EMISSION, CapStep, placed_steps, round_score
+from tallystick_allocation.population import EMISSION
+from tallystick_allocation.rules import placed_steps, round_score
+from tallystick_allocation.steps import CapStep
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO

@@ -23,25 +23,10 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
+from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import (
-    Average,
-    ByRank,
-    CapStep,
-    Collect,
-    Equal,
-    Filter,
-    Lift,
-    Mix,
-    OnePer,
-    Pools,
-    Reserve,
-    Share,
-    Statistic,
-    Top,
-)
-from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+from tallystick_allocation.steps.step import BoundStep, Range
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
@@ -151,7 +136,7 @@ def _lost(bound: BoundAllocation) -> str:
     step, whole = bound.weight, bound.wholes
     while not whole[step.name]:
         lost = [source for source in step.inputs if not whole[source.name]]
-        if not lost or not step.rules.sums_to_one(inputs=True):
+        if not lost or not step.rules.sums_to_one(True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]
     return ""
@@ -165,7 +150,7 @@ def _sum_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 
 def _roundings(bound: BoundAllocation) -> int:
-    return sum(step.rules.publish or step.carries for step in bound.steps)
+    return sum(step.rules.is_rounded for step in bound.steps)
 
 
 def _negative(bound: BoundAllocation) -> str:
@@ -182,7 +167,7 @@ def _sign_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 def _named(bound: BoundAllocation) -> str:
     """Return the obstacle of a step that prefers hotkeys among equals; empty without one."""
-    preferring = (step.name for step in bound.steps if step.prefers_hotkeys)
+    preferring = (step.name for step in bound.steps if step.rules.prefers_hotkeys(step))
     return next((f"{name} prefers hotkeys among equals" for name in preferring), "")
 
 
@@ -197,7 +182,7 @@ def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
     """Return the sizes to try: two miners, and one more than a step chooses or has parts for."""
-    sizes = {2}.union(*(step.sizes for step in bound.steps))
+    sizes = {2}.union(*(step.rules.sizes for step in bound.steps))
     return (miners for miners in sorted(sizes) if miners <= _MOST_ALIKE)
 
 
@@ -207,27 +192,13 @@ def _emptying(bound: BoundAllocation) -> str:
     return next((reason for step in steps if (reason := _empties(step, bound.ranges))), "")
 
 
-def _empties(step: AllocationStep, ranges: Mapping[str, Range]) -> str:
+def _empties(step: BoundStep, ranges: Mapping[str, Range]) -> str:
     """Return why a step can leave nobody with more than 0 though its input has somebody."""
-    rules, low = step.rules, min((ranges[each.name][0] for each in step.inputs), default=0)
-    if isinstance(rules, Share | CapStep | Reserve) and low < 0:
-        return f"{step.name} refuses, or adds up, values below 0, which {rules.of} can have"
-    match rules:
-        case Filter() if max(step.marks, default=Decimal()) < ranges[rules.of][1]:
-            return ""
-        case CapStep() if rules.lowest_share is not None or rules.excess == "once":
-            return ""
-        case ByRank() if rules.parts is None or rules.parts[0] > 0:
-            return ""
-        case Average() if not rules.drop_up_to:
-            return ""
-        case Equal() if rules.where is None:
-            return ""
-        case Collect() if ranges[step.name][1] > 0:
-            return ""
-        case Top() | OnePer() | Pools() | Share() | Mix() | Lift() | Reserve() | Statistic():
-            return ""
-    return f"{step.name}, a step {step.kind}, can give nobody more than 0"
+    below = [read.name for read in step.inputs if ranges[read.name][0] < 0]
+    if step.rules.needs_positive and below:
+        return f"{step.name} refuses, or adds up, values below 0, which {below[0]} can have"
+    can_empty = step.rules.can_empty(step, ranges)
+    return f"{step.name}, a step {step.kind}, can give nobody more than 0" if can_empty else ""
 
 
 def _nobody_is_paid(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
@@ -320,11 +291,10 @@ class _MadeUp:
         """The values that a miner may have, by value of a collect step or factor of it."""
         choices: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
         for name in self.bound.values:
-            collected = (step.collected for step in self.bound.steps)
             ends = [
                 entry.within
-                for entry in collected
-                if entry and entry.value == name and entry.within
+                for entry in self.bound.collected
+                if entry.value == name and entry.within
             ]
             low = max((ceil(low * NANO) for low, _ in ends), default=0)
             high = min((floor(high * NANO) for _, high in ends), default=0)
@@ -336,7 +306,7 @@ class _MadeUp:
     @cached_property
     def _marks(self) -> frozenset[int]:
         """The bounds at which steps treat miners in another way, in nano."""
-        marks = frozenset[Decimal]().union(*(step.marks for step in self.bound.steps))
+        marks = frozenset[Decimal]().union(*(step.rules.marks for step in self.bound.steps))
         return frozenset(map(from_decimal, marks))
 
 

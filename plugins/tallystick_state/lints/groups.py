@@ -11,7 +11,8 @@ from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import Average, Collect, placed_steps, round_score
+from tallystick_allocation.rules import placed_steps, round_score
+from tallystick_allocation.steps import Average, Collect
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
 

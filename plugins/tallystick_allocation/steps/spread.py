@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -11,6 +13,8 @@ from tallystick.errors import AllocationError
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction, numbered
+from tallystick.rules.findings import Finding, mistake, shown
+from tallystick.rules.keys import renamed
 from tallystick_allocation.column import (
     Column,
     Number,
@@ -24,51 +28,64 @@ from tallystick_allocation.column import (
     positive,
     total,
 )
-from tallystick_allocation.rules import CapStep as CapRules
-from tallystick_allocation.rules import Lift, Statistic, ZScore
-from tallystick_allocation.step import (
-    AllocationStep,
+from tallystick_allocation.given import Given
+from tallystick_allocation.population import MOST_MINERS
+from tallystick_allocation.steps.step import (
+    UNIT,
+    BoundStep,
     ColumnStep,
-    Given,
+    EarlierSteps,
     Range,
+    StepOfColumn,
     Stop,
-    computes,
     hull,
-    refuse_negative,
 )
+
+if TYPE_CHECKING:
+    from tallystick.rules.toml import KeyPath
 
 _FURTHEST = Fraction(1000)
 """Maximum distance from the mean of a million values, in standard deviations: √(n − 1)."""
 
 
-@computes(ZScore)
-@attrs.frozen(eq=False, slots=False)
-class ZScoreStep(ColumnStep):
-    """The distance of each value from the mean, in standard deviations."""
+@attrs.frozen(kw_only=True)
+class ZScore(ColumnStep):
+    """The distance of each value from the mean, in standard deviations.
 
-    rules: ZScore
+    Attributes:
+        of: the column.
+        deviation: of a population, or of a sample.
+        flat: the value of all where none deviates.
+        zero: whether a column of zeros ends the allocation with zeros, or is flat as any.
+    """
 
-    prefers_hotkeys = False
+    deviation: Literal["population", "sample"]
+    flat: Decimal = Decimal(0)
+    zero: Literal["stop", "flat"] = "flat"
 
-    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Refuse to stop at zeros in groups: one group cannot end the whole allocation."""
+        if self.zero == "stop" and earlier.shapes[self.of] == "grouped":
+            expected = '"flat": a group alone cannot end the allocation'
+            yield mistake((*path, "zero"), shown(self.zero), expected)
+
+    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
         """Return the range that a million miners allow, with the value of a flat column."""
-        del ranges
-        return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
+        return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
 
-    def apply(self, given: Given) -> Values | Stop:
+    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
-        column = given.grouped(self.rules.of)
+        column = given.grouped(self.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]
-        stops = self.rules.zero == "stop" and bool(present)
+        stops = self.zero == "stop" and bool(present)
         if stops and all(not real.sign(_at(cells, index)) for cells, index in present):
             return Stop(tuple(sorted({index for _, index in present})))
-        return super().apply(given)
+        return super().apply(bound, given)
 
-    def changed(self, column: Column, group: str, given: Given) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
         """Return the scores."""
-        del group, given
         present = column.present
-        divisor = len(present) - (self.rules.deviation == "sample")
+        divisor = len(present) - (self.deviation == "sample")
         if present and not divisor:
             raise AllocationError(
                 f"{self.name}: found one miner, whose sample has no deviation, expected at least "
@@ -81,7 +98,7 @@ class ZScoreStep(ColumnStep):
         gaps = _gaps(column, len(present))
         squares = real.total(gap * gap for gap in gaps.values())
         if not real.sign(squares):
-            return constant(present, Fraction(self.rules.flat), len(column))
+            return constant(present, Fraction(self.flat), len(column))
         inverse = 1 / real.power(squares / divisor, Fraction(1, 2))
         return column_of(
             gaps[index] * inverse if index in gaps else None for index in range(len(column))
@@ -89,72 +106,112 @@ class ZScoreStep(ColumnStep):
 
     def reason(self) -> str:
         """Return the mean."""
-        return f"{self.rules.of} is the mean"
+        return f"{self.of} is the mean"
 
 
-@computes(Lift)
-@attrs.frozen(eq=False, slots=False)
-class LiftStep(ColumnStep):
-    """The values moved so that the lowest has a value of its own."""
+@attrs.frozen(kw_only=True)
+class Lift(ColumnStep):
+    """The values moved so that the lowest of them is ``lowest``."""
 
-    rules: Lift
+    lowest: Decimal
 
-    prefers_hotkeys = False
-
-    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return a range as wide as that of the column."""
-        low, high = ranges[self.inputs[0]]
-        lowest = Fraction(self.rules.lowest)
+        ((low, high),) = inputs
+        lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
 
-    def changed(self, column: Column, group: str, given: Given) -> Column:
+    def has_some(self, _: BoundStep, /) -> bool:
+        """Return whether the lowest value is above 0."""
+        return self.lowest > 0
+
+    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+        """Return false: who is above the lowest stays above it."""
+        return False
+
+    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
         """Return the values, moved."""
-        del group, given
         order = ascending(column)
         if not order:
             return column
         least = column.exact(order[0][0])
         assert least is not None  # noqa: S101  # it is present
-        by = Fraction(self.rules.lowest) - least
+        by = Fraction(self.lowest) - least
         return mapped(column, lambda value: value + by)
 
 
-@computes(CapRules)
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(kw_only=True)
 class CapStep(ColumnStep):
-    """No value above a share; the excess goes to the others in proportion."""
+    """No value above ``share``; the excess goes to the others in proportion.
 
-    rules: CapRules
+    Attributes:
+        of: a column whose sum is 1.
+        share: the largest value.
+        excess: given once to who is not above, or until nobody is above.
+        lowest_share: ``one_over_miners``: for n miners with a value the cap is at least 1/n.
+    """
 
-    prefers_hotkeys = False
+    share: Decimal
+    excess: Literal["once", "water_filling"]
+    lowest_share: Literal["one_over_miners"] | None = None
+    needs_positive = True
 
-    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+    @property
+    def sentence(self) -> str:
+        """The cap."""
+        least = ", or an equal share where that is more" if self.lowest_share else ""
+        return (
+            f"{self.of}, at most {fraction(Fraction(self.share))}{least}; what is above goes "
+            "to the others in proportion"
+        )
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require a share of one whole."""
+        if self.of not in earlier.normalised:
+            expected = (
+                "a column that sums to exactly 1, such as one of share, which is not published"
+            )
+            yield mistake((*path, "of"), shown(self.of), expected)
+        if not self.share:
+            yield mistake((*path, "share"), shown(self.share), "a share above 0")
+
+    def sums_to_one(self, _: bool, /) -> bool:
+        """Return true: capped shares always sum to 1."""
+        return True
+
+    def has_some(self, bound: BoundStep, /) -> bool:
+        """Return whether the column has somebody."""
+        return bound.inputs_have_some
+
+    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+        """Return whether too few miners for the cap have no weights."""
+        return self.lowest_share is None and self.excess != "once"
+
+    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
         """Shares are in [0, 1]."""
-        del ranges
-        return Fraction(), Fraction(1)
+        return UNIT
 
-    def changed(self, column: Column, group: str, given: Given) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, given: Given, /) -> Column:
         """Return the values, capped."""
-        del group
-        refuse_negative(column, self, given)
+        self.refuse_negative(column, given)
         holders = len(positive(column))
         if not holders:
             return column
-        if self.rules.excess == "water_filling":
+        if self.excess == "water_filling":
             return _water_filled(column, self._limit(holders))
         return self._once(column, self._limit_alone(holders))
 
-    def notes(self, given: Given) -> Iterator[str]:
+    def notes(self, given: Given, /) -> Iterator[str]:
         """Yield that so few miners cannot hold the cap."""
-        for column in given.grouped(self.rules.of).values():
+        for column in given.grouped(self.of).values():
             holders = len(positive(column))
-            if self.rules.lowest_share is not None and 0 < holders * self.rules.share < 1:
+            if self.lowest_share is not None and 0 < holders * self.share < 1:
                 few = numbered(holders, "miner")
-                yield f"{self.name}: cap {self.rules.share} cannot hold for {few}: equal shares"
+                yield f"{self.name}: cap {self.share} cannot hold for {few}: equal shares"
 
     def _limit_alone(self, miners: int) -> Fraction:
-        share = Fraction(self.rules.share)
-        return share if self.rules.lowest_share is None else max(share, Fraction(1, miners))
+        share = Fraction(self.share)
+        return share if self.lowest_share is None else max(share, Fraction(1, miners))
 
     def _limit(self, miners: int) -> Fraction:
         limit = self._limit_alone(miners)
@@ -188,29 +245,32 @@ class CapStep(ColumnStep):
         return column_of(raised.get(index) for index in range(len(column)))
 
 
-@computes(Statistic)
-@attrs.frozen(eq=False, slots=False)
-class StatisticStep(AllocationStep):
-    """One number of a column."""
+@attrs.frozen(kw_only=True)
+class Statistic(StepOfColumn):
+    """One number of a column: of its values above ``above``; ``empty`` where there are none."""
 
-    rules: Statistic
+    statistic: Literal["median", "mean", "max", "min", "sum"] = attrs.field(metadata=renamed("as"))
+    above: Decimal | None = None
+    empty: Decimal | None = None
+    takes = "flat"
+    gives = "number"
 
-    prefers_hotkeys = False
-
-    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, or of its sum, with the number of an empty one."""
-        low, high = result = ranges[self.inputs[0]]
-        if self.rules.statistic == "sum":
-            million = 1_000_000
-            result = min(low, Fraction()) * million, max(high, Fraction()) * million
-        return (
-            result if self.rules.empty is None else hull(result, (Fraction(self.rules.empty),) * 2)
-        )
+        ((low, high),) = inputs
+        if self.statistic == "sum":
+            low, high = min(low, Fraction()) * MOST_MINERS, max(high, Fraction()) * MOST_MINERS
+        empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
+        return hull((low, high), *empty)
 
-    def apply(self, given: Given) -> Values | Stop:
+    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+        """Return false: a number is of nobody."""
+        return False
+
+    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
         """Return the number."""
-        column = given.flat(self.rules.of)
-        above = self.rules.above
+        column = given.flat(self.of)
+        above = self.above
         if above is not None:
             low = Fraction(above)
             cells = (
@@ -223,7 +283,7 @@ class StatisticStep(AllocationStep):
         order = [index for equal in ascending(column) for index in equal]
         if not order:
             return self._empty()
-        match self.rules.statistic:
+        match self.statistic:
             case "min":
                 return column.exact(order[0])
             case "max":
@@ -237,13 +297,13 @@ class StatisticStep(AllocationStep):
         return higher if len(order) % 2 else (_at(column, order[middle - 1]) + higher) / 2
 
     def _empty(self) -> Fraction:
-        if self.rules.empty is None:
+        if self.empty is None:
             raise AllocationError(
-                f"{self.name}: found no value of {self.rules.of} that counts, expected one: say "
+                f"{self.name}: found no value of {self.of} that counts, expected one: say "
                 "empty = 0, or another number, if there may be none",
                 code="statistic-of-none",
             )
-        return Fraction(self.rules.empty)
+        return Fraction(self.empty)
 
 
 def _gaps(column: Column, count: int) -> dict[int, Exact]:

@@ -1,0 +1,198 @@
+"""``formula``: a formula of the kind measure over earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.tree import BEYOND_RATIOS, Node, leaves
+from tallystick.numbers import real
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
+from tallystick.rules.findings import Finding, mistake, shown
+from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
+from tallystick.rules.keys import OTHER_KEYS
+from tallystick_allocation.column import (
+    Column,
+    Number,
+    RationalColumn,
+    Values,
+    absent,
+    column_of,
+)
+from tallystick_allocation.given import Given
+from tallystick_allocation.population import MINER
+from tallystick_allocation.steps.step import (
+    AllocationStep,
+    BoundStep,
+    EarlierSteps,
+    Range,
+    Stop,
+    hull,
+)
+
+if TYPE_CHECKING:
+    from tallystick.formula.formula import Formula
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.toml import KeyPath
+
+_Input = Column | Number
+_MANY = 32
+"""Minimum number of rows for which loading NumPy pays."""
+
+
+@attrs.frozen(kw_only=True)
+class FormulaStep(AllocationStep):
+    """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
+
+    Attributes:
+        formula: its name.
+        parameters: every other key of the table.
+        only: the groups that have it; the others take the column ``otherwise``.
+        otherwise: that column.
+        absent: the value where an input is absent; by default it is absent there too.
+    """
+
+    formula: str
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
+    only: tuple[str, ...] | None = None
+    otherwise: str | None = None
+    absent: Decimal | None = None
+    is_score = True
+    is_of_each = True
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the step that gives what it does not compute; its formula reads others."""
+        if self.otherwise is not None:
+            yield ("otherwise",), self.otherwise
+
+    def reference(self, path: KeyPath, /) -> FormulaReference:
+        """Return the formula."""
+        return FormulaReference(path, (*path, "formula"), self.formula, "measure", self.parameters)
+
+    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+        """Yield ``otherwise``, and the steps that the formula reads."""
+        yield from self.columns()
+        formula = formula_of(self.reference(()), registry)
+        names = () if formula is None else formula.published
+        yield from ((("formula",), name) for name in names if not name.startswith(MINER))
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require a measure of columns alone, in groups that there are."""
+        reference = self.reference(path)
+        yield from check_reference(reference, earlier.registry)
+        formula = formula_of(reference, earlier.registry)
+        if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
+            expected = "a formula of earlier steps alone"
+            yield mistake((*path, "formula"), f"{shown(self.formula)}, which reads facts", expected)
+        yield from earlier.unknown_groups((*path, "only"), self.only or ())
+        if self.otherwise is not None and self.only is None:
+            expected = "no such key without only"
+            yield mistake((*path, "otherwise"), shown(self.otherwise), expected)
+
+    def identity(self, bound: BoundStep, /) -> list[Any]:
+        """Return the tree, which its name does not say."""
+        return [_formula(bound).tree.digest]
+
+    def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """The range that the formula declares, which is proved, and what stands for absent ones."""
+        formula = _formula(bound)
+        absent = [] if self.absent is None else [(Fraction(self.absent),) * 2]
+        # of what it reads only the column for the other groups is handed on as it is
+        read = zip(bound.inputs, inputs, strict=True)
+        others = (values for step, values in read if step.name == self.otherwise)
+        return hull((formula.low, formula.high), *absent, *others)
+
+    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+        """Return the column, or one for each group."""
+        formula = _formula(bound)
+        result = {group: self._column(formula, group, given) for group in bound.groups}
+        return result if bound.shape == "grouped" else next(iter(result.values()))
+
+    def reason(self) -> str:
+        """Return that its value is 0."""
+        return f"{self.formula} is 0, or an input is absent"
+
+    def _column(self, formula: Formula, group: str, given: Given) -> Column:
+        if self.only is not None and group not in self.only:
+            other = self.otherwise
+            return _of_group(given.values[other], group) if other else absent(len(given.keys))
+        tree = formula.tree
+        inputs = {name: _input(name, group, given) for name in formula.published}
+        present = [index for index in range(len(given.keys)) if _is_present(inputs, index)]
+        is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
+        if self.publish and len(present) >= _MANY and is_beyond_ratios:
+            return self._published(tree, inputs, present, given)
+        result = self._empty(given)
+        for index in present:
+            result[index] = evaluate(tree, {}, _row(inputs, index))
+        return column_of(result)
+
+    def _published(
+        self, tree: Node, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
+    ) -> RationalColumn:
+        """Return rounded values, by doubles with a bound, or by the reference."""
+        from tallystick_allocation.balls import published_rows  # loads NumPy
+
+        result = [None if cell is None else real.publish(cell) for cell in self._empty(given)]
+        nanos = published_rows(tree, inputs, places, lambda place: _row(inputs, place))
+        for place, nano in zip(places, nanos, strict=True):
+            result[place] = nano
+        return RationalColumn(tuple(result), NANO)
+
+    def _empty(self, given: Given) -> list[Exact | None]:
+        """Return the values of who lacks an input."""
+        result: list[Exact | None] = [None] * len(given.keys)
+        if self.absent is not None:
+            result[: given.miners] = [Fraction(self.absent)] * given.miners
+        return result
+
+
+def _input(name: str, group: str, given: Given) -> _Input:
+    """Return the value of an input at each place; a number is that of every place."""
+    if name.startswith(MINER):
+        # who has no such flag has it not; who is no miner has no attributes
+        miners = range(given.miners)
+        numbers = [given.miner_number(index, name) or Fraction() for index in miners]
+        return column_of([*numbers, *[None] * (len(given.keys) - given.miners)])
+    values = given.values[name]
+    return values if isinstance(values, Number) else _of_group(values, group)
+
+
+def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
+    return all(
+        (read.value if isinstance(read, Number) else _raw(read, place)) is not None
+        for read in inputs.values()
+    )
+
+
+def _raw(column: Column, place: int) -> object:
+    if isinstance(column, RationalColumn):
+        return column.numerators[place]
+    return column.values[place]
+
+
+def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
+    """Return the exact value of each input at a place, where all have one."""
+    result = {}
+    for name, read in inputs.items():
+        value = read.value if isinstance(read, Number) else read.exact(place)
+        if value is not None:
+            result[name] = value
+    return result
+
+
+def _of_group(held: Values, group: str) -> Column:
+    """Return the column of a group; a flat one is that of every group."""
+    assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
+    return held[group] if isinstance(held, Mapping) else held
+
+
+def _formula(bound: BoundStep) -> Formula:
+    assert bound.formula is not None  # noqa: S101  # as binding has seen to
+    return bound.formula

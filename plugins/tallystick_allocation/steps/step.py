@@ -1,0 +1,425 @@
+"""Steps of an allocation, as rule sets have them and bound.
+
+A step is one class: its attributes are the keys of the file, and its methods are all that follows
+from them: checks, shape, range, computation, proof marks and words. A further kind of step is such
+a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.errors import AllocationError
+from tallystick.formula.tree import bind
+from tallystick.io.text import escaped
+from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.formula_references import FormulaReference, formula_of
+from tallystick.rules.structure import table_of
+from tallystick.scoring.computation import NamedValue
+from tallystick_allocation import column as columns
+from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.given import Given
+from tallystick_allocation.population import UNGROUPED, Population
+
+if TYPE_CHECKING:
+    from tallystick.formula.formula import Formula
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.model import RuleSet
+    from tallystick.rules.toml import KeyPath
+
+Shape = Literal["grouped", "flat", "number"]
+"""Results of steps: a column for each group, one column, or a number."""
+Range = tuple[Fraction, Fraction]
+"""The smallest and the largest value that a step can give."""
+NOTHING: Range = (Fraction(), Fraction())
+UNIT: Range = (Fraction(), Fraction(1))
+
+
+@attrs.frozen
+class Stop:
+    """The end of the allocation: 0 for each place that has a value."""
+
+    places: tuple[int, ...]
+
+
+@attrs.frozen
+class Collected:
+    """The values of records that a step collects.
+
+    Attributes:
+        value: the value of a record that is collected.
+        factors: what a weighted mean weighs by.
+        counts_missed: whether a missed deadline counts as 0.
+        within: the range of each value, where it is known.
+    """
+
+    value: str
+    factors: frozenset[str]
+    counts_missed: bool
+    within: Range | None
+
+
+@attrs.frozen(kw_only=True)
+class AllocationStep(ABC):
+    """One step of an allocation.
+
+    Laws of weights are asked of steps: `sums_to_one`, `prefers_hotkeys`, `sizes`, `marks`,
+    `can_empty`, `is_of_each`, `collected`, `is_score` and the range. A further kind answers them.
+
+    Attributes:
+        name: by which later steps read it.
+        do: what it does.
+        publish: whether its values are rounded half-even to nine places; others stay exact.
+        takes: the only shape of the columns that it reads; None where groups and one column do.
+        gives: the shape of its result; None where that is the shape of what it reads.
+        carries: whether its result is kept for the next round.
+        needs_positive: whether values below 0 have no meaning for it.
+        keeps_shares: whether its values are shares of one whole where all that it reads are.
+        is_score: whether it makes the values that other steps choose or share by.
+    """
+
+    name: str
+    do: str
+    publish: bool = False
+    takes: ClassVar[Shape | None] = None
+    gives: ClassVar[Shape | None] = None
+    carries: ClassVar[bool] = False
+    needs_positive: ClassVar[bool] = False
+    keeps_shares: ClassVar[bool] = False
+    is_score: ClassVar[bool] = False
+
+    @property
+    def is_rounded(self) -> bool:
+        """True where its values are rounded, as they are published or carried."""
+        return self.publish or self.carries
+
+    @property
+    def recipient(self) -> str | None:
+        """The key of who gets what nobody gets, in steps that name one; see `recipients`."""
+        return None
+
+    @property
+    def refuses_negative(self) -> bool:
+        """True where one value below 0 ends the allocation."""
+        return self.needs_positive
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of miners from which on it leaves some out."""
+        return ()
+
+    @property
+    def marks(self) -> frozenset[Decimal]:
+        """The values of its input at which it begins to treat miners in another way."""
+        return frozenset()
+
+    @property
+    def is_of_each(self) -> bool:
+        """True where the value of a miner follows from values of its own alone."""
+        return False
+
+    @property
+    def sentence(self) -> str:
+        """The meaning of its values, for people."""
+        table = {k: v for k, v in table_of(self).items() if k not in ("name", "publish")}
+        return ", ".join(f"{key} {value}" for key, value in table.items())
+
+    # at loading
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the earlier steps that it names, each with its key; a formula reads others too."""
+        yield from ()
+
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the attributes that it names: its key, the name, and what the attribute is."""
+        yield from ()
+
+    def reference(self, path: KeyPath, /) -> FormulaReference | None:
+        """Return the formula that it names at a path of the rule set; None without one."""
+        del path
+
+    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the earlier steps that it reads, each with the key that leads to it."""
+        del registry
+        yield from self.columns()
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Yield what is wrong with its keys, where every name leads to an earlier step."""
+        del path, earlier
+        yield from ()
+
+    def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
+        """Return the shape of its result.
+
+        Args:
+            inputs: the shapes of what it reads.
+            in_groups: whether the allocation has groups.
+        """
+        del in_groups
+        return self.gives or ("grouped" if "grouped" in inputs else "flat")
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
+
+        Of a column of groups this is so in each group. A step that can be given values below 0
+        refuses them, drops them, or sums them up as they are.
+
+        Args:
+            inputs: whether it holds of all that the step reads.
+        """
+        del inputs
+        return False
+
+    # bound
+
+    def identity(self, bound: BoundStep, /) -> list[Any]:
+        """Return the identity of what it computes beside its keys and inputs, as JSON values."""
+        del bound
+        return []
+
+    def is_whole(self, bound: BoundStep, /) -> bool:
+        """Return whether its values are whole numbers of nano."""
+        del bound
+        return self.is_rounded
+
+    @abstractmethod
+    def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of its values from those of what it reads, in the order of `inputs`."""
+
+    def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
+        """Return whether it prefers the same ones of miners that are alike in every round."""
+        del bound
+        return False
+
+    def has_some(self, bound: BoundStep, /) -> bool:
+        """Return whether its column has a value above 0 wherever it has one."""
+        del bound
+        return False
+
+    def can_empty(self, bound: BoundStep, ranges: Mapping[str, Range], /) -> bool:
+        """Return whether it can leave nobody with more than 0 though its input has somebody.
+
+        Args:
+            bound: the step.
+            ranges: of the steps by name.
+        """
+        del bound, ranges
+        return True
+
+    def collected(self, bound: BoundStep, /) -> Collected | None:
+        """Return the values of records that it collects; None without any."""
+        del bound
+
+    def recipients(self, population: Population, /) -> tuple[str, ...]:
+        """Return the keys that get a share by name, of miners of the population too."""
+        del population
+        return () if self.recipient is None else (self.recipient,)
+
+    @abstractmethod
+    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+        """Return the result of the step.
+
+        Raises:
+            AllocationError: where the step refuses what it is given.
+            UndecidedError: a comparison is not decided.
+        """
+
+    def notes(self, given: Given, /) -> Iterator[str]:
+        """Yield what it does with its input otherwise than its rules say alone, for people."""
+        del given
+        yield from ()
+
+    def reason(self) -> str:
+        """Return why a miner has nothing here who has something before, for people."""
+        return "the value is 0"
+
+    def nothing(self) -> str:
+        """Return the same of a miner who has no value here, rather than one of 0."""
+        return self.reason()
+
+    def refuse_negative(self, column: Column, given: Given) -> None:
+        """Refuse a column that has a value below 0.
+
+        Raises:
+            AllocationError: it has one.
+        """
+        for index in columns.negative(column):
+            value = columns.shown(column, index)
+            raise AllocationError(
+                f"{self.name}: found {value} of {escaped(given.keys[index])}, expected at least 0, "
+                "or nobody has a weight: filter the values before (at_least = 0 with others = "
+                '"zero"), or lift them',
+                code="negative",
+            )
+
+
+@attrs.frozen(kw_only=True)
+class StepOfColumn(AllocationStep):
+    """A step that reads one step, ``of``."""
+
+    of: str
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the step that it reads."""
+        yield ("of",), self.of
+
+
+@attrs.frozen(kw_only=True)
+class ColumnStep(StepOfColumn):
+    """A step that changes one column, in each group on its own."""
+
+    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+        """Return the column, or one for each group."""
+        source = given.values[self.of]
+        if isinstance(source, Mapping):
+            return {g: self.changed(cells, g, bound, given) for g, cells in source.items()}
+        assert not isinstance(source, Number)  # noqa: S101  # as binding has seen to
+        return self.changed(source, UNGROUPED, bound, given)
+
+    @abstractmethod
+    def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
+        """Return the column of a group."""
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, and 0."""
+        return hull(*inputs, NOTHING)
+
+
+@attrs.frozen
+class EarlierSteps:
+    """The checked steps before one, in their rule set.
+
+    Attributes:
+        rule_set: the rule set.
+        sections: the names of its sections.
+        groups: the names of the groups.
+        registry: the plugins that it names.
+        steps: the steps by name.
+        shapes: their shapes.
+        whole: the steps whose values sum to 1, or are all 0 or absent, but for rounding.
+        normalised: the steps whose values do so exactly.
+    """
+
+    rule_set: RuleSet
+    sections: Collection[str]
+    groups: Collection[str]
+    registry: Registry
+    steps: dict[str, AllocationStep] = attrs.field(factory=dict)
+    shapes: dict[str, Shape] = attrs.field(factory=dict)
+    whole: set[str] = attrs.field(factory=set)
+    normalised: set[str] = attrs.field(factory=set)
+
+    def unknown_groups(self, path: KeyPath, names: Iterable[str]) -> Iterator[Finding]:
+        """Yield the names that no group has."""
+        for name in names:
+            if name not in self.groups:
+                hint = nearest(name, self.groups) or f": {one_of(self.groups)}"
+                yield mistake(path, shown(name), f"a group of [allocation]{hint}")
+
+
+@attrs.frozen(eq=False)
+class Surroundings:
+    """The surroundings that a step is bound in.
+
+    Attributes:
+        registry: the plugins that the rule set names.
+        groups: the share of each group, by name in order; empty without groups.
+        grouping: what the groups are made by.
+        within: by the ``value`` of a collect step, the range of the values of records, where it is
+            known.
+        exact: the measures that are fractions of any length rather than rounded.
+    """
+
+    registry: Registry
+    groups: Mapping[str, Fraction]
+    grouping: str
+    within: Mapping[str, Range]
+    exact: frozenset[str]
+
+
+@attrs.frozen(eq=False, slots=False)
+class BoundStep(NamedValue[Range]):
+    """A step that is bound to the earlier ones that it reads: a pure, exact function of them.
+
+    Attributes:
+        rules: the step as the rule set has it.
+        inputs: the earlier steps that it reads.
+        shape: the shape of its result.
+        origin: the keys of the rule set that have the step.
+        surroundings: what else it is bound to.
+    """
+
+    rules: AllocationStep
+    inputs: tuple[BoundStep, ...]
+    shape: Shape
+    origin: KeyPath
+    surroundings: Surroundings
+
+    @property
+    def name(self) -> str:
+        """The name by which later steps read it."""
+        return self.rules.name
+
+    @property
+    def kind(self) -> str:
+        """The word in ``do``."""
+        return self.rules.do
+
+    @property
+    def operation(self) -> list[Any]:
+        """The operation without its inputs, as JSON values."""
+        table = table_of(self.rules)
+        own = {key: value for key, value in table.items() if key != "name"}
+        return [own, *self.rules.identity(self)]
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The formula that it names, with its parameters bound; None without one."""
+        reference = self.rules.reference(())
+        formula = reference and formula_of(reference, self.surroundings.registry)
+        if reference is None or formula is None:
+            return None
+        parameters = {name: Fraction(value) for name, value in reference.parameters.items()}
+        return attrs.evolve(formula, tree=bind(formula.tree, parameters))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups in which it is computed; of one group ``""``."""
+        groups = tuple(self.surroundings.groups) if self.shape == "grouped" else ()
+        return groups or (UNGROUPED,)
+
+    @property
+    def is_whole(self) -> bool:
+        """True where its values are whole numbers of nano."""
+        return self.rules.is_whole(self)
+
+    @property
+    def collected(self) -> Collected | None:
+        """The values of records that it collects."""
+        return self.rules.collected(self)
+
+    @property
+    def inputs_have_some(self) -> bool:
+        """True where each column that it reads has a value above 0 wherever it has one."""
+        return all(read.rules.has_some(read) for read in self.inputs)
+
+    def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
+        """Return the range of its values."""
+        return self.rules.range_of(self, [ranges[read] for read in self.inputs])
+
+    def apply(self, given: Given) -> Values | Stop:
+        """Return the result of the step; see `AllocationStep.apply`."""
+        return self.rules.apply(self, given)
+
+
+def hull(*ranges: Range) -> Range:
+    """Return the range that holds some ranges."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
