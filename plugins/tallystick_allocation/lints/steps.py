@@ -24,6 +24,7 @@ from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
+from tallystick_allocation.rules import placed_steps
 from tallystick_allocation.steps import (
     AllocationStep,
     Average,
@@ -97,9 +98,10 @@ def _each(
     def decorate(find: Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]) -> Find:
         def find_all(scorer: Scorer) -> Iterator[Finding]:
             bound = proved_allocation(scorer)
-            for step in bound.steps if bound is not None else ():
-                if isinstance(step.rules, kind):
-                    yield from find(step, step.rules, bound)
+            if bound is not None:
+                for step in bound.steps:
+                    if isinstance(step.rules, kind):
+                        yield from find(step, step.rules, bound)
 
         return find_all
 
@@ -158,14 +160,12 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
 )
-@_each(AllocationStep)
-def _recipient_unbound(
-    step: BoundStep, rules: AllocationStep, _: BoundAllocation
-) -> Iterator[Finding]:
-    key = rules.recipient
-    if key is not None and not is_bound(key):
-        message = f"{step.name} has a share for {key}, whoever holds that slot"
-        yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
+def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
+    for placed in placed_steps(scorer.rule_set):
+        name, key = placed.rules.name, placed.rules.recipient
+        if key is not None and not is_bound(key):
+            message = f"{name} has a share for {key}, whoever holds that slot"
+            yield Finding((*placed.origin, "burn"), message, {"step": name, "recipient": key})
 
 
 @check(

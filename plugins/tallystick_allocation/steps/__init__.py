@@ -13,6 +13,27 @@ from tallystick_allocation.steps.share import ByRank, Equal, Mix, Pools, Reserve
 from tallystick_allocation.steps.spread import CapStep, Lift, Statistic, ZScore
 from tallystick_allocation.steps.step import AllocationStep
 
+__all__ = [
+    "STEPS",
+    "AllocationStep",
+    "Average",
+    "ByRank",
+    "CapStep",
+    "Collect",
+    "Equal",
+    "Filter",
+    "FormulaStep",
+    "Lift",
+    "Mix",
+    "OnePer",
+    "Pools",
+    "Reserve",
+    "Share",
+    "Statistic",
+    "Top",
+    "ZScore",
+]
+
 STEPS: Final[Mapping[str, type[AllocationStep]]] = {
     "collect": Collect,
     "formula": FormulaStep,

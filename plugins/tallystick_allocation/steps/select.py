@@ -135,8 +135,8 @@ class Filter(SelectStep):
 
     def changed(self, column: Column, group: str, _: BoundStep, __: Given, /) -> Column:
         """Return the column without the others, or with 0 for them."""
-        at_least = self.at_least.get(group) if isinstance(self.at_least, Mapping) else self.at_least
-        above, at_least = (None if c is None else Fraction(c) for c in (self.above, at_least))
+        cut = self.at_least.get(group) if isinstance(self.at_least, Mapping) else self.at_least
+        above, at_least = (None if c is None else Fraction(c) for c in (self.above, cut))
         other = Fraction() if self.others == "zero" else None
         if isinstance(column, RationalColumn):
             return _compared(column, above, at_least, other)

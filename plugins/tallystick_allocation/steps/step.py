@@ -145,6 +145,7 @@ class AllocationStep(ABC):
     def reference(self, path: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
         del path
+        return None
 
     def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
@@ -217,6 +218,7 @@ class AllocationStep(ABC):
     def collected(self, bound: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
         del bound
+        return None
 
     def recipients(self, population: Population, /) -> tuple[str, ...]:
         """Return the keys that get a share by name, of miners of the population too."""
@@ -384,9 +386,10 @@ class BoundStep(NamedValue[Range]):
     def formula(self) -> Formula | None:
         """The formula that it names, with its parameters bound; None without one."""
         reference = self.rules.reference(())
-        formula = reference and formula_of(reference, self.surroundings.registry)
-        if reference is None or formula is None:
+        if reference is None:
             return None
+        formula = formula_of(reference, self.surroundings.registry)
+        assert formula is not None  # noqa: S101  # as the checks have seen to
         parameters = {name: Fraction(value) for name, value in reference.parameters.items()}
         return attrs.evolve(formula, tree=bind(formula.tree, parameters))
 
