@@ -458,7 +458,7 @@ def pooled(
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }
-    column = step.added(shares, Given(population, keys, {"line": columns}))
+    column = step.sum_of_groups(shares, Given(population, keys, {"line": columns}))
     assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
     shares_by_key = zip(keys, nano(published(column)), strict=True)
     return {key: weight for key, weight in shares_by_key if weight}

@@ -295,9 +295,9 @@ class Pools(StepOfColumn):
 
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the one column."""
-        return self.added(bound.surroundings.groups, given)
+        return self.sum_of_groups(bound.surroundings.groups, given)
 
-    def added(self, groups: Mapping[str, Fraction], given: Given) -> Column:
+    def sum_of_groups(self, groups: Mapping[str, Fraction], given: Given) -> Column:
         """Return the values of all groups, each times its share, added up.
 
         Args:
