@@ -30,7 +30,10 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "numbers": (("engine/tallystick/numbers/*.py",), ("tests/numbers",)),
     "rules": (("engine/tallystick/rules/*.py",), ("tests/rules",)),
     "scoring": (("engine/tallystick/scoring/*.py",), ("tests/scoring", "tests/vectors")),
-    "allocation": (("plugins/tallystick_allocation/*.py",), ("tests/allocation",)),
+    "allocation": (
+        ("plugins/tallystick_allocation/*.py", "plugins/tallystick_allocation/steps/*.py"),
+        ("tests/allocation",),
+    ),
     "consensus": (("plugins/tallystick_consensus/*.py",), ("tests/consensus",)),
     "yuma": (("plugins/tallystick_yuma/*.py",), ("tests/yuma",)),
     "state": (("plugins/tallystick_state/*.py",), ("tests/state", "tests/vectors")),
