@@ -374,6 +374,7 @@ class ExplainedValue(_Answer):
 class ExplainAnswer(_Answer):
     """Every step behind the scores of a record, as ``explain --json`` gives it."""
 
+    verdict: str
     result: ScoreAnswer
     rule_set: str
     digest: str
