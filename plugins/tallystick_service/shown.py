@@ -101,7 +101,8 @@ def profile_of(question: Question, hotkey: str) -> tuple[Profile, tuple[str, ...
         epoch=queries.state.epoch,
         reputation={name: place.reputation for name, place in places.items()},
         rank={name: place.rank for name, place in places.items()},
-        rounds=0,
+        rounds=None,
+        counted="all",
     )
     return public, ("reputation", "rank")
 

@@ -20,14 +20,11 @@ from tallystick_service.distance import Distance
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
-from tallystick_state.queries import StateQueries
+from tallystick_state.queries import ALL_LINES, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import LineWeights, Weights, before_carried
-
-ALL_LINES = "all lines"
-"""Name of the pay of a state whose lines share all weight."""
 
 
 @attrs.frozen

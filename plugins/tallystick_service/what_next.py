@@ -7,7 +7,8 @@ names is what such a record earns.
 
 Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every
 value at which a comparison, a minimum, a maximum or an absolute value of a requirement or a formula
-turns, and values between them, refined around the best. Of values that earn the same, the nearest is named.
+turns, and values between them, refined around the best. Of values that earn the same, the nearest
+is named.
 """
 
 from __future__ import annotations

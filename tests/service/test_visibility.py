@@ -128,7 +128,7 @@ def test_no_row_of_a_task_or_a_round_is_proved_to_anyone(service: Live, step: st
 def test_a_miner_sees_of_itself_what_own_lists(service: Live, closed_service: Live) -> None:
     address = f"/api/v1/miners/{OWN}"
     assert {*service.ask(address, service.proof()).json()} == {
-        *("hotkey", "epoch", "reputation", "rank", "rounds_24h")
+        *("hotkey", "epoch", "reputation", "rank", "rounds_24h", "rounds_counted")
     }
     assert {*closed_service.ask(address, closed_service.proof()).json()} == {
         *("hotkey", "epoch", "rank")

@@ -205,7 +205,7 @@ def explain(
         factors=tuple(steps["factor"]),
         emission=next(iter(steps["emission"]), None),
         operations=tuple(explaining.operations),
-        verdict=verdict(bound, facts, scores.values, tier and tier.name),
+        verdict=verdict(bound, facts, scores.values, None if tier is None else tier.name),
     )
 
 

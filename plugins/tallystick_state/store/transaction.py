@@ -337,6 +337,11 @@ class Transaction:
         """Return the rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
+    def counted(self, hotkey: str, epoch: int) -> list[StateEvent]:
+        """Return the records and events of a miner that were recorded in an epoch."""
+        rows = self._log(f"{_BODY_OF} hotkey = ? AND counted_in = ?", (hotkey, epoch))
+        return [StateEvent.from_line(body) for _, _, body, _ in rows]
+
     def scored(
         self, hotkey: str, counted_by: int | None = None, counted_from: int = COUNTED_IN
     ) -> Iterator[StateEvent]:
