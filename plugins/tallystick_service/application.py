@@ -154,13 +154,16 @@ class _Desk:
     async def answer(self, row: Route, request: Request) -> tuple[Answer, Mapping[str, str]]:
         """Return an answer and the headers that it has by its identity."""
         site = self.site
-        viewer = site.seen_as(viewer_of(request, site.settings))
+        values, body = values_of(row, request), await request.body()
+        form = body if row.proves else None
+        viewer = viewer_of(request, site.settings, values.get("hotkey", ""), form)
         question = Question(
             site,
             row,
-            values_of(row, request),
+            values,
             viewer,
-            await request.body(),
+            request,
+            body,
             request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         )
         if not row.reads:
@@ -341,7 +344,11 @@ def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answe
     accepted = Headers(scope=scope).get("accept", "")
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         try:
-            page = site.page("error.html", error.status, None, question=None, error=error)
+            # a form is asked for again where it was posted
+            again = scope["path"] if scope["method"] == "POST" else "/"
+            page = site.page(
+                "error.html", error.status, None, question=None, error=error, again=again
+            )
         except TemplateNotFound:
             return refusal(error)
         return attrs.evolve(page, headers=error.headers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
@@ -18,6 +18,9 @@ from tallystick_service.answer import JSON, Answer
 from tallystick_service.site import Site, Version
 from tallystick_state.queries import StateQueries
 from tallystick_state.stored_state import StoredState
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 _T = TypeVar("_T")
 
@@ -54,6 +57,7 @@ class Question:
         route: the row that answers it.
         values: the values of the parameters that it has, by name.
         viewer: who asks.
+        request: as it came.
         body: of a posted question.
         address: of the request, with its query, for links to itself.
         version: of the state; None where the row reads none.
@@ -63,6 +67,7 @@ class Question:
     route: Route
     values: Mapping[str, str]
     viewer: Viewer
+    request: Request
     body: bytes = b""
     address: str = ""
     version: Version | None = None
@@ -121,6 +126,7 @@ class Route:
         media_type: of its answer.
         parameters: of its path and its query; others are refused.
         posted: what the body is; empty for a route that is asked by GET.
+        proves: whether the body is the proof of who asks.
         reads: whether it reads the state.
         is_kept: whether its answer is kept until the state changes; only of a row that reads it.
         refuses: the statuses with which it refuses, beside those that every route has.
@@ -135,6 +141,7 @@ class Route:
     media_type: str = JSON
     parameters: tuple[Parameter, ...] = ()
     posted: str = ""
+    proves: bool = False
     reads: bool = True
     is_kept: bool = True
     refuses: tuple[int, ...] = ()

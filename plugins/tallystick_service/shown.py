@@ -14,12 +14,32 @@ from tallystick_service.route import Question
 from tallystick_state.answers import Profile
 from tallystick_state.leaderboard import Standing
 from tallystick_state.queries import StateQueries
+from tallystick_state.sections.groups import GROUPS
 
 
 def sees_board(question: Question, skill_type: str) -> bool:
     """Return whether the asker sees the leaderboard of a skill type."""
     needs = condition("board", question.viewer)
     return needs == "always" or has_public_boards(question.queries, skill_type)
+
+
+def has_public_miners(question: Question) -> bool:
+    """Return whether the asker sees miners by name: those of a leaderboard, or with a weight."""
+    return any(sees_board(question, name) for name in skill_types(question))
+
+
+def public_boards(question: Question) -> Mapping[str, list[Standing]]:
+    """Return the leaderboards that the asker sees, by skill type."""
+    queries = question.queries
+    sees_all = question.viewer.kind == "operator"
+    return question.once(
+        ("boards", sees_all),
+        lambda: {
+            name: queries.board(name)
+            for name, rules in queries.rules.type_rules.items()
+            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
+        },
+    )
 
 
 def skill_types(question: Question) -> list[str]:

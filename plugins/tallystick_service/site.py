@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tallystick.io.text import printable, short, visible
 from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
-from tallystick_service.access import OPERATOR, Viewer
+from tallystick_service.access import Viewer
 from tallystick_service.answer import HTML, Answer
 from tallystick_service.assets import Assets
 from tallystick_service.filters import FILTERS
@@ -212,13 +212,9 @@ class Site:
 
     def etag(self, state: Version, viewer: Viewer) -> str:
         """Return the strong tag of every answer to somebody about a version of the state."""
-        shown = f"{self.settings.shows} {self.settings.embargo}"
-        parts = (state.log, state.digest, state.rules, viewer.key, self.build, shown)
+        embargo = str(self.settings.embargo)
+        parts = (state.log, state.digest, state.rules, viewer.key, self.build, embargo)
         return f'"{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"'
-
-    def seen_as(self, viewer: Viewer) -> Viewer:
-        """Return who asks, or the operator where the settings show everyone everything."""
-        return OPERATOR if self.settings.shows == "all" else viewer
 
 
 class KeptAnswers:

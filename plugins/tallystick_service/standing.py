@@ -158,10 +158,14 @@ def type_standing(
     )
 
 
-def public_standing(standing: Standing, skill_type: str, ranked: int) -> TypeStanding:
-    """Return what a public leaderboard says of a miner."""
-    reputation = from_decimal(standing.reputation)
-    return TypeStanding(skill_type, True, reputation, standing.rank, ranked, "", (), None, (), ())
+def public_standing(
+    queries: StateQueries, standing: Standing, skill_type: str, ranked: int
+) -> TypeStanding:
+    """Return what a public leaderboard says of a miner, beside the tiers of the type."""
+    reputation, tiers = from_decimal(standing.reputation), tiers_of(queries, skill_type)
+    return TypeStanding(
+        skill_type, True, reputation, standing.rank, ranked, "", (), None, (), tiers
+    )
 
 
 def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
@@ -251,7 +255,7 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     uid = queries.state.miners[hotkey].uid
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
     shared = queries.shared_weights(found=columns)
-    found = [] if shared is None else [_shared_pay(shared, uid)]
+    found = [] if shared is None else [shared_pay(shared, uid)]
     for line, weighed in columns.items():
         chosen = queries.weights(line=line, found=weighed)
         reason = chosen.without.get(hotkey, chosen.reason)
@@ -262,7 +266,7 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     return found
 
 
-def _shared_pay(shared: Weights, uid: int | None) -> Pay:
+def shared_pay(shared: Weights, uid: int | None) -> Pay:
     """Return the weight of a slot by all lines together, as the pools share it."""
     weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
     weight = None if uid is None else weights.get(uid)
@@ -273,13 +277,23 @@ def _shared_pay(shared: Weights, uid: int | None) -> Pay:
     return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, (), ())
 
 
-def closed_pays(log: EpochLog, number: int, hotkey: str) -> list[Pay]:
-    """Return what a miner was paid by each line as an epoch closed."""
-    pays_of_lines = (
-        pay_of(closed.line, closed.rules.rule_set.reference, closed.weights, hotkey)
-        for closed in log.weighed(number)
-    )
-    return [attrs.evolve(pay, epoch=number) for pay in pays_of_lines]
+def closed_pays(
+    log: EpochLog, number: int, hotkey: str, lines: Mapping[str, Weights]
+) -> Iterator[Pay]:
+    """Yield what a miner was paid by each line as an epoch closed.
+
+    Args:
+        log: of the state.
+        number: of the epoch.
+        hotkey: of the miner.
+        lines: the weights of the epoch as the chain takes them, by line.
+    """
+    uid = log.slots(number).get(hotkey, -1)
+    for closed in log.weighed(number):
+        uint16 = lines[closed.line].uint16.get(uid)
+        reference = closed.rules.rule_set.reference
+        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
+        yield attrs.evolve(pay, epoch=number)
 
 
 def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, not_shown, sees_board
+from tallystick_service.shown import closings_of, has_public_miners, not_shown, sees_board
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
@@ -105,7 +106,9 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
         raise no_epoch(
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
-    if needs == "embargo" and not is_over(question, number):
+    if needs == "leaderboards, embargo" and not has_public_miners(question):
+        raise not_shown(ACCESS[subject].holds)
+    if needs != "always" and not is_over(question, number):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(
             HTTPStatus.FORBIDDEN,
@@ -124,8 +127,14 @@ def _weights(question: Question) -> Answer:
 
 def weights_view(question: Question, number: int) -> JsonObject:
     """Return the weights of a closed epoch, as ``weights --json`` does: exact, and as uint16."""
+    lines, shared = weights_of(question, number)
+    return views.weights(lines, shared) if lines else {"lines": {}}
 
-    def compute() -> JsonObject:
+
+def weights_of(question: Question, number: int) -> tuple[Mapping[str, Weights], Weights | None]:
+    """Return the weights of a closed epoch by line, and those of all lines where pools share."""
+
+    def compute() -> tuple[Mapping[str, Weights], Weights | None]:
         with question.state.epoch_log() as log:
             slots = log.slots(number)
             weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
@@ -138,7 +147,7 @@ def weights_view(question: Question, number: int) -> JsonObject:
         if pools is not None:
             shares = pooled(pools, weighed, slots)
             shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return views.weights(lines, shared) if lines else {"lines": {}}
+        return lines, shared
 
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tallystick_service.answer import HTML, Answer
-from tallystick_service.pages.miner import public_boards
 from tallystick_service.route import Question, Route
 
 
@@ -11,8 +10,7 @@ def _home(question: Question) -> Answer:
     queries = question.queries
     epoch = queries.state.epoch
     rules = {name: timeline.at(epoch) for name, timeline in queries.in_force.lines.items()}
-    boards = public_boards(question)
-    return question.page("home.html", info=queries.info(), rules=rules, boards=boards)
+    return question.page("home.html", info=queries.info(), rules=rules)
 
 
 ROUTES = (

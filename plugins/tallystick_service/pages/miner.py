@@ -1,42 +1,37 @@
-"""The pages about miners: the search, and where one stands."""
+"""The page of one miner: what it is paid, the steps that lead there, and where it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
-from http import HTTPStatus
-from urllib.parse import quote
 
 import attrs
 
-from tallystick.errors import TallystickError
-from tallystick.json_values import JsonObject
-from tallystick.numbers.nano import from_decimal
-from tallystick.scoring.scorer import Scorer
+from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
-from tallystick_service.advice import advice
-from tallystick_service.answer import CSV, Answer
-from tallystick_service.examples import example_of
+from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.api.epochs import weights_of
+from tallystick_service.charts import Chart, Series, chart
+from tallystick_service.proof import challenge_of, is_key
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, history_of, sees_board, unknown_miner
+from tallystick_service.shown import closings_of, history_of, public_boards, unknown_miner
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
     closed_pays,
     pays,
     public_standing,
+    shared_pay,
     type_standing,
 )
 from tallystick_service.tables import csv_answer
-from tallystick_state.leaderboard import Standing
-from tallystick_state.sections.groups import GROUPS
-from tallystick_state.stored_state import StoredSnapshots
+from tallystick_service.weights import newest_epoch, seen_miners, types_done, weight_history
+from tallystick_state.trust.keys import KEY_TYPES
 
 _ROWS = 128
-"""Maximum number of epochs in a table of the page; its CSV has all."""
-_FOUND = 50
-"""Maximum number of miners that a search shows."""
-
+"""Maximum number of epochs in a table of reputations of the page; its CSV has all."""
+_EPOCHS = 24
+"""Maximum number of epochs over which the page shows weights."""
 
 History = list[tuple[int, dict[str, Decimal]]]
 """Reputations of a miner by skill type, by epoch."""
@@ -72,8 +67,23 @@ class Sight:
             own,
             own is not None and "reputation" in own and history != "never",
             pay == "always",
-            pay == "embargo",
+            pay not in ("always", "never"),
         )
+
+
+@attrs.frozen
+class WeightHistory:
+    """The weight of a miner in a line over epochs.
+
+    Attributes:
+        line: its name; empty of a weight that is that of all.
+        rows: epochs with the weight in nano and its change, the newest first; None without one.
+        chart: of the weights; None of fewer than two epochs.
+    """
+
+    line: str
+    rows: tuple[tuple[int, int | None, int | None], ...]
+    chart: Chart | None
 
 
 @attrs.frozen
@@ -83,9 +93,10 @@ class MinerPage:
     Attributes:
         hotkey: who it is.
         uid: its slot; None without one.
-        types: the skill types in which it stands.
+        types: its standing in each skill type of its records.
         rounds: in how many rounds it was dispatched lately; None where that is not seen.
         pays: what it is paid, by line; empty where that is not seen.
+        weights: its weights by line over the epochs that the asker sees.
         sight: what the asker sees.
     """
 
@@ -94,6 +105,7 @@ class MinerPage:
     types: tuple[TypeStanding, ...]
     rounds: int | None
     pays: tuple[Pay, ...]
+    weights: tuple[WeightHistory, ...]
     sight: Sight
 
 
@@ -103,51 +115,72 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     Raises:
         RefusedQuestionError: nobody of that hotkey is there, or nothing of it is public.
     """
-    queries, sight = question.queries, Sight.of(question, hotkey)
-    entry = queries.state.miners.get(hotkey)
-    boards = public_boards(question)
-    if sight.own is None:
-        of_public = {
-            name: standing
-            for name, board in boards.items()
-            for standing in board
-            if standing.hotkey == hotkey
-        }
-        if not of_public:
-            raise unknown_miner(hotkey)
-        types = tuple(
-            public_standing(standing, name, len(boards[name]))
-            for name, standing in of_public.items()
-        )
-        uid = next(iter(of_public.values())).uid
-        return MinerPage(hotkey, uid, types, None, (), sight)
-    if entry is None:
+    queries = question.queries
+    if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
-    history = history_of(question, hotkey) if sight.history else []
-    names = sorted({*entry.types, *entry.reputation})
-    standings = (
-        _shown(type_standing(queries, entry, name, _of_type(history, name)), sight)
-        for name in names
-    )
-    rounds = queries.profile(hotkey).rounds if "dispatched_rounds" in sight.own else None
+    entry, sight = queries.state.miners[hotkey], Sight.of(question, hotkey)
+    done = sorted(types_done(question).get(hotkey, ()))
+    if sight.own is None:
+        boards = public_boards(question)
+        places = ((name, place) for name in done for place in boards.get(name, ()))
+        types = tuple(
+            public_standing(queries, place, name, len(boards[name]))
+            for name, place in places
+            if place.hotkey == hotkey
+        )
+    else:
+        history = history_of(question, hotkey) if sight.history else []
+        types = tuple(
+            _shown(type_standing(queries, entry, name, _of_type(history, name)), sight)
+            for name in done
+        )
+    sees_rounds = sight.own is not None and "dispatched_rounds" in sight.own
+    rounds = queries.profile(hotkey).rounds if sees_rounds else None
     of_lines = tuple(pays(queries, hotkey)) if sight.pay else ()
     if sight.is_embargoed:
         of_lines = _newest_pays(question, hotkey)
-    return MinerPage(hotkey, entry.uid, tuple(standings), rounds, of_lines, sight)
+    weights = _weights(question, hotkey)
+    return MinerPage(hotkey, entry.uid, types, rounds, of_lines, weights, sight)
 
 
 def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
     """Return what a miner was paid as the newest epoch closed whose embargo is over."""
-    number = question.queries.state.epoch - 1 - question.site.settings.embargo
-    if number < 0:
+    number = newest_epoch(question)
+    if number is None:
         return ()
 
     def computed() -> tuple[Pay, ...]:
+        lines, shared = weights_of(question, number)
         with question.state.epoch_log() as log:
-            return tuple(closed_pays(log, number, hotkey))
+            found = tuple(closed_pays(log, number, hotkey, lines))
+            if shared is not None:
+                pay = shared_pay(shared, log.slots(number).get(hotkey))
+                found = (attrs.evolve(pay, epoch=number), *found)
+        return found
 
     key = "closed pays", number, hotkey, closings_of(question)[number + 1]
     return question.site.remembered(key, computed)
+
+
+def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:
+    history = weight_history(question, hotkey, _EPOCHS)
+    lines = dict.fromkeys(line for _, own in history for line in own)
+    return tuple(_of_line(line, [(n, own.get(line)) for n, own in history]) for line in lines)
+
+
+def _of_line(line: str, history: list[tuple[int, int | None]]) -> WeightHistory:
+    values = [(number, weight or 0) for number, weight in history]
+    before = dict[int, int]((number + 1, weight) for number, weight in values)
+    rows = tuple(
+        (number, weight, (weight or 0) - before[number] if number in before else None)
+        for number, weight in reversed(history)
+    )
+    (first, start), (last, end) = values[0], values[-1]
+    description = (
+        f"Weight from {to_text(start)} in epoch {first} to {to_text(end)} in epoch {last}."
+    )
+    drawn = chart("Weight by epoch", description, [Series("weight", values)])
+    return WeightHistory(line, rows, drawn)
 
 
 def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
@@ -165,46 +198,21 @@ def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
     return standing
 
 
-def public_boards(question: Question) -> Mapping[str, list[Standing]]:
-    """Return the leaderboards that the asker sees, by skill type."""
-    queries = question.queries
-    sees_all = question.viewer.kind == "operator"
-    return question.once(
-        ("boards", sees_all),
-        lambda: {
-            name: queries.board(name)
-            for name, rules in queries.rules.type_rules.items()
-            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
-        },
+def _miner(question: Question) -> Answer:
+    hotkey = question.text("hotkey")
+    return question.page(
+        "miner.html",
+        view=miner_view(question, hotkey),
+        most_rows=_ROWS,
+        is_key=is_key(hotkey),
     )
 
 
-def scorer_at(question: Question) -> Scorer:
-    """Return the rules in force, with the thresholds that the epochs of the state pin."""
-    return question.state.scorer.with_snapshots(StoredSnapshots(question.queries.transaction))
-
-
-def example_advice(question: Question, skill_type: str) -> JsonObject | None:
-    """Return the advice about an example record of a type, by the rules and thresholds of now."""
-
-    def computed() -> JsonObject | None:
-        scorer, epoch = scorer_at(question), question.queries.state.epoch
-        record = example_of(scorer, skill_type, epoch)
-        if record is None:
-            return None
-        try:
-            return advice(scorer, record).to_dict()
-        except TallystickError:
-            return None
-
-    return question.once(("example", skill_type), computed)
-
-
-def _miner(question: Question) -> Answer:
-    hotkey = question.text("hotkey")
-    view = miner_view(question, hotkey)
-    advised = {each.skill_type: example_advice(question, each.skill_type) for each in view.types}
-    return question.page("miner.html", view=view, advised=advised, most_rows=_ROWS)
+def _challenge(question: Question) -> Answer:
+    settings = question.site.settings
+    challenge = challenge_of(question.request, settings, question.text("hotkey"))
+    until = datetime.fromtimestamp(challenge.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return question.page("challenge.html", challenge=challenge, until=until, kinds=KEY_TYPES)
 
 
 def _miner_csv(question: Question) -> Answer:
@@ -221,74 +229,39 @@ def _miner_csv(question: Question) -> Answer:
     return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows, nano=(2,))
 
 
-@attrs.frozen
-class Found:
-    """A miner that a search found.
-
-    Attributes:
-        hotkey: who it is.
-        uid: its slot; None without one.
-        ranks: its rank by skill type, where it has one that is seen.
-    """
-
-    hotkey: str
-    uid: int | None
-    ranks: Mapping[str, int]
-
-
-def search(question: Question, wanted: str) -> list[Found]:
-    """Return the miners that the asker sees whose hotkey holds a text, or whose uid it is."""
-    found: dict[str, Found] = {}
-    for name, board in public_boards(question).items():
-        for standing in board:
-            before = found.get(standing.hotkey)
-            ranks = {**(before.ranks if before else {}), name: standing.rank}
-            found[standing.hotkey] = Found(standing.hotkey, standing.uid, ranks)
-    if question.viewer.kind == "operator":
-        for miner in question.queries.state.miners.values():
-            found.setdefault(miner.hotkey, Found(miner.hotkey, miner.uid, {}))
-    matching = (each for each in found.values() if _matches(each, wanted))
-    return sorted(matching, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
-
-
-def _matches(found: Found, wanted: str) -> bool:
-    if not wanted or wanted.casefold() in found.hotkey.casefold():
-        return True
-    return wanted.isdecimal() and found.uid is not None and str(found.uid) == wanted.lstrip("0")
-
-
-def _miners(question: Question) -> Answer:
-    wanted = question.text("q").strip()
-    found = search(question, wanted)
-    exact = [f for f in found if f.hotkey == wanted or (wanted and str(f.uid) == wanted)]
-    if len(exact) == 1:
-        place = f"/miners/{quote(exact[0].hotkey, safe='')}"
-        return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": place})
-    return question.page(
-        "miners.html", wanted=wanted, found=found[:_FOUND], more=max(len(found) - _FOUND, 0)
-    )
-
-
 _HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", required=True)
 
 ROUTES = (
     Route(
-        path="/miners",
-        name="miners_page",
-        sentence="Search of miners by hotkey or uid.",
-        answer=_miners,
-        subject="board",
-        media_type="text/html; charset=utf-8",
-        parameters=(Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),),
-    ),
-    Route(
         path="/miners/{hotkey}",
         name="miner_page",
-        sentence="Where one miner stands, what it is paid, and what it may do next.",
+        sentence="What one miner is paid, the steps that lead there, and where it stands.",
         answer=_miner,
         subject="miner",
-        media_type="text/html; charset=utf-8",
+        media_type=HTML,
         parameters=(_HOTKEY,),
+    ),
+    Route(
+        path="/miners/{hotkey}/own",
+        name="challenge_page",
+        sentence="The text that a miner signs to see its own view, and how.",
+        answer=_challenge,
+        subject="service",
+        media_type=HTML,
+        parameters=(_HOTKEY,),
+        reads=False,
+    ),
+    Route(
+        path="/miners/{hotkey}/own",
+        name="own_page",
+        sentence="The view that a miner has of itself, for the signature of its challenge.",
+        answer=_miner,
+        subject="miner",
+        media_type=HTML,
+        parameters=(_HOTKEY,),
+        posted="The form of the challenge with its signature.",
+        proves=True,
+        is_kept=False,
     ),
     Route(
         path="/miners/{hotkey}/reputation.csv",
@@ -300,4 +273,4 @@ ROUTES = (
         parameters=(_HOTKEY,),
     ),
 )
-"""The pages about miners."""
+"""The page of one miner."""

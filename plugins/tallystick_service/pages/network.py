@@ -13,21 +13,20 @@ from tallystick_service.answer import CSV, HTML, Answer
 from tallystick_service.api.epochs import (
     checkpoint_of,
     epoch_row,
-    is_over,
     no_epoch,
     sees_leaf,
     weights_view,
 )
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.pages.miner import public_boards
 from tallystick_service.pages.scoring import versioned
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import board_of, closings_of
+from tallystick_service.shown import board_of, closings_of, public_boards
 from tallystick_service.tables import csv_answer
+from tallystick_service.weights import newest_epoch, weight_table
 from tallystick_state import views
 
 _SHOWN = 10
-"""Maximum number of miners of a leaderboard on the page; its CSV has all."""
+"""Maximum number of miners in a table of the page; the miners' page and the CSV have all."""
 _EPOCHS = 24
 """Maximum number of epochs in the table of the page; its CSV has all that are kept."""
 _DRAWN = 512
@@ -78,16 +77,6 @@ def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
     return charts
 
 
-def newest_weights(question: Question) -> tuple[int, JsonObject] | None:
-    """Return the newest closed epoch whose weights the asker sees, with them; None without one."""
-    opened = question.queries.state.epoch
-    sees_all = question.viewer.kind == "operator"
-    for number in range(opened - 1, max(opened - 64, -1), -1):
-        if sees_all or is_over(question, number):
-            return number, weights_view(question, number)
-    return None
-
-
 def _network(question: Question) -> Answer:
     opened = question.queries.state.epoch
     begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
@@ -102,7 +91,7 @@ def _network(question: Question) -> Answer:
         epochs=epochs,
         charts=threshold_charts(history),
         history=list(reversed(history))[:_EPOCHS],
-        weights=newest_weights(question),
+        weighed=weight_table(question),
         checkpoint=checkpoint_of(question),
     )
 
@@ -171,10 +160,10 @@ def _thresholds_csv(question: Question) -> Answer:
 
 
 def _weights_csv(question: Question) -> Answer:
-    found = newest_weights(question)
+    number = newest_epoch(question)
     rows: list[tuple[object, ...]] = []
-    if found is not None:
-        number, view = found
+    if number is not None:
+        view = weights_view(question, number)
         lines = {"": view} if "uids" in view else view["lines"]
         for line, own in lines.items():
             # without a row the column of its numbers is empty
@@ -204,7 +193,7 @@ ROUTES = (
     Route(
         path="/network",
         name="network_page",
-        sentence="Leaderboards, epochs, thresholds and weights.",
+        sentence="Weights, leaderboards, validators, epochs and thresholds.",
         answer=_network,
         subject="board",
         media_type=HTML,

@@ -1,6 +1,6 @@
-"""The pages that score a record of the reader's: what next, and the playground.
+"""The playground, which scores a record of the reader's and says what would earn more.
 
-Their links hold all that is on them. Records are scored in processes of their own, so a page is an
+Its link holds all that is on it. Records are scored in processes of their own, so a page is an
 answer even where its record, or its rules, are refused.
 """
 
@@ -152,14 +152,6 @@ def _type_of(record: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-async def _next(question: Question) -> Answer:
-    question = await versioned(question)
-    offer = await offer_of(question)
-    chosen, record = _record(question, offer)
-    side = await _advised(question, offer, record, Side("", ""))
-    return question.page("next.html", offer=offer, chosen=chosen, record=record, side=side)
-
-
 async def _playground(question: Question) -> Answer:
     question = await versioned(question)
     offer = await offer_of(question)
@@ -218,19 +210,9 @@ _TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RE
 
 ROUTES = (
     Route(
-        path="/next",
-        name="next_page",
-        sentence="Which single fact of a record, moved, would earn the most.",
-        answer=_next,
-        subject="scoring",
-        media_type=HTML,
-        parameters=(_TYPE, _TEXT),
-        reads=False,
-    ),
-    Route(
         path="/playground",
         name="playground_page",
-        sentence="A record and a rule set, edited and explained; two rule sets side by side.",
+        sentence="A record and a rule set, edited and explained; what next; two rule sets beside.",
         answer=_playground,
         subject="scoring",
         media_type=HTML,
@@ -255,4 +237,4 @@ ROUTES = (
         reads=False,
     ),
 )
-"""The pages that score a record of the reader's."""
+"""The playground."""

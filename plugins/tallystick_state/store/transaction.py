@@ -337,6 +337,22 @@ class Transaction:
         """Return the rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
+    def recorded_types(self, first: int, last: int) -> dict[str, set[str]]:
+        """Return by hotkey the skill types of the records that were counted in some epochs.
+
+        Args:
+            first: the first of them.
+            last: the last of them.
+        """
+        query = (
+            f"SELECT DISTINCT hotkey, skill_type FROM {EVENTS} "
+            "WHERE is_record = ? AND counted_in BETWEEN ? AND ?"
+        )
+        types: dict[str, set[str]] = {}
+        for hotkey, skill_type in self.connection.rows(query, (True, first, last)):
+            types.setdefault(hotkey, set()).add(skill_type)
+        return types
+
     def scored(
         self, hotkey: str, counted_by: int | None = None, counted_from: int = COUNTED_IN
     ) -> Iterator[StateEvent]:
