@@ -75,27 +75,6 @@ class TypeStanding:
 
 
 @attrs.frozen
-class PayStep:
-    """One step from records to a weight.
-
-    Attributes:
-        name: of the step.
-        sentence: what it does.
-        value: what it gives the miner: the exact value, or one by group; None without one.
-        groups: by group, where it has groups.
-        is_computed: false of a step that was not needed.
-        is_published: whether it is rounded to nine places.
-    """
-
-    name: str
-    sentence: str
-    value: str | None
-    groups: Mapping[str, str | None]
-    is_computed: bool
-    is_published: bool
-
-
-@attrs.frozen
 class Pay:
     """The weight of a miner in one line, and how it comes about.
 
@@ -107,7 +86,7 @@ class Pay:
         weighed: how many have a weight above 0.
         uint16: the weight as the chain takes it; None without one.
         reason: why there is no weight; empty where there is one.
-        steps: in their order.
+        steps: in their order, each with what it does.
         distances: to filters and caps.
         epoch: as whose closing it is; None of the weight of now.
     """
@@ -119,7 +98,7 @@ class Pay:
     weighed: int
     uint16: int | None
     reason: str
-    steps: tuple[PayStep, ...]
+    steps: tuple[tuple[ExplainedStep, str], ...]
     distances: tuple[Distance, ...]
     epoch: int | None = None
 
@@ -278,7 +257,7 @@ def shared_pay(shared: Weights, uid: int | None) -> Pay:
 
 
 def closed_pays(
-    log: EpochLog, number: int, hotkey: str, lines: Mapping[str, Weights]
+    log: EpochLog, number: int, hotkey: str, uid: int | None, lines: Mapping[str, Weights]
 ) -> Iterator[Pay]:
     """Yield what a miner was paid by each line as an epoch closed.
 
@@ -286,11 +265,11 @@ def closed_pays(
         log: of the state.
         number: of the epoch.
         hotkey: of the miner.
+        uid: its slot as the epoch closed; None without one.
         lines: the weights of the epoch as the chain takes them, by line.
     """
-    uid = log.slots(number).get(hotkey, -1)
     for closed in log.weighed(number):
-        uint16 = lines[closed.line].uint16.get(uid)
+        uint16 = None if uid is None else lines[closed.line].uint16.get(uid)
         reference = closed.rules.rule_set.reference
         pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
         yield attrs.evolve(pay, epoch=number)
@@ -315,26 +294,18 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
         reason: why there is no weight, where it is known.
     """
     allocation = weighed.allocation
-    steps: tuple[PayStep, ...] = ()
+    steps: tuple[tuple[ExplainedStep, str], ...] = ()
     distances: tuple[Distance, ...] = ()
     if allocation is not None and hotkey in allocation.given.places:
         explanation = explained(allocation, hotkey, before_carried(allocation))
         rules = {step.name: step.rules for step in allocation.bound.steps}
-        steps = tuple(_pay_step(step, rules[step.name]) for step in explanation.steps)
+        steps = tuple((step, step_sentence(rules[step.name])) for step in explanation.steps)
         distances = tuple(_step_edges(weighed, hotkey))
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
     why = "" if weight else reason or weighed.refused or "no record counts"
     place = above.index(weight) + 1 if weight else None
     return Pay(line, reference, weight, place, len(above), uint16, why, steps, distances)
-
-
-def _pay_step(step: ExplainedStep, rules: StepRules) -> PayStep:
-    by_group = step.value if isinstance(step.value, Mapping) else {}
-    value = None if isinstance(step.value, Mapping) else step.value
-    return PayStep(
-        step.name, step_sentence(rules), value, by_group, step.is_computed, step.is_published
-    )
 
 
 def step_sentence(rules: StepRules) -> str:

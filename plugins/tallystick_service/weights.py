@@ -11,7 +11,6 @@ from tallystick_service.access import condition
 from tallystick_service.api.epochs import weights_of
 from tallystick_service.route import Question
 from tallystick_service.shown import (
-    closings_of,
     has_public_miners,
     public_boards,
     sees_board,
@@ -71,21 +70,11 @@ def first_epoch(question: Question) -> int:
     return 0 if pruned is None else pruned.epoch
 
 
-def slots_of(question: Question, number: int) -> Mapping[str, int]:
-    """Return by hotkey the slots of the miners as an epoch closed."""
-
-    def compute() -> Mapping[str, int]:
-        with question.state.epoch_log() as log:
-            return log.slots(number)
-
-    return question.site.remembered(("slots", number, closings_of(question)[number + 1]), compute)
-
-
 def epoch_weights(question: Question, number: int) -> LineWeights:
     """Return the weights of a closed epoch by line and by miner, in nano."""
-    lines, shared = weights_of(question, number)
-    hotkeys = {uid: hotkey for hotkey, uid in slots_of(question, number).items()}
-    chosen = lines if shared is None else {"": shared}
+    found = weights_of(question, number)
+    hotkeys = {uid: hotkey for hotkey, uid in found.slots.items()}
+    chosen = found.lines if found.shared is None else {"": found.shared}
     return {
         "" if len(chosen) == 1 else line: {
             hotkeys.get(uid, uid): from_decimal(weight)
@@ -119,17 +108,7 @@ def seen_miners(question: Question) -> Collection[str]:
 
 def types_done(question: Question) -> Mapping[str, Collection[str]]:
     """Return by hotkey the skill types of the records that the state keeps."""
-    opened, read = question.queries.state.epoch, question.queries.transaction.recorded_types
-
-    def compute() -> Mapping[str, Collection[str]]:
-        closed = question.site.remembered(
-            ("types", opened, closings_of(question)[opened]), lambda: read(0, opened - 1)
-        )
-        now = read(opened, opened)
-        hotkeys = {*closed, *now}
-        return {name: closed.get(name, set()) | now.get(name, set()) for name in hotkeys}
-
-    return question.once(("types",), compute)
+    return question.once(("types",), question.queries.transaction.recorded_types)
 
 
 def weight_table(question: Question) -> WeightTable:
@@ -138,7 +117,7 @@ def weight_table(question: Question) -> WeightTable:
     has_before = number is not None and number > first_epoch(question)
     now: LineWeights = {"": {}} if number is None else epoch_weights(question, number)
     before = epoch_weights(question, number - 1) if number and has_before else {}
-    slots = {} if number is None else slots_of(question, number)
+    slots = {} if number is None else weights_of(question, number).slots
     done, types = types_done(question), skill_types(question)
     shown = [name for name in types if sees_board(question, name)]
     miners = question.queries.state.miners
@@ -199,5 +178,5 @@ def weight_history(
             {line: own.get(hotkey) for line, own in epoch_weights(question, number).items()},
         )
         for number in numbers
-        if hotkey in slots_of(question, number)
+        if hotkey in weights_of(question, number).slots
     )

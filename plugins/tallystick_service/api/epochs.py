@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, cast
 
+import attrs
+
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition, own_values
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
@@ -51,23 +53,27 @@ def epoch_row(question: Question, number: int) -> JsonObject:
 
 
 def _epoch(question: Question) -> Answer:
-    number = question.number("epoch") or 0
-    view = views.epoch_info(_begun(question, number), whole=True)
-    if condition("miners", question.viewer) != "always":
-        del view["reputation"]
-    leaf = None
-    if number < question.queries.state.epoch:
-        with question.state.epoch_log() as log:
-            if sees_leaf(question, log, number):
-                leaf = json_value(log.leaves[number])
-    return json_answer({**view, "leaf": leaf})
+    return json_answer(epoch_view(question, question.number("epoch") or 0))
 
 
-def _begun(question: Question, number: int) -> Any:  # noqa: ANN401  # an answer of the queries
+def epoch_view(question: Question, number: int) -> JsonObject:
+    """Return an epoch as ``epoch show --json`` does, with its leaf where the asker sees it.
+
+    Raises:
+        RefusedQuestionError: it has not begun.
+    """
     opened = question.queries.state.epoch
     if number > opened:
         raise no_epoch(number, f"0 to {opened}, the open one")
-    return question.queries.epoch(number)
+    view = views.epoch_info(question.queries.epoch(number), whole=True)
+    if condition("miners", question.viewer) != "always":
+        del view["reputation"]
+    leaf = None
+    if number < opened:
+        with question.state.epoch_log() as log:
+            if sees_leaf(question, log, number):
+                leaf = json_value(log.leaves[number])
+    return {**view, "leaf": leaf}
 
 
 def no_epoch(number: int, expected: str) -> RefusedQuestionError:
@@ -127,14 +133,29 @@ def _weights(question: Question) -> Answer:
 
 def weights_view(question: Question, number: int) -> JsonObject:
     """Return the weights of a closed epoch, as ``weights --json`` does: exact, and as uint16."""
-    lines, shared = weights_of(question, number)
-    return views.weights(lines, shared) if lines else {"lines": {}}
+    found = weights_of(question, number)
+    return views.weights(found.lines, found.shared) if found.lines else {"lines": {}}
 
 
-def weights_of(question: Question, number: int) -> tuple[Mapping[str, Weights], Weights | None]:
-    """Return the weights of a closed epoch by line, and those of all lines where pools share."""
+@attrs.frozen
+class EpochWeights:
+    """The weights of a closed epoch.
 
-    def compute() -> tuple[Mapping[str, Weights], Weights | None]:
+    Attributes:
+        lines: by line.
+        shared: of all lines; None where no pools share them.
+        slots: of the miners as it closed, by hotkey.
+    """
+
+    lines: Mapping[str, Weights]
+    shared: Weights | None
+    slots: Mapping[str, int]
+
+
+def weights_of(question: Question, number: int) -> EpochWeights:
+    """Return the weights of a closed epoch."""
+
+    def compute() -> EpochWeights:
         with question.state.epoch_log() as log:
             slots = log.slots(number)
             weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
@@ -147,7 +168,7 @@ def weights_of(question: Question, number: int) -> tuple[Mapping[str, Weights], 
         if pools is not None:
             shares = pooled(pools, weighed, slots)
             shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return lines, shared
+        return EpochWeights(lines, shared, slots)
 
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
 

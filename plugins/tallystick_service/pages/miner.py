@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -38,40 +39,6 @@ History = list[tuple[int, dict[str, Decimal]]]
 
 
 @attrs.frozen
-class Sight:
-    """The parts of a miner that somebody sees.
-
-    Attributes:
-        own: the values that the rules show a miner of itself; None of a stranger.
-        history: whether reputations by epoch are seen.
-        pay: whether the steps to the weight are seen.
-        is_embargoed: whether they would be seen later.
-    """
-
-    own: frozenset[str] | None
-    history: bool
-    pay: bool
-    is_embargoed: bool
-
-    @classmethod
-    def of(cls, question: Question, hotkey: str) -> Sight:
-        """Return what the asker of a question sees of a miner."""
-        viewer, queries = question.viewer, question.queries
-        seen = condition("miner", viewer, hotkey)
-        own = None
-        if seen in ("own", "always"):
-            own = frozenset(own_values(queries, viewer, hotkey))
-        pay = condition("pay", viewer, hotkey)
-        history = condition("history", viewer, hotkey)
-        return cls(
-            own,
-            own is not None and "reputation" in own and history != "never",
-            pay == "always",
-            pay not in ("always", "never"),
-        )
-
-
-@attrs.frozen
 class WeightHistory:
     """The weight of a miner in a line over epochs.
 
@@ -97,7 +64,7 @@ class MinerPage:
         rounds: in how many rounds it was dispatched lately; None where that is not seen.
         pays: what it is paid, by line; empty where that is not seen.
         weights: its weights by line over the epochs that the asker sees.
-        sight: what the asker sees.
+        is_public: whether it is what everyone sees.
     """
 
     hotkey: str
@@ -106,7 +73,7 @@ class MinerPage:
     rounds: int | None
     pays: tuple[Pay, ...]
     weights: tuple[WeightHistory, ...]
-    sight: Sight
+    is_public: bool
 
 
 def miner_view(question: Question, hotkey: str) -> MinerPage:
@@ -115,12 +82,14 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     Raises:
         RefusedQuestionError: nobody of that hotkey is there, or nothing of it is public.
     """
-    queries = question.queries
+    queries, viewer = question.queries, question.viewer
     if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
-    entry, sight = queries.state.miners[hotkey], Sight.of(question, hotkey)
+    entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
     done = sorted(types_done(question).get(hotkey, ()))
-    if sight.own is None:
+    sees_now = condition("pay", viewer, hotkey) == "always"
+    of_lines = tuple(pays(queries, hotkey)) if sees_now else _newest_pays(question, hotkey)
+    if condition("miner", viewer, hotkey) == "leaderboards":
         boards = public_boards(question)
         places = ((name, place) for name in done for place in boards.get(name, ()))
         types = tuple(
@@ -128,19 +97,14 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
             for name, place in places
             if place.hotkey == hotkey
         )
-    else:
-        history = history_of(question, hotkey) if sight.history else []
-        types = tuple(
-            _shown(type_standing(queries, entry, name, _of_type(history, name)), sight)
-            for name in done
-        )
-    sees_rounds = sight.own is not None and "dispatched_rounds" in sight.own
-    rounds = queries.profile(hotkey).rounds if sees_rounds else None
-    of_lines = tuple(pays(queries, hotkey)) if sight.pay else ()
-    if sight.is_embargoed:
-        of_lines = _newest_pays(question, hotkey)
-    weights = _weights(question, hotkey)
-    return MinerPage(hotkey, entry.uid, types, rounds, of_lines, weights, sight)
+        return MinerPage(hotkey, entry.uid, types, None, of_lines, weights, is_public=True)
+    own = own_values(queries, viewer, hotkey)
+    history = history_of(question, hotkey) if "reputation" in own else []
+    types = tuple(
+        _shown(type_standing(queries, entry, name, _of_type(history, name)), own) for name in done
+    )
+    rounds = queries.profile(hotkey).rounds if "dispatched_rounds" in own else None
+    return MinerPage(hotkey, entry.uid, types, rounds, of_lines, weights, is_public=False)
 
 
 def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
@@ -150,13 +114,13 @@ def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
         return ()
 
     def computed() -> tuple[Pay, ...]:
-        lines, shared = weights_of(question, number)
+        weights = weights_of(question, number)
+        uid = weights.slots.get(hotkey)
         with question.state.epoch_log() as log:
-            found = tuple(closed_pays(log, number, hotkey, lines))
-            if shared is not None:
-                pay = shared_pay(shared, log.slots(number).get(hotkey))
-                found = (attrs.evolve(pay, epoch=number), *found)
-        return found
+            found = tuple(closed_pays(log, number, hotkey, uid, weights.lines))
+        if weights.shared is None:
+            return found
+        return attrs.evolve(shared_pay(weights.shared, uid), epoch=number), *found
 
     key = "closed pays", number, hotkey, closings_of(question)[number + 1]
     return question.site.remembered(key, computed)
@@ -188,9 +152,8 @@ def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
     return [(epoch, from_decimal(own[skill_type])) for epoch, own in history if skill_type in own]
 
 
-def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
+def _shown(standing: TypeStanding, own: Collection[str]) -> TypeStanding:
     """Return a standing without what the rules do not show."""
-    own = sight.own or frozenset()
     if "reputation" not in own:
         standing = attrs.evolve(standing, reputation=None, distances=())
     if "rank" not in own:
@@ -218,15 +181,12 @@ def _challenge(question: Question) -> Answer:
 def _miner_csv(question: Question) -> Answer:
     """Return the reputation of a miner by epoch and type as CSV."""
     hotkey = question.text("hotkey")
-    if not Sight.of(question, hotkey).history:
-        raise unknown_miner(hotkey)
-    view = miner_view(question, hotkey)
     rows = [
-        (epoch, standing.skill_type, value)
-        for standing in view.types
-        for epoch, value in reversed(standing.history)
+        (epoch, name, str(reputation))
+        for epoch, by_type in history_of(question, hotkey)
+        for name, reputation in by_type.items()
     ]
-    return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows, nano=(2,))
+    return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows)
 
 
 _HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", required=True)

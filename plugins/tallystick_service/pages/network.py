@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
-import attrs
-
-from tallystick.json_values import JsonObject, json_value
 from tallystick.numbers.nano import to_text
 from tallystick_service.answer import CSV, HTML, Answer
 from tallystick_service.api.epochs import (
     checkpoint_of,
     epoch_row,
-    no_epoch,
-    sees_leaf,
+    epoch_view,
     weights_view,
 )
 from tallystick_service.charts import Chart, Series, chart
@@ -23,7 +19,6 @@ from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board_of, closings_of, public_boards
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import newest_epoch, weight_table
-from tallystick_state import views
 
 _SHOWN = 10
 """Maximum number of miners in a table of the page; the miners' page and the CSV have all."""
@@ -96,35 +91,9 @@ def _network(question: Question) -> Answer:
     )
 
 
-@attrs.frozen
-class EpochPage:
-    """One epoch.
-
-    Attributes:
-        number: its number.
-        is_open: whether it is the open one.
-        view: its digests, as ``epoch show --json`` has them.
-        leaf: the roots of its steps; None of one that is not shown.
-    """
-
-    number: int
-    is_open: bool
-    view: JsonObject
-    leaf: JsonObject | None
-
-
 def _epoch(question: Question) -> Answer:
-    number, opened = question.number("epoch") or 0, question.queries.state.epoch
-    if number > opened:
-        raise no_epoch(number, f"0 to {opened}, the open one")
-    view = views.epoch_info(question.queries.epoch(number), whole=True)
-    leaf = None
-    if number < opened:
-        with question.state.epoch_log() as log:
-            if sees_leaf(question, log, number):
-                leaf = json_value(log.leaves[number])
-    page = EpochPage(number, number == opened, view, leaf)
-    return question.page("epoch.html", page=page, checkpoint=checkpoint_of(question))
+    view = epoch_view(question, question.number("epoch") or 0)
+    return question.page("epoch.html", epoch=view, checkpoint=checkpoint_of(question))
 
 
 async def _validators(question: Question) -> Answer:
