@@ -134,7 +134,7 @@ class _Static:
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        asset = self._site.assets.by_address.get(scope["path"])
+        asset = self._site.assets.get(scope["path"])
         if asset is None:
             await send_answer(
                 error_answer(self._site, not_there(scope["path"]), scope), scope, send
@@ -298,8 +298,6 @@ def not_there(path: str) -> RefusedQuestionError:
 
 
 async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any:  # noqa: ANN401
-    from starlette.responses import Response
-
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
         refused = RefusedQuestionError(
@@ -312,22 +310,16 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
         )
     else:
         refused = not_there(request.scope["path"])
-    answer = error_answer(site, refused, request.scope)
-    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+    return _response(site, request, refused)
 
 
 async def _unread(site: Site, request: Request, error: StoreError) -> Any:  # noqa: ANN401
     """Return the answer of another's route that cannot read the state, as on a full disk."""
-    from starlette.responses import Response
-
-    answer = error_answer(site, _refused(error), request.scope)
-    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+    return _response(site, request, _refused(error))
 
 
 async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noqa: ANN401, ARG001
     """Return the answer to a question on which the service itself fails; the server logs why."""
-    from starlette.responses import Response
-
     refused = RefusedQuestionError(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal-error",
@@ -335,6 +327,12 @@ async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noq
         "an answer",
         "tell the operator, whose log has the reason",
     )
+    return _response(site, request, refused)
+
+
+def _response(site: Site, request: Request, refused: RefusedQuestionError) -> Any:  # noqa: ANN401
+    from starlette.responses import Response
+
     answer = error_answer(site, refused, request.scope)
     return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
 

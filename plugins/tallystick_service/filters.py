@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from tallystick.numbers.nano import from_decimal, from_text, to_fraction, to_text
+from tallystick.numbers.nano import from_text, to_fraction, to_text
 from tallystick.numbers.text import UNDEFINED, fraction
 
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
@@ -101,11 +101,6 @@ def ordinal(rank: int) -> str:
     return f"{rank}{ending}"
 
 
-def of_decimal(value: Any) -> int | None:  # noqa: ANN401  # a Decimal, or None
-    """Return a decimal as nano."""
-    return None if value is None else from_decimal(value)
-
-
 def instant(text: str) -> str:
     """Return an instant to the minute, such as ``2026-01-07 22:00 UTC``; another text as it is."""
     match = _INSTANT.fullmatch(text)
@@ -128,7 +123,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
         has_address,
         instant,
         number,
-        of_decimal,
         ordinal,
         part,
         words,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -24,7 +24,7 @@ from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
 from tallystick_service.access import Viewer
 from tallystick_service.answer import HTML, Answer
-from tallystick_service.assets import Assets
+from tallystick_service.assets import Asset, read_assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
@@ -32,10 +32,8 @@ from tallystick_service.served import ServedState
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
-    from tallystick.scoring.scorer import Scorer
     from tallystick_service.scoring import Scoring
     from tallystick_state.queries import StateQueries
-    from tallystick_state.rules import StateRules
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import Signer
@@ -87,7 +85,7 @@ class Site:
     Attributes:
         state: which is read.
         settings: of the service.
-        assets: the files of the pages.
+        assets: the files of the pages, by address.
         health: returns the health of now.
         observations: of the daemon; empty where there is none.
         scoring: scores posted records.
@@ -114,10 +112,11 @@ class Site:
         self.signer = signer
         self.health: HealthSource = health or (lambda: _HEALTHY)
         self.observations = observations or Observations()
-        self.assets = Assets.of()
+        named = read_assets()
+        self.assets = {asset.address: asset for asset in named.values()}
         self.kept = KeptAnswers(settings.cache_bytes)
         self.scoring: Scoring = scoring or ScoringProcesses(settings, place_of(state, settings))
-        self.templates = environment(self.assets)
+        self.templates = environment(named)
         self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}
         self.answered: Counter[str] = Counter()
@@ -126,7 +125,6 @@ class Site:
         self._clock, self._looked = clock, float("-inf")
         self._lock = Lock()
         self._remembered: OrderedDict[object, Any] = OrderedDict()
-        self._scorers: dict[str, Scorer] = {}
         self._note: tuple[Checkpoint, Checkpoint] | None = None
 
     def page(
@@ -193,14 +191,6 @@ class Site:
                 self._remembered.popitem(last=False)
         return value
 
-    def scorer_of(self, rules: StateRules) -> Scorer:
-        """Return the scorer of rules of the state, bound once."""
-        from tallystick.scoring.scorer import bind
-
-        if rules.digest not in self._scorers:
-            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
-        return self._scorers[rules.digest]
-
     def signed(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return a checkpoint, signed where there is a signer: once, as each time differs."""
         if self.signer is None:
@@ -249,7 +239,7 @@ def _size(address: str, answer: Answer) -> int:
     return len(answer.body) + len(address) + 512
 
 
-def environment(assets: Assets) -> Environment:
+def environment(assets: Mapping[str, Asset]) -> Environment:
     """Return the templates, which escape every value."""
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -263,7 +253,7 @@ def environment(assets: Assets) -> Environment:
     )
     templates.filters.update({function.__name__: function for function in _FILTERS})
     templates.filters.update(FILTERS)
-    templates.globals["asset"] = assets.address
+    templates.globals["asset"] = lambda name: assets[name].address
     return templates
 
 
@@ -273,9 +263,9 @@ def _seen(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def build_digest(assets: Assets, proofs: Path | None = None) -> str:
+def build_digest(addresses: Iterable[str], proofs: Path | None = None) -> str:
     """Return the digest of what makes answers of values: release, templates, files, proofs."""
-    hashed = hashlib.sha256(f"{version('tallystick')}\n{assets.digest}".encode())
+    hashed = hashlib.sha256("\n".join([version("tallystick"), *addresses]).encode())
     shown = [] if proofs is None else sorted(proofs.glob("*.json"))
     for path in (*sorted(TEMPLATES.rglob("*.html")), *shown):
         hashed.update(path.read_bytes())

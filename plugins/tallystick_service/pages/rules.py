@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from tallystick.json_values import json_value
 from tallystick_governance.diff.difference import RuleSetDifference
@@ -20,19 +19,13 @@ from tallystick_service.rule_book import (
 )
 from tallystick_service.tables import csv_answer
 from tallystick_state import views
-from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
-
-
-def in_force_view(queries: StateQueries) -> Mapping[str, object]:
-    """Return the rules of each line from epoch to epoch, as ``rules`` of a state shows them."""
-    return views.rules_in_force(queries.in_force, queries.state.epoch)
 
 
 def _rules(question: Question) -> Answer:
     queries = question.queries
-    lines = in_force_view(queries)
     epoch = queries.state.epoch
+    lines = views.rules_in_force(queries.in_force, epoch)
     books = {
         name: rule_book(timeline.at(epoch)) for name, timeline in queries.in_force.lines.items()
     }
@@ -103,11 +96,6 @@ def effect_rows(found: RuleSetDifference) -> list[tuple[str, str, str | None, st
 _ZERO = "0.000000000"
 
 _RULES = Parameter(name="rules", meaning="the digest or the reference of a rule set", required=True)
-
-
-def address_of(digest: str) -> str:
-    """Return the address of a rule set."""
-    return f"/rules/{quote(digest, safe='')}"
 
 
 ROUTES = (
