@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import attrs
 
 from tallystick_service.access import Viewer
-from tallystick_service.answer import JSON, Answer
+from tallystick_service.answer import CSV, HTML, JSON, Answer
+from tallystick_service.served import SeenState
 from tallystick_service.site import Site, Version
 from tallystick_state.queries import StateQueries
 from tallystick_state.stored_state import StoredState
@@ -82,7 +83,7 @@ class Question:
     @property
     def state(self) -> StoredState:
         """The state as `queries` see it, for what takes a whole one."""
-        return self.site.state.seen_by(self.queries)
+        return SeenState(self.site.state, self.queries, self.site.leaves)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of a parameter."""
@@ -145,3 +146,33 @@ class Route:
     reads: bool = True
     is_kept: bool = True
     refuses: tuple[int, ...] = ()
+
+
+def page(
+    path: str,
+    sentence: str,
+    answer: Answering,
+    subject: str,
+    *parameters: Parameter,
+    **more: Any,  # noqa: ANN401  # as the row has them
+) -> Route:
+    """Return the row of a page, or of a file of its numbers, which has no type for machines.
+
+    Args:
+        path: as of `Route`; one that ends in ``.csv`` is of a table.
+        sentence: as of `Route`, as all that follow.
+        answer: the function.
+        subject: what it shows.
+        parameters: of its path and its query.
+        more: other attributes of the row.
+    """
+    return Route(
+        path=path,
+        name=path,
+        sentence=sentence,
+        answer=answer,
+        subject=subject,
+        media_type=CSV if path.endswith(".csv") else HTML,
+        parameters=parameters,
+        **more,
+    )

@@ -28,7 +28,7 @@ from tallystick_service.assets import Asset, read_assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.served import ServedState
+from tallystick_service.served import Memory
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class Site:
         state: which is read.
         settings: of the service.
         assets: the files of the pages, by address.
+        leaves: those of closed epochs that were read or computed.
         health: returns the health of now.
         observations: of the daemon; empty where there is none.
         scoring: scores posted records.
@@ -108,7 +109,8 @@ class Site:
         """Read templates and assets, and nothing of the state."""
         from tallystick_service.scoring import ScoringProcesses
 
-        self.state, self.settings = ServedState(state), settings
+        self.state, self.settings = state, settings
+        self.leaves: Memory = OrderedDict()
         self.signer = signer
         self.health: HealthSource = health or (lambda: _HEALTHY)
         self.observations = observations or Observations()

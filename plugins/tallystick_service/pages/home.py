@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tallystick_service.answer import HTML, Answer
-from tallystick_service.route import Question, Route
+from tallystick_service.answer import Answer
+from tallystick_service.route import Question, page
 
 
 def _home(question: Question) -> Answer:
@@ -13,14 +13,5 @@ def _home(question: Question) -> Answer:
     return question.page("home.html", info=queries.info(), rules=rules)
 
 
-ROUTES = (
-    Route(
-        path="/",
-        name="home_page",
-        sentence="What is here.",
-        answer=_home,
-        subject="epochs",
-        media_type=HTML,
-    ),
-)
+ROUTES = (page("/", "What is here.", _home, "epochs"),)
 """The first page."""

@@ -10,11 +10,11 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
-from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.answer import Answer
 from tallystick_service.api.epochs import weights_of
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.shown import closings_of, history_of, public_boards, unknown_miner
 from tallystick_service.standing import (
     Pay,
@@ -192,45 +192,37 @@ def _miner_csv(question: Question) -> Answer:
 _HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", required=True)
 
 ROUTES = (
-    Route(
-        path="/miners/{hotkey}",
-        name="miner_page",
-        sentence="What one miner is paid, the steps that lead there, and where it stands.",
-        answer=_miner,
-        subject="miner",
-        media_type=HTML,
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}",
+        "What one miner is paid, the steps that lead there, and where it stands.",
+        _miner,
+        "miner",
+        _HOTKEY,
     ),
-    Route(
-        path="/miners/{hotkey}/own",
-        name="challenge_page",
-        sentence="The text that a miner signs to see its own view, and how.",
-        answer=_challenge,
-        subject="service",
-        media_type=HTML,
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}/own",
+        "The text that a miner signs to see its own view, and how.",
+        _challenge,
+        "service",
+        _HOTKEY,
         reads=False,
     ),
-    Route(
-        path="/miners/{hotkey}/own",
-        name="own_page",
-        sentence="The view that a miner has of itself, for the signature of its challenge.",
-        answer=_miner,
-        subject="miner",
-        media_type=HTML,
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}/own",
+        "The view that a miner has of itself, for the signature of its challenge.",
+        _miner,
+        "miner",
+        _HOTKEY,
         posted="The form of the challenge with its signature.",
         proves=True,
         is_kept=False,
     ),
-    Route(
-        path="/miners/{hotkey}/reputation.csv",
-        name="miner_csv",
-        sentence="The reputation of one miner by epoch and skill type, as CSV.",
-        answer=_miner_csv,
-        subject="history",
-        media_type=CSV,
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}/reputation.csv",
+        "The reputation of one miner by epoch and skill type, as CSV.",
+        _miner_csv,
+        "history",
+        _HOTKEY,
     ),
 )
 """The page of one miner."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
-from tallystick_service.answer import HTML, Answer
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.answer import Answer
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.weights import WeightRow, by_slot, by_weight, weight_table
 
 _PAGE = 64
@@ -29,7 +29,7 @@ def _miners(question: Question) -> Answer:
         place = f"/miners/{quote(exact[0], safe='')}"
         return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": place})
     pages = max(1, -(-len(rows) // _PAGE))
-    page = min(max(question.number("page") or 1, 1), pages)
+    number = min(max(question.number("page") or 1, 1), pages)
 
     def link(**changes: object) -> str:
         """Return the address of the page with other values."""
@@ -41,9 +41,9 @@ def _miners(question: Question) -> Answer:
         wanted=wanted,
         order=order,
         weighed=table,
-        rows=rows[_PAGE * (page - 1) : _PAGE * page],
+        rows=rows[_PAGE * (number - 1) : _PAGE * number],
         found=len(rows),
-        page=page,
+        page=number,
         pages=pages,
         link=link,
     )
@@ -57,18 +57,14 @@ def _matches(row: WeightRow, wanted: str) -> bool:
 
 
 ROUTES = (
-    Route(
-        path="/miners",
-        name="miners_page",
-        sentence="Miners by weight, with changes and skill types; search by hotkey or uid.",
-        answer=_miners,
-        subject="board",
-        media_type=HTML,
-        parameters=(
-            Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),
-            Parameter(name="sort", meaning="the order of the rows", choices=tuple(_SORTS)),
-            Parameter(name="page", meaning="the number of the page, from 1", kind="number"),
-        ),
+    page(
+        "/miners",
+        "Miners by weight, with changes and skill types; search by hotkey or uid.",
+        _miners,
+        "board",
+        Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),
+        Parameter(name="sort", meaning="the order of the rows", choices=tuple(_SORTS)),
+        Parameter(name="page", meaning="the number of the page, from 1", kind="number"),
     ),
 )
 """The table of miners."""

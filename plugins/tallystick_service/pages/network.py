@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 
 from tallystick.numbers.nano import to_text
-from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.answer import Answer
 from tallystick_service.api.epochs import (
     checkpoint_of,
     epoch_row,
@@ -15,7 +15,7 @@ from tallystick_service.api.epochs import (
 )
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.pages.scoring import versioned
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.shown import board_of, closings_of, public_boards
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import newest_epoch, weight_table
@@ -141,72 +141,43 @@ def _weights_csv(question: Question) -> Answer:
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
 
 
-def _csv(
-    path: str, name: str, sentence: str, subject: str, answer: object, *parameters: Parameter
-) -> Route:
-    return Route(
-        path=path,
-        name=name,
-        sentence=sentence,
-        answer=answer,  # type: ignore[arg-type]
-        subject=subject,
-        media_type=CSV,
-        parameters=parameters,
-    )
-
-
 _EPOCH = Parameter(name="epoch", meaning="the number of an epoch", kind="number", required=True)
 _TYPE = Parameter(name="skill_type", meaning="a skill type", required=True)
 
 ROUTES = (
-    Route(
-        path="/network",
-        name="network_page",
-        sentence="Weights, leaderboards, validators, epochs and thresholds.",
-        answer=_network,
-        subject="board",
-        media_type=HTML,
+    page(
+        "/network", "Weights, leaderboards, validators, epochs and thresholds.", _network, "board"
     ),
-    Route(
-        path="/network/validators",
-        name="validators_page",
-        sentence="Which validators agree, and the health of this one.",
-        answer=_validators,
-        subject="service",
-        media_type=HTML,
+    page(
+        "/network/validators",
+        "Which validators agree, and the health of this one.",
+        _validators,
+        "service",
         reads=False,
     ),
-    Route(
-        path="/network/epochs/{epoch}",
-        name="epoch_page",
-        sentence="One epoch: digests, thresholds, roots, and how to prove them.",
-        answer=_epoch,
-        subject="epochs",
-        media_type=HTML,
-        parameters=(_EPOCH,),
+    page(
+        "/network/epochs/{epoch}",
+        "One epoch: digests, thresholds, roots, and how to prove them.",
+        _epoch,
+        "epochs",
+        _EPOCH,
     ),
-    _csv(
+    page(
         "/network/leaderboards/{skill_type}.csv",
-        "leaderboard_csv",
         "The leaderboard of a skill type as CSV.",
-        "board",
         _board_csv,
+        "board",
         _TYPE,
     ),
-    _csv("/network/epochs.csv", "epochs_csv", "The epochs as CSV.", "epochs", _epochs_csv),
-    _csv(
+    page("/network/epochs.csv", "The epochs as CSV.", _epochs_csv, "epochs"),
+    page(
         "/network/thresholds.csv",
-        "thresholds_csv",
         "The tracked thresholds of each epoch as CSV.",
-        "epochs",
         _thresholds_csv,
+        "epochs",
     ),
-    _csv(
-        "/network/weights.csv",
-        "weights_csv",
-        "The newest weights that the asker sees, as CSV.",
-        "weights",
-        _weights_csv,
+    page(
+        "/network/weights.csv", "The newest weights that are seen, as CSV.", _weights_csv, "weights"
     ),
 )
 """The pages about the network."""

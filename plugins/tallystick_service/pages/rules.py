@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from tallystick.json_values import json_value
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.answer import Answer
 from tallystick_service.known_rules import known_rules, rules_named
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.rule_book import (
     constants_of,
     proofs_name,
@@ -99,43 +99,28 @@ _RULES = Parameter(name="rules", meaning="the digest or the reference of a rule 
 
 
 ROUTES = (
-    Route(
-        path="/rules",
-        name="rules_page",
-        sentence="The rules in force and scheduled.",
-        answer=_rules,
-        subject="rules",
-        media_type=HTML,
+    page("/rules", "The rules in force and scheduled.", _rules, "rules"),
+    page(
+        "/rules/diff",
+        "What two rule sets differ in, and what that can do to a score.",
+        _difference,
+        "rules",
+        Parameter(name="old", meaning="the digest or the reference of the old rule set"),
+        Parameter(name="new", meaning="the digest or the reference of the new one"),
     ),
-    Route(
-        path="/rules/diff",
-        name="rules_diff_page",
-        sentence="What two rule sets differ in, and what that can do to a score.",
-        answer=_difference,
-        subject="rules",
-        media_type=HTML,
-        parameters=(
-            Parameter(name="old", meaning="the digest or the reference of the old rule set"),
-            Parameter(name="new", meaning="the digest or the reference of the new one"),
-        ),
+    page(
+        "/rules/{rules}",
+        "One rule set: formulas, constants with sources, lint, proofs.",
+        _rule_set,
+        "rules",
+        _RULES,
     ),
-    Route(
-        path="/rules/{rules}",
-        name="rule_set_page",
-        sentence="One rule set: formulas, constants with sources, lint, proofs.",
-        answer=_rule_set,
-        subject="rules",
-        media_type=HTML,
-        parameters=(_RULES,),
-    ),
-    Route(
-        path="/rules/{rules}/constants.csv",
-        name="constants_csv",
-        sentence="The constants of one rule set with their sources, as CSV.",
-        answer=_constants_csv,
-        subject="rules",
-        media_type=CSV,
-        parameters=(_RULES,),
+    page(
+        "/rules/{rules}/constants.csv",
+        "The constants of one rule set with their sources, as CSV.",
+        _constants_csv,
+        "rules",
+        _RULES,
     ),
 )
 """The pages about rules."""

@@ -18,12 +18,12 @@ from anyio import to_thread
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
-from tallystick_service.answer import HTML, Answer, RefusedQuestionError
+from tallystick_service.answer import Answer, RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
 from tallystick_service.known_rules import known_rules
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.scoring import Order
 from tallystick_service.site import Site
 
@@ -208,32 +208,28 @@ def _values(explanation: JsonObject) -> dict[str, str | None]:
 _TYPE = Parameter(name="skill_type", meaning="the skill type whose example is taken", longest=256)
 _TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD)
 
+
+def _rules(name: str, of: str) -> Parameter:
+    return Parameter(name=name, meaning=f"the digest or reference of {of}", longest=256)
+
+
+def _edits(name: str, of: str) -> Parameter:
+    meaning = f"other values of {of}, PATH=VALUE a line"
+    return Parameter(name=name, meaning=meaning, longest=_LONGEST_EDITS)
+
+
 ROUTES = (
-    Route(
-        path="/playground",
-        name="playground_page",
-        sentence="A record and a rule set, edited and explained; what next; two rule sets beside.",
-        answer=_playground,
-        subject="scoring",
-        media_type=HTML,
-        parameters=(
-            _TYPE,
-            _TEXT,
-            Parameter(name="rules", meaning="the digest or reference of a rule set", longest=256),
-            Parameter(
-                name="edits",
-                meaning="other values of it, PATH=VALUE a line",
-                longest=_LONGEST_EDITS,
-            ),
-            Parameter(
-                name="other", meaning="the digest or reference of a second rule set", longest=256
-            ),
-            Parameter(
-                name="other_edits",
-                meaning="other values of that, PATH=VALUE a line",
-                longest=_LONGEST_EDITS,
-            ),
-        ),
+    page(
+        "/playground",
+        "A record and a rule set, edited and explained; what next; two rule sets beside.",
+        _playground,
+        "scoring",
+        _TYPE,
+        _TEXT,
+        _rules("rules", "a rule set"),
+        _edits("edits", "it"),
+        _rules("other", "a second rule set"),
+        _edits("other_edits", "that"),
         reads=False,
     ),
 )
