@@ -23,9 +23,9 @@ def sees_board(question: Question, skill_type: str) -> bool:
     return needs == "always" or has_public_boards(question.queries, skill_type)
 
 
-def has_public_miners(question: Question) -> bool:
-    """Return whether the asker sees miners by name: those of a leaderboard, or with a weight."""
-    return any(sees_board(question, name) for name in skill_types(question))
+def seen_types(question: Question) -> list[str]:
+    """Return the skill types whose leaderboards the asker sees; without any, no miner has a name."""
+    return [name for name in skill_types(question) if sees_board(question, name)]
 
 
 def public_boards(question: Question) -> Mapping[str, list[Standing]]:
@@ -105,7 +105,7 @@ def profile_of(question: Question, hotkey: str) -> tuple[Profile, tuple[str, ...
         if hotkey not in queries.state.miners:
             raise unknown_miner(hotkey)
         return queries.profile(hotkey), own_values(queries, viewer, hotkey)
-    types = [name for name in skill_types(question) if sees_board(question, name)]
+    types = seen_types(question)
     if not types:
         raise not_shown("a miner")
     places = {

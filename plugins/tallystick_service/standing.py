@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 import attrs
@@ -12,7 +11,6 @@ from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.rules.structure import table_of
-from tallystick_allocation.column import RationalColumn, RealColumn, Values
 from tallystick_allocation.explanation import ExplainedStep, explained
 from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share, StepRules
 from tallystick_service.charts import Chart, Series, chart
@@ -87,7 +85,6 @@ class Pay:
         uint16: the weight as the chain takes it; None without one.
         reason: why there is no weight; empty where there is one.
         steps: in their order, each with what it does.
-        distances: to filters and caps.
         epoch: as whose closing it is; None of the weight of now.
     """
 
@@ -99,7 +96,6 @@ class Pay:
     uint16: int | None
     reason: str
     steps: tuple[tuple[ExplainedStep, str], ...]
-    distances: tuple[Distance, ...]
     epoch: int | None = None
 
 
@@ -253,7 +249,7 @@ def shared_pay(shared: Weights, uid: int | None) -> Pay:
     reason = "" if weight else shared.reason or "no weight in any line"
     place = above.index(weight) + 1 if weight else None
     uint16 = None if uid is None else shared.uint16.get(uid)
-    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, (), ())
+    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
 
 
 def closed_pays(
@@ -295,17 +291,15 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     """
     allocation = weighed.allocation
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
-    distances: tuple[Distance, ...] = ()
     if allocation is not None and hotkey in allocation.given.places:
         explanation = explained(allocation, hotkey, before_carried(allocation))
         rules = {step.name: step.rules for step in allocation.bound.steps}
         steps = tuple((step, step_sentence(rules[step.name])) for step in explanation.steps)
-        distances = tuple(_step_edges(weighed, hotkey))
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
     why = "" if weight else reason or weighed.refused or "no record counts"
     place = above.index(weight) + 1 if weight else None
-    return Pay(line, reference, weight, place, len(above), uint16, why, steps, distances)
+    return Pay(line, reference, weight, place, len(above), uint16, why, steps)
 
 
 def step_sentence(rules: StepRules) -> str:
@@ -363,42 +357,3 @@ def _collected(rules: Collect) -> str:
     if rules.over:
         text += f", over the sum of its {' times its '.join(rules.over)}"
     return f"{text}; a missed deadline counts 0" if rules.missed == "zero" else text
-
-
-def _step_edges(weighed: LineWeights, hotkey: str) -> Iterator[Distance]:
-    allocation = weighed.allocation
-    assert allocation is not None  # noqa: S101  # as its caller has seen
-    index = allocation.given.places[hotkey]
-    for step in allocation.bound.steps:
-        rules = step.rules
-        if isinstance(rules, Filter | CapStep):
-            value = _exact(allocation.columns.get(rules.of), index)
-            if value is None:
-                continue
-            if isinstance(rules, CapStep):
-                cap = Fraction(rules.share)
-                miners = _present(allocation.columns[rules.of])
-                if rules.lowest_share is not None and miners:
-                    cap = max(cap, Fraction(1, miners))
-                meaning = "what is above it goes to others"
-                yield Distance(f"the cap of {rules.name}", value, cap, value <= cap, meaning)
-            elif isinstance(rules.above, Decimal | int):
-                edge = Fraction(rules.above)
-                meaning = "at most that counts as nothing"
-                yield Distance(f"the filter of {rules.name}", value, edge, value > edge, meaning)
-            elif isinstance(rules.at_least, Decimal | int):
-                edge = Fraction(rules.at_least)
-                meaning = "less counts as nothing"
-                yield Distance(f"the filter of {rules.name}", value, edge, value >= edge, meaning)
-
-
-def _exact(values: Values | None, index: int) -> Fraction | None:
-    if not isinstance(values, RationalColumn | RealColumn):
-        return None
-    value = values.exact(index)
-    return value if isinstance(value, Fraction) else None
-
-
-def _present(values: Values) -> int:
-    """Return how many miners have a value."""
-    return len(values.present) if isinstance(values, RationalColumn | RealColumn) else 0

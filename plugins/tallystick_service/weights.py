@@ -8,16 +8,11 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal
 from tallystick_service.access import condition
-from tallystick_service.api.epochs import weights_of
 from tallystick_service.route import Question
-from tallystick_service.shown import (
-    has_public_miners,
-    public_boards,
-    sees_board,
-    skill_types,
-)
+from tallystick_service.shown import closings_of, public_boards, seen_types
+from tallystick_state.weights import Weights, pooled
 
-LineWeights = Mapping[str, Mapping[str | int, int]]
+WeightsByMiner = Mapping[str, Mapping[str | int, int]]
 """Weights in nano by line, and by hotkey, or by the slot of who is no miner. Where pools share the
 weight of all lines there is one line, without a name."""
 
@@ -56,6 +51,42 @@ class WeightTable:
     rows: tuple[WeightRow, ...]
 
 
+@attrs.frozen
+class EpochWeights:
+    """The weights of a closed epoch.
+
+    Attributes:
+        lines: by line.
+        shared: of all lines; None where no pools share them.
+        slots: of the miners as it closed, by hotkey.
+    """
+
+    lines: Mapping[str, Weights]
+    shared: Weights | None
+    slots: Mapping[str, int]
+
+
+def weights_of(question: Question, number: int) -> EpochWeights:
+    """Return the weights of a closed epoch."""
+
+    def compute() -> EpochWeights:
+        with question.state.epoch_log() as log:
+            slots = log.slots(number)
+            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
+            pools = log.in_force.pools.at(number)
+        lines = {
+            line: Weights.of(weights, slots, {}, "no miner has a weight")
+            for line, weights in weighed.items()
+        }
+        shared = None
+        if pools is not None:
+            shares = pooled(pools, weighed, slots)
+            shared = Weights.of(shares, slots, {}, "no line has a weight")
+        return EpochWeights(lines, shared, slots)
+
+    return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
+
+
 def newest_epoch(question: Question) -> int | None:
     """Return the newest closed epoch whose weights the asker sees; None without one."""
     sees_all = condition("weights", question.viewer) == "always"
@@ -70,7 +101,7 @@ def first_epoch(question: Question) -> int:
     return 0 if pruned is None else pruned.epoch
 
 
-def epoch_weights(question: Question, number: int) -> LineWeights:
+def epoch_weights(question: Question, number: int) -> WeightsByMiner:
     """Return the weights of a closed epoch by line and by miner, in nano."""
     found = weights_of(question, number)
     hotkeys = {uid: hotkey for hotkey, uid in found.slots.items()}
@@ -97,7 +128,7 @@ def seen_miners(question: Question) -> Collection[str]:
     def compute() -> set[str]:
         hotkeys = {place.hotkey for board in public_boards(question).values() for place in board}
         number = newest_epoch(question)
-        if number is not None and has_public_miners(question):
+        if number is not None and seen_types(question):
             weighed = epoch_weights(question, number).values()
             hotkeys |= {owner for own in weighed for owner in own if isinstance(owner, str)}
         return hotkeys & miners.keys()
@@ -115,11 +146,10 @@ def weight_table(question: Question) -> WeightTable:
     """Return the miners that the asker sees with their weights, and slots with a weight beside."""
     number, seen = newest_epoch(question), seen_miners(question)
     has_before = number is not None and number > first_epoch(question)
-    now: LineWeights = {"": {}} if number is None else epoch_weights(question, number)
+    now: WeightsByMiner = {"": {}} if number is None else epoch_weights(question, number)
     before = epoch_weights(question, number - 1) if number and has_before else {}
     slots = {} if number is None else weights_of(question, number).slots
-    done, types = types_done(question), skill_types(question)
-    shown = [name for name in types if sees_board(question, name)]
+    done, types = types_done(question), seen_types(question)
     miners = question.queries.state.miners
 
     def row(owner: str | int) -> WeightRow:
@@ -130,7 +160,7 @@ def weight_table(question: Question) -> WeightTable:
         return WeightRow(
             str(owner) if is_seen else None,
             miners[str(owner)].uid if uid is None and is_seen else uid,
-            tuple(name for name in shown if name in done.get(str(owner), ())) if is_seen else (),
+            tuple(name for name in types if name in done.get(str(owner), ())) if is_seen else (),
             weights,
             tuple(
                 _change(*pair) if has_before else None

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, cast
-
-import attrs
 
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition, own_values
@@ -21,13 +18,13 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, has_public_miners, not_shown, sees_board
+from tallystick_service.shown import closings_of, not_shown, seen_types, sees_board
+from tallystick_service.weights import weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import RootedStep
 from tallystick_state.trust.checkpoint import Checkpoint
-from tallystick_state.weights import Weights, pooled
 
 _MOST_EPOCHS = 1000
 _PROVEN = ("reputations", "thresholds")
@@ -112,7 +109,7 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
         raise no_epoch(
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
-    if needs == "leaderboards, embargo" and not has_public_miners(question):
+    if needs == "leaderboards, embargo" and not seen_types(question):
         raise not_shown(ACCESS[subject].holds)
     if needs != "always" and not is_over(question, number):
         epochs = question.site.settings.embargo
@@ -135,42 +132,6 @@ def weights_view(question: Question, number: int) -> JsonObject:
     """Return the weights of a closed epoch, as ``weights --json`` does: exact, and as uint16."""
     found = weights_of(question, number)
     return views.weights(found.lines, found.shared) if found.lines else {"lines": {}}
-
-
-@attrs.frozen
-class EpochWeights:
-    """The weights of a closed epoch.
-
-    Attributes:
-        lines: by line.
-        shared: of all lines; None where no pools share them.
-        slots: of the miners as it closed, by hotkey.
-    """
-
-    lines: Mapping[str, Weights]
-    shared: Weights | None
-    slots: Mapping[str, int]
-
-
-def weights_of(question: Question, number: int) -> EpochWeights:
-    """Return the weights of a closed epoch."""
-
-    def compute() -> EpochWeights:
-        with question.state.epoch_log() as log:
-            slots = log.slots(number)
-            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
-            pools = log.in_force.pools.at(number)
-        lines = {
-            line: Weights.of(weights, slots, {}, "no miner has a weight")
-            for line, weights in weighed.items()
-        }
-        shared = None
-        if pools is not None:
-            shares = pooled(pools, weighed, slots)
-            shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return EpochWeights(lines, shared, slots)
-
-    return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
 
 
 def _checkpoint(question: Question) -> Answer:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
@@ -129,8 +130,9 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_service.server import bound, check_installed, is_loopback
     from tallystick_service.settings import LOOPBACK, Settings
 
-    if demo and (where_given := _is_given("where")):
-        raise click.UsageError(f"--demo makes its own state: leave out {where_given}")
+    source = click.get_current_context().get_parameter_source("where")
+    if demo and source is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--demo makes its own state: leave out --state")
     if not demo and where is None:
         raise click.UsageError("found no state, expected --state STATE, or --demo")
     if proofs is not None and not proofs.is_dir():
@@ -164,14 +166,6 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
             tell_refusal(_UNPROTECTED.format(host=host))
         app = application(ledger, settings, signer=signer)
         asyncio.run(_served(app, settings, listener, is_demo=demo, as_json=as_json))
-
-
-def _is_given(name: str) -> str:
-    """Return the option that a value came by, from the command line alone; empty for another."""
-    from click.core import ParameterSource
-
-    source = click.get_current_context().get_parameter_source(name)
-    return "--state" if source is ParameterSource.COMMANDLINE else ""
 
 
 def _place(where: str) -> str:

@@ -11,7 +11,6 @@ import attrs
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
 from tallystick_service.answer import Answer
-from tallystick_service.api.epochs import weights_of
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
 from tallystick_service.route import Parameter, Question, page
@@ -26,7 +25,13 @@ from tallystick_service.standing import (
     type_standing,
 )
 from tallystick_service.tables import csv_answer
-from tallystick_service.weights import newest_epoch, seen_miners, types_done, weight_history
+from tallystick_service.weights import (
+    newest_epoch,
+    seen_miners,
+    types_done,
+    weight_history,
+    weights_of,
+)
 from tallystick_state.trust.keys import KEY_TYPES
 
 _ROWS = 128
@@ -44,12 +49,12 @@ class WeightHistory:
 
     Attributes:
         line: its name; empty of a weight that is that of all.
-        rows: epochs with the weight in nano and its change, the newest first; None without one.
+        values: epochs with the weight in nano, the newest first; None without one.
         chart: of the weights; None of fewer than two epochs.
     """
 
     line: str
-    rows: tuple[tuple[int, int | None, int | None], ...]
+    values: tuple[tuple[int, int | None], ...]
     chart: Chart | None
 
 
@@ -134,17 +139,12 @@ def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:
 
 def _of_line(line: str, history: list[tuple[int, int | None]]) -> WeightHistory:
     values = [(number, weight or 0) for number, weight in history]
-    before = dict[int, int]((number + 1, weight) for number, weight in values)
-    rows = tuple(
-        (number, weight, (weight or 0) - before[number] if number in before else None)
-        for number, weight in reversed(history)
-    )
     (first, start), (last, end) = values[0], values[-1]
     description = (
         f"Weight from {to_text(start)} in epoch {first} to {to_text(end)} in epoch {last}."
     )
     drawn = chart("Weight by epoch", description, [Series("weight", values)])
-    return WeightHistory(line, rows, drawn)
+    return WeightHistory(line, tuple(reversed(history)), drawn)
 
 
 def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:

@@ -209,11 +209,11 @@ _TYPE = Parameter(name="skill_type", meaning="the skill type whose example is ta
 _TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD)
 
 
-def _rules(name: str, of: str) -> Parameter:
+def _rules_parameter(name: str, of: str) -> Parameter:
     return Parameter(name=name, meaning=f"the digest or reference of {of}", longest=256)
 
 
-def _edits(name: str, of: str) -> Parameter:
+def _edits_parameter(name: str, of: str) -> Parameter:
     meaning = f"other values of {of}, PATH=VALUE a line"
     return Parameter(name=name, meaning=meaning, longest=_LONGEST_EDITS)
 
@@ -226,10 +226,10 @@ ROUTES = (
         "scoring",
         _TYPE,
         _TEXT,
-        _rules("rules", "a rule set"),
-        _edits("edits", "it"),
-        _rules("other", "a second rule set"),
-        _edits("other_edits", "that"),
+        _rules_parameter("rules", "a rule set"),
+        _edits_parameter("edits", "it"),
+        _rules_parameter("other", "a second rule set"),
+        _edits_parameter("other_edits", "that"),
         reads=False,
     ),
 )
