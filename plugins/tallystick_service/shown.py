@@ -24,7 +24,7 @@ def sees_board(question: Question, skill_type: str) -> bool:
 
 
 def seen_types(question: Question) -> list[str]:
-    """Return the skill types whose leaderboards the asker sees; without any, no miner has a name."""
+    """Return the types whose leaderboards the asker sees; without any, no miner has a name."""
     return [name for name in skill_types(question) if sees_board(question, name)]
 
 
