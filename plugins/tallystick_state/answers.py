@@ -12,7 +12,7 @@ from typing import Literal
 import attrs
 
 from tallystick.numbers.nano import to_decimal, to_decimals
-from tallystick.numbers.text import repr_as
+from tallystick.numbers.text import numbered, repr_as
 from tallystick_state.claims import Claim
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot
@@ -269,6 +269,14 @@ class Profile:
     rank: Mapping[str, int | None]
     rounds: int | None
     counted: Literal["hours", "all"]
+
+    @property
+    def dispatched(self) -> str:
+        """In how many rounds it was dispatched, in words."""
+        if self.rounds is None:
+            return "of its rounds records were pruned"
+        over = "of the last hours" if self.counted == "hours" else "in all"
+        return f"dispatched in {numbered(self.rounds, 'round')} {over}"
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
 from tallystick_service.health import Health, Problem
 from tallystick_service.proof import ask_operator
-from tallystick_service.route import Question, Route
+from tallystick_service.route import Question, Route, page
 
 _UNREADABLE = Problem(
     "state-unreadable",
@@ -84,13 +84,11 @@ ROUTES: tuple[Route, ...] = (
         of=JsonObject,
         reads=False,
     ),
-    Route(
-        path="/operator",
-        name="operator",
-        sentence="Ask for the operator's secret, and go on to the first page.",
-        answer=_operator,
-        subject="service",
-        media_type="text/html; charset=utf-8",
+    page(
+        "/operator",
+        "Ask for the operator's secret, and go on to the first page.",
+        _operator,
+        "service",
         reads=False,
     ),
 )

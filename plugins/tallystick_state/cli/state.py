@@ -265,13 +265,6 @@ def show_command(
         echo(*(() if recent is None else _recent_lines(recent)))
 
 
-def _rounds(profile: Profile) -> str:
-    if profile.rounds is None:
-        return "of its rounds records were pruned"
-    over = "of the last hours" if profile.counted == "hours" else "in all"
-    return f"dispatched in {numbered(profile.rounds, 'round')} {over}"
-
-
 def _recent_lines(recent: Recent) -> Iterator[str]:
     slot = "no slot" if recent.uid is None else f"uid {recent.uid}"
     for line, weight in recent.weights.items():
@@ -303,7 +296,7 @@ def _recent_lines(recent: Recent) -> Iterator[str]:
 def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
     head = f"{visible(profile.hotkey)}: epoch {profile.epoch}"
     if "dispatched_rounds" in seen:
-        head += f", {_rounds(profile)}"
+        head += f", {profile.dispatched}"
     names = profile.reputation if {"reputation", "rank"} & {*seen} else ()
     width = max(map(len, names), default=0)
     lines = [head]
