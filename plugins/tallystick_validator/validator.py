@@ -30,6 +30,7 @@ from tallystick.errors import InputError, NoStoreError, OutputError, StoreError,
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
+from tallystick_chain.bounded import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
@@ -42,7 +43,6 @@ from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.attributes import AttributeFile, ChainBlock
-from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due

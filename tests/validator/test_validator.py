@@ -30,6 +30,7 @@ from validator.states import begun
 import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, StoreError, TrustError
+from tallystick_chain.bounded import BoundedChain
 from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
@@ -37,7 +38,6 @@ from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
-from tallystick_validator.chain_calls import BoundedChain
 from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,16 +118,12 @@ def reading(url: str) -> Iterator[Chain]:
         ChainError: the URL is none.
         TallystickError: the SDK is not installed.
     """
+    from tallystick_chain.bounded import BoundedChain
     from tallystick_chain.connect import connect
 
     chain = connect(url, READER)
-    try:
-        yield chain
-    finally:
-        # no part of the protocol: an adapter may keep no connection
-        close = getattr(chain, "close", None)
-        if close is not None:
-            close()
+    with closing(BoundedChain(lambda: chain)) as bounded:
+        yield bounded
 
 
 def _network(options: Mapping[str, Any]) -> Network:

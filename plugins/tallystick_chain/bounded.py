@@ -1,9 +1,10 @@
-"""Chain calls with a deadline of our own, from any thread, one at a time.
+"""Calls of a chain with a deadline, from any thread, one at a time.
 
-`BoundedChain` is a `Chain` over another one that is made by a function. A call that takes longer
-than its deadline is abandoned with its connection: a read raises `ChainError` with the code
-``unreachable``, a write gives the receipt ``unknown``; the next call connects anew. What has not
-begun by then is not made any more: a row that nobody waits for would be sent behind our back.
+`BoundedChain` is a `Chain` over another one that is made by a function. It alone limits the time of
+calls. One that takes longer than its deadline is abandoned, and its connection closed: a read
+raises `ChainError` with the code ``unreachable``, a write gives the receipt ``unknown``; the next
+call connects anew. What has not begun by then is not made any more, and nothing is signed for it: a
+row that nobody waits for would be sent behind our back.
 """
 
 from __future__ import annotations
@@ -34,8 +35,6 @@ DEADLINE_SECONDS = 30.0
 """Longest time that a read may take, by default, in seconds; its wait for others is part of it."""
 LAST_BLOCK = 2**32 - 1
 """Greatest number of a block: chains count them in 32 bits."""
-_MORE_SECONDS = 5.0
-"""Seconds after the deadline of a write, within which the backend itself tells of it."""
 _LONGEST_REASON = 300
 
 _Result = TypeVar("_Result")
@@ -48,6 +47,7 @@ class _Connection:
 
     def __init__(self, connect: Callable[[], Chain]) -> None:
         self._connect = connect
+        self._chain: Chain | None = None
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="chain", daemon=True).start()
 
@@ -57,25 +57,28 @@ class _Connection:
         self._work.put((call, future))
         return future
 
-    def end(self) -> None:
-        """Disconnect, once the call that is made has ended."""
+    def end(self, *, hangs: bool) -> None:
+        """Disconnect, once the call that is made has ended; at once where it hangs."""
         self._work.put(None)
+        if hangs:
+            threading.Thread(target=self._close, name="chain", daemon=True).start()
 
     def _run(self) -> None:
-        chain: Chain | None = None
         while (item := self._work.get()) is not None:
             call, future = item
             try:
-                if chain is None:
-                    chain = self._connect()
+                self._chain = chain = self._chain or self._connect()
                 # connecting, or the call before, may have taken longer than anybody waits
-                if not future.set_running_or_notify_cancel():
-                    continue
-                future.set_result(call(chain))
+                if future.set_running_or_notify_cancel():
+                    future.set_result(call(chain))
             except BaseException as error:  # noqa: BLE001  # whoever called gets it
                 # nobody waits for it where it is cancelled
                 with suppress(InvalidStateError):
                     future.set_exception(error)
+        self._close()
+
+    def _close(self) -> None:
+        chain, self._chain = self._chain, None
         close = getattr(chain, "close", None)
         if close is not None:
             # it is left anyway
@@ -104,7 +107,7 @@ class BoundedChain:
 
     def close(self) -> None:
         """Disconnect; the next call connects again."""
-        self._drop(self._connection)
+        self._drop()
 
     def head(self) -> Head:
         """Return the newest blocks."""
@@ -188,9 +191,8 @@ class BoundedChain:
         except Exception as error:
             # an SDK raises what it likes; none of it may end the daemon
             self.close()
-            reason = visible(f"{type(error).__name__}: {error}")[:_LONGEST_REASON]
             raise ChainError(
-                f"found no answer to {name} ({reason}), expected one", Refusal.UNREACHABLE
+                f"found no answer to {name} ({_reason(error)}), expected one", Refusal.UNREACHABLE
             ) from error
 
     def _write(self, call: Callable[[Chain, float], Receipt], deadline_s: float) -> Receipt:
@@ -203,13 +205,14 @@ class BoundedChain:
             return call(chain, left_s)
 
         try:
-            return self._called(made, deadline_s + _MORE_SECONDS)
+            receipt = self._called(made, deadline_s)
         except TimeoutError:
             return Receipt("unknown", chain_error="no answer came in time")
         except Exception as error:  # noqa: BLE001  # it may have been sent
+            receipt = Receipt("unknown", chain_error=_reason(error))
+        if receipt.kind == "unknown":
             self.close()
-            reason = visible(f"{type(error).__name__}: {error}")[:_LONGEST_REASON]
-            return Receipt("unknown", chain_error=reason)
+        return receipt
 
     def _called(self, call: Callable[[Chain], _Result], seconds: float) -> _Result:
         """Return the answer to a call, within some seconds.
@@ -218,7 +221,7 @@ class BoundedChain:
             TimeoutError: it did not come; the connection is abandoned.
         """
         until = time.monotonic() + seconds
-        if not self._lock.acquire(timeout=seconds):
+        if not self._lock.acquire(timeout=max(0.0, seconds)):
             raise TimeoutError
         try:
             connection = self._connection = self._connection or _Connection(self._connect)
@@ -227,13 +230,16 @@ class BoundedChain:
                 return future.result(max(0.0, until - time.monotonic()))
             except TimeoutError:
                 future.cancel()
-                self._drop(connection)
+                self._drop(hangs=True)
                 raise
         finally:
             self._lock.release()
 
-    def _drop(self, connection: _Connection | None) -> None:
+    def _drop(self, *, hangs: bool = False) -> None:
+        connection, self._connection = self._connection, None
         if connection is not None:
-            connection.end()
-        if self._connection is connection:
-            self._connection = None
+            connection.end(hangs=hangs)
+
+
+def _reason(error: Exception) -> str:
+    return visible(f"{type(error).__name__}: {error}")[:_LONGEST_REASON]
