@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
+import msgspec
 
-from tallystick.json_values import json_value
 from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
 
 MORTAL_BLOCKS = 128
@@ -78,8 +78,7 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
 """Outcomes with their meaning and, where something is wrong, what to do."""
 
 
-@attrs.frozen(kw_only=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True, kw_only=True, tag="intent"):
     """A row that is going to be sent.
 
     Attributes:
@@ -103,8 +102,7 @@ class Intent:
     version_key: int
 
 
-@attrs.frozen(kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
     """The receipt of the call of an intent; unknown too where the process was interrupted.
 
     Attributes:
@@ -120,8 +118,7 @@ class Answer:
     receipt: Receipt
 
 
-@attrs.frozen(kw_only=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, tag="settlement"):
     """The outcome of an intent, by finalized blocks.
 
     Attributes:
@@ -512,38 +509,3 @@ def _wait(
         if facts.block < until:
             return Action("wait", refused[-1].answer.receipt.code or Refusal.OTHER, until)
     return None
-
-
-def entry_value(entry: Entry) -> dict[str, Any]:
-    """Return an entry as a JSON object, for a journal."""
-    kind = _KINDS[type(entry)]
-    return {"kind": kind, **json_value(attrs.asdict(entry))}
-
-
-def entry_of(value: Mapping[str, Any]) -> Entry:
-    """Return the entry that `entry_value` made an object of.
-
-    Raises:
-        ValueError: it is none.
-    """
-    fields = {name: member for name, member in value.items() if name != "kind"}
-    try:
-        match value["kind"]:
-            case "intent":
-                pairs = tuple((uid, weight) for uid, weight in fields.pop("pairs"))
-                return Intent(pairs=pairs, **fields)
-            case "answer":
-                receipt = dict(fields.pop("receipt"))
-                code = receipt.pop("code")
-                receipt["code"] = None if code is None else Refusal(code)
-                return Answer(receipt=Receipt(**receipt), **fields)
-            case "settlement":
-                return Settlement(outcome=Outcome(fields.pop("outcome")), **fields)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"found no entry ({error})") from None
-    raise ValueError(f"found the kind {str(value['kind'])[:40]!r}")
-
-
-_KINDS: Mapping[type, str] = MappingProxyType(
-    {Intent: "intent", Answer: "answer", Settlement: "settlement"}
-)
