@@ -174,8 +174,10 @@ def rows(question: Any) -> Any:  # noqa: ANN401
 
 def fates(question: Any) -> Any:  # noqa: ANN401
     """Commitments: what becomes of each, and what the node was sent."""
+    from tallystick_chain.bounded import BoundedChain
+
     url = question["url"]
-    chain = chain_of(url)
+    chain = BoundedChain(lambda: chain_of(url))
     before = len(asked(url, "test_calls"))
     found: dict[str, Any] = {}
     for fate in question["fates"]:
