@@ -422,6 +422,11 @@ def _number(number: int) -> int:
     return number
 
 
+def exact_number(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return a JSON value; a number above those that every reader of JSON has, as text."""
+    return str(value) if isinstance(value, int) and value > _LARGEST_NUMBER else value
+
+
 def _present(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
     """Return the members of an object that are not None, 0 or empty."""
     return {name: member for name, member in members.items() if member}
@@ -431,8 +436,7 @@ def _but(value: Any, default: Any) -> dict[str, Any]:  # noqa: ANN401  # attrs v
     """Return the fields of a value by which it differs from another, as JSON."""
     items = attrs.asdict(value, recurse=False).items()
     return {
-        # above the whole numbers that every reader of JSON has, as text
-        name: str(item) if isinstance(item, int) and item > _LARGEST_NUMBER else json_value(item)
+        name: exact_number(json_value(item))
         for name, item in items
         if item != getattr(default, name)
     }

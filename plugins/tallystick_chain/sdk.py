@@ -18,6 +18,7 @@ import attrs
 from tallystick.errors import TallystickError
 from tallystick.extras import missing
 from tallystick.io.text import visible
+from tallystick_allocation.uint16 import LAST_UID, U16_MAX
 from tallystick_chain.chain import (
     ChainError,
     Commitment,
@@ -39,8 +40,6 @@ PERIOD = 128
 """Blocks in which a submitted call may be included; later the chain takes it no more."""
 MAX_COMMITMENT_BYTES = 128
 """Maximum size of a commitment, in bytes."""
-MAX_WEIGHT = 65_535
-"""The greatest weight of a row; in a row with another greatest one, an SDK changes every weight."""
 _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
@@ -568,9 +567,9 @@ def row_defect(pairs: Pairs) -> Receipt | None:
         return refused(Refusal.TOO_FEW, "found a row without entries, expected at least one")
     if len(set(uids)) != len(uids):
         return refused(Refusal.DUPLICATE_UID, "found a uid twice, expected each once")
-    if uids != sorted(uids) or uids[0] < 0 or uids[-1] > MAX_WEIGHT:
+    if uids != sorted(uids) or uids[0] < 0 or uids[-1] > LAST_UID:
         return refused(Refusal.OTHER, "found uids in another order, expected ascending ones")
-    if min(weights) < 1 or max(weights) != MAX_WEIGHT:
+    if min(weights) < 1 or max(weights) != U16_MAX:
         found = f"{min(weights)} to {max(weights)}"
         return refused(Refusal.OTHER, f"found weights of {found}, expected 1 to exactly 65535")
     return None
@@ -583,7 +582,7 @@ def is_over_limit(pairs: Pairs, max_weight_u16: int) -> bool:
     True
     """
     total = sum(weight for _, weight in pairs)
-    return max_weight_u16 < MAX_WEIGHT and max_weight_u16 * total < MAX_WEIGHT * MAX_WEIGHT
+    return max_weight_u16 < U16_MAX and max_weight_u16 * total < U16_MAX * U16_MAX
 
 
 def commitment_info(data: bytes) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from tallystick_chain.submission import (
     pays_another,
     unable,
 )
-from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet, check_pairs
+from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
 
 T = TypeVar("T")
 
@@ -188,7 +188,6 @@ class WeightSetter:
         return True
 
     def _submit(self, intent: Intent) -> None:
-        check_pairs(intent.pairs)
         self._append(intent)
         self._checkpoint("submit")
         receipt = self._chain.submit_row(
