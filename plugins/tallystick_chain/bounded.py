@@ -103,7 +103,6 @@ class BoundedChain:
         self._connect, self.deadline_s = connect, deadline_s
         self._connection: _Connection | None = None
         self._lock = threading.Lock()
-        self._hotkey: str | None = None
 
     def close(self) -> None:
         """Disconnect; the next call connects again."""
@@ -171,10 +170,8 @@ class BoundedChain:
         return self._read("sign", lambda chain: chain.sign(message))
 
     def hotkey(self) -> str:
-        """Return the validator's hotkey; asked once."""
-        if self._hotkey is None:
-            self._hotkey = self._read("hotkey", lambda chain: chain.hotkey())
-        return self._hotkey
+        """Return the validator's hotkey, as SS58."""
+        return self._read("hotkey", lambda chain: chain.hotkey())
 
     def _read(self, name: str, call: Callable[[Chain], _Result]) -> _Result:
         try:

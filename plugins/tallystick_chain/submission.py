@@ -196,51 +196,40 @@ def attempts_of(entries: Iterable[Entry]) -> tuple[Attempt, ...]:
     Raises:
         JournalOrderError: an entry cannot follow those before it.
     """
-    attempts: list[Attempt] = []
+    attempts = dict[tuple[int, int], Attempt]()
     for entry in entries:
+        key = entry.epoch, entry.attempt
         if isinstance(entry, Intent):
-            _check_follows(attempts, entry)
-            attempts.append(Attempt(entry))
-            continue
-        index = _index_of(attempts, entry)
-        attempts[index] = _told(attempts[index], entry)
-    return tuple(attempts)
+            epoch, number = next(reversed(attempts), (-1, 0))
+            if key != (epoch, number + 1) and (entry.epoch <= epoch or entry.attempt != 1):
+                raise JournalOrderError(f"found {_name(entry)}, expected ascending ones")
+            if any(item.outcome is None for item in attempts.values()):
+                raise JournalOrderError(f"found {_name(entry)} while the one before it is open")
+            attempts[key] = Attempt(entry)
+        elif key not in attempts:
+            raise JournalOrderError(f"found {_name(entry)}, expected an intent before it")
+        else:
+            attempts[key] = _continued(attempts[key], entry)
+    return tuple(attempts.values())
 
 
-def _check_follows(attempts: list[Attempt], intent: Intent) -> None:
-    last = attempts[-1].intent if attempts else None
-    number = 1
-    if last is not None and last.epoch == intent.epoch:
-        number = last.attempt + 1
-    if intent.attempt != number or (last is not None and intent.epoch < last.epoch):
-        raise JournalOrderError(
-            f"found attempt {intent.attempt} of epoch {intent.epoch}, expected ascending ones"
-        )
-    if any(item.outcome is None for item in attempts):
-        raise JournalOrderError("found an intent while the one before it is open")
+def _continued(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
+    """Return an attempt with a further entry: each stage once, and none behind a later one."""
+    stage = "answer"
+    if isinstance(entry, Settlement):
+        stage = "committed" if entry.outcome is Outcome.COMMITTED else "settled"
+    later = _STAGES[_STAGES.index(stage) :]
+    if any(getattr(attempt, name) is not None for name in later):
+        raise JournalOrderError(f"found that {_name(entry)} is {stage} again, expected it once")
+    return attrs.evolve(attempt, **{stage: entry})
 
 
-def _index_of(attempts: list[Attempt], entry: Answer | Settlement) -> int:
-    for index in range(len(attempts) - 1, -1, -1):
-        intent = attempts[index].intent
-        if (intent.epoch, intent.attempt) == (entry.epoch, entry.attempt):
-            return index
-    raise JournalOrderError(
-        f"found attempt {entry.attempt} of epoch {entry.epoch}, expected an intent before it"
-    )
+def _name(entry: Entry) -> str:
+    return f"attempt {entry.attempt} of epoch {entry.epoch}"
 
 
-def _told(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
-    if isinstance(entry, Answer):
-        if attempt.answer is not None or attempt.outcome is not None:
-            raise JournalOrderError(f"found a second answer to an intent of epoch {entry.epoch}")
-        return attrs.evolve(attempt, answer=entry)
-    is_commit = entry.outcome is Outcome.COMMITTED
-    if attempt.settled is not None or (is_commit and attempt.committed is not None):
-        raise JournalOrderError(f"found a second outcome of an intent of epoch {entry.epoch}")
-    if is_commit:
-        return attrs.evolve(attempt, committed=entry)
-    return attrs.evolve(attempt, settled=entry)
+_STAGES = ("answer", "committed", "settled")
+"""Attributes of an `Attempt` that entries behind its intent give it, in their order."""
 
 
 @attrs.frozen
@@ -493,8 +482,7 @@ def _wait(
     cannot = unable(own)
     if cannot is not None:
         return Action("wait", cannot, subnet.next_epoch_block if own else None)
-    blocks = [(attempt.may_land_until(mortal_blocks), attempt) for attempt in attempts]
-    last = max((block for block, _ in blocks if block is not None), default=-1)
+    last = max((item.may_land_until(mortal_blocks) or -1 for item in attempts), default=-1)
     if facts.block <= last:
         return Action("wait", "unknown", last + 1)
     passed = facts.last_update + subnet.rate_limit_blocks
