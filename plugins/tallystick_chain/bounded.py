@@ -15,20 +15,17 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tallystick.io.text import visible
 from tallystick_chain.chain import (
     Chain,
     ChainError,
-    Commitment,
     Head,
-    Neuron,
     Pairs,
-    PendingRow,
     Receipt,
     Refusal,
-    Subnet,
 )
 
 DEADLINE_SECONDS = 30.0
@@ -38,6 +35,7 @@ LAST_BLOCK = 2**32 - 1
 _LONGEST_REASON = 300
 
 _Result = TypeVar("_Result")
+_Arguments = ParamSpec("_Arguments")
 _Work = tuple[Callable[[Chain], Any], "Future[Any]"]
 """A call, and what becomes of it; once that is cancelled, the call is not made."""
 
@@ -86,6 +84,25 @@ class _Connection:
                 close()
 
 
+def _read_of(
+    method: Callable[Concatenate[Chain, _Arguments], _Result],
+) -> Callable[Concatenate[BoundedChain, _Arguments], _Result]:
+    """Return a read of the protocol, made within a deadline."""
+    name = method.__name__
+
+    @wraps(method)
+    def read(
+        self: BoundedChain, /, *arguments: _Arguments.args, **options: _Arguments.kwargs
+    ) -> _Result:
+        def call(chain: Chain) -> _Result:
+            result: _Result = getattr(chain, name)(*arguments, **options)
+            return result
+
+        return self._read(name, call)
+
+    return read
+
+
 class BoundedChain:
     """A chain whose calls end within a deadline, whatever its backend does; see `Chain`.
 
@@ -106,7 +123,9 @@ class BoundedChain:
 
     def close(self) -> None:
         """Disconnect; the next call connects again."""
-        self._drop()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.end(hangs=False)
 
     def head(self) -> Head:
         """Return the newest blocks."""
@@ -119,37 +138,15 @@ class BoundedChain:
             )
         return head
 
-    def block_hash(self, block: int) -> str:
-        """Return the hash of a block."""
-        return self._read("block_hash", lambda chain: chain.block_hash(block))
-
-    def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
-        """Return a mechanism of a subnet."""
-        return self._read("subnet", lambda chain: chain.subnet(netuid, mechanism, block))
-
-    def neurons(self, netuid: int, block: int) -> tuple[Neuron, ...]:
-        """Return the neurons of a subnet by uid."""
-        return self._read("neurons", lambda chain: chain.neurons(netuid, block))
-
-    def last_update(self, netuid: int, mechanism: int, uid: int, block: int) -> int:
-        """Return the block of a validator's last row or commit; 0: never."""
-        return self._read(
-            "last_update", lambda chain: chain.last_update(netuid, mechanism, uid, block)
-        )
-
-    def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
-        """Return the row that the chain has of a validator."""
-        return self._read("row", lambda chain: chain.row(netuid, mechanism, uid, block))
-
-    def pending(
-        self, netuid: int, mechanism: int, hotkey: str, block: int
-    ) -> tuple[PendingRow, ...]:
-        """Return the committed rows of a validator that are not yet revealed."""
-        return self._read("pending", lambda chain: chain.pending(netuid, mechanism, hotkey, block))
-
-    def commitments(self, netuid: int, block: int) -> tuple[Commitment, ...]:
-        """Return the newest commitment of each hotkey of a subnet."""
-        return self._read("commitments", lambda chain: chain.commitments(netuid, block))
+    block_hash = _read_of(Chain.block_hash)
+    subnet = _read_of(Chain.subnet)
+    neurons = _read_of(Chain.neurons)
+    last_update = _read_of(Chain.last_update)
+    row = _read_of(Chain.row)
+    pending = _read_of(Chain.pending)
+    commitments = _read_of(Chain.commitments)
+    sign = _read_of(Chain.sign)
+    hotkey = _read_of(Chain.hotkey)
 
     def submit_row(
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
@@ -164,14 +161,6 @@ class BoundedChain:
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
         return self._write(lambda chain, left_s: chain.commit(netuid, data, left_s), deadline_s)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message by the hotkey."""
-        return self._read("sign", lambda chain: chain.sign(message))
-
-    def hotkey(self) -> str:
-        """Return the validator's hotkey, as SS58."""
-        return self._read("hotkey", lambda chain: chain.hotkey())
 
     def _read(self, name: str, call: Callable[[Chain], _Result]) -> _Result:
         try:
@@ -227,15 +216,11 @@ class BoundedChain:
                 return future.result(max(0.0, until - time.monotonic()))
             except TimeoutError:
                 future.cancel()
-                self._drop(hangs=True)
+                self._connection = None
+                connection.end(hangs=True)
                 raise
         finally:
             self._lock.release()
-
-    def _drop(self, *, hangs: bool = False) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.end(hangs=hangs)
 
 
 def _reason(error: Exception) -> str:

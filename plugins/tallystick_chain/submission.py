@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import msgspec
@@ -221,7 +221,8 @@ def _continued(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
     later = _STAGES[_STAGES.index(stage) :]
     if any(getattr(attempt, name) is not None for name in later):
         raise JournalOrderError(f"found that {_name(entry)} is {stage} again, expected it once")
-    return attrs.evolve(attempt, **{stage: entry})
+    change: dict[str, Any] = {stage: entry}
+    return attrs.evolve(attempt, **change)
 
 
 def _name(entry: Entry) -> str:
