@@ -103,7 +103,7 @@ class Hotkey:
         Raises:
             TrustError: the message begins as a wrapped one does.
         """
-        return self._sign(wrapped(_not_wrapped(message)))
+        return self._sign(wrapped(message))
 
     def sign_call(self, payload: bytes) -> bytes:
         """Return a signature of the payload of a call of the chain.
@@ -111,7 +111,10 @@ class Hotkey:
         Raises:
             TrustError: the payload begins as a statement does.
         """
-        return self._sign(_not_wrapped(payload))
+        if is_wrapped(payload):
+            message = "found a call that begins with <Bytes> as statements do, expected another"
+            raise TrustError(message, code="signer-failed")
+        return self._sign(payload)
 
 
 @attrs.frozen
@@ -148,13 +151,6 @@ def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
         return Hotkey.of_pair(key.pair)
     message = f"found a signer of {key.public}, expected the key of a hotkey, of sr25519"
     raise TrustError(message, code="unknown-key-type")
-
-
-def _not_wrapped(message: bytes) -> bytes:
-    if is_wrapped(message):
-        text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
-        raise TrustError(text, code="signer-failed")
-    return message
 
 
 def of_wallet(

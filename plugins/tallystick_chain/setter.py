@@ -19,7 +19,6 @@ from tallystick_chain.chain import (
     Neuron,
     Pairs,
     PendingRow,
-    Receipt,
     Refusal,
 )
 from tallystick_chain.journal import Journal
@@ -31,6 +30,7 @@ from tallystick_chain.submission import (
     Attempt,
     ChainFacts,
     DueRow,
+    Entry,
     Intent,
     Landing,
     Outcome,
@@ -172,36 +172,29 @@ class WeightSetter:
 
     def _act(self, action: Action, facts: ChainFacts) -> bool:
         """Do an action; gives whether something was done, after which the chain is read again."""
-        match action.kind:
-            case "submit" if action.intent is not None:
-                self._submit(action.intent)
-            case "interrupted" if action.attempt is not None:
-                receipt = Receipt("unknown", chain_error="interrupted")
-                self._answer(action.attempt.intent, receipt, facts.best)
-            case "settle" if action.settlement is not None and action.attempt is not None:
-                self._append(self._inherited(action.attempt.intent, action.settlement))
-            case "compare" if action.attempt is not None:
-                compared = self._compared(action.attempt, facts)
-                self._append(self._inherited(action.attempt.intent, compared))
-            case _:
-                return False
+        entry, attempt = action.entry, action.attempt
+        if action.kind == "compare" and attempt is not None:
+            entry = self._compared(attempt, facts)
+        if isinstance(entry, Settlement) and attempt is not None:
+            entry = self._inherited(attempt.intent, entry)
+        if entry is None:
+            return False
+        self._append(entry)
+        if isinstance(entry, Intent):
+            self._send(entry)
         return True
 
-    def _submit(self, intent: Intent) -> None:
-        self._append(intent)
+    def _send(self, intent: Intent) -> None:
         self._checkpoint("submit")
         receipt = self._chain.submit_row(
             *self._subnet, intent.pairs, intent.version_key, self._deadline_s
         )
         self._checkpoint("submitted")
         # where the head cannot be read, the answer is written as interrupted when it can
-        self._answer(intent, receipt, self._chain.head().best)
+        best = self._chain.head().best
+        self._append(Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt))
 
-    def _answer(self, intent: Intent, receipt: Receipt, best: int) -> None:
-        answer = Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt)
-        self._append(answer)
-
-    def _append(self, entry: Intent | Answer | Settlement) -> None:
+    def _append(self, entry: Entry) -> None:
         name = type(entry).__name__.lower()
         self._checkpoint(name)
         self._journal.append(entry)

@@ -300,9 +300,7 @@ class DueRow:
     reason: str = ""
 
 
-ActionKind = Literal[
-    "nothing", "wait", "submit", "interrupted", "read-back", "settle", "watch", "compare", "stop"
-]
+ActionKind = Literal["nothing", "wait", "write", "read-back", "watch", "compare", "stop"]
 """Kinds of actions; see `Action`."""
 
 
@@ -311,16 +309,15 @@ class Action:
     """The next thing to do.
 
     Attributes:
-        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``submit`` the row that is
-            due; ``interrupted``: note that no answer will come; ``read-back``: look again at later
-            finalized blocks, as the call may still land; ``settle``: write an outcome; ``watch``:
-            look again, as a committed row is not revealed yet; ``compare``: read the row at its
-            reveal; ``stop``: the subnet's version key is above that of the rules.
+        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``write`` an entry, behind
+            which the row of an intent is sent; ``read-back``: look again at later finalized blocks,
+            as the call may still land; ``watch``: look again, as a committed row is not revealed
+            yet; ``compare``: read the row at its reveal; ``stop``: the subnet's version key is
+            above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
         attempt: that it is about.
-        settlement: the outcome to write.
-        intent: what to write before the row is sent.
+        entry: what to write.
         detail: what was found, for people.
     """
 
@@ -328,8 +325,7 @@ class Action:
     reason: str = ""
     until: int | None = None
     attempt: Attempt | None = None
-    settlement: Settlement | None = None
-    intent: Intent | None = None
+    entry: Entry | None = None
     detail: str = ""
 
 
@@ -365,7 +361,14 @@ def next_action(
 def _reconcile(attempt: Attempt, facts: ChainFacts, mortal_blocks: int) -> Action:
     """Return the action for a call of which no outcome is known."""
     if attempt.answer is None:
-        return Action("interrupted", "unknown", attempt=attempt)
+        # the process was interrupted: no answer will come
+        answer = Answer(
+            epoch=attempt.intent.epoch,
+            attempt=attempt.intent.attempt,
+            best=facts.best,
+            receipt=Receipt("unknown", chain_error="interrupted"),
+        )
+        return Action("write", "unknown", attempt=attempt, entry=answer)
     last = attempt.may_land_until(mortal_blocks)
     if last is None:
         detail = _refusal(attempt.answer)
@@ -403,7 +406,7 @@ def _settle(attempt: Attempt, outcome: Outcome, block: int, detail: str = "") ->
     settlement = Settlement(
         epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block, detail=detail
     )
-    return Action("settle", outcome, attempt=attempt, settlement=settlement)
+    return Action("write", outcome, attempt=attempt, entry=settlement)
 
 
 def _submit(
@@ -435,7 +438,7 @@ def _submit(
         pairs=due.pairs,
         version_key=due.version_key,
     )
-    return Action("submit", intent=intent)
+    return Action("write", entry=intent)
 
 
 def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
