@@ -664,12 +664,11 @@ def row_of(pairs: Iterable[Sequence[Any]] | None) -> Pairs:
     return tuple(sorted((int(uid), int(weight)) for uid, weight in pairs or ()))
 
 
-def neurons_of(graph: Mapping[str, Any], address: Callable[[Any], str] = str) -> tuple[Neuron, ...]:
+def neurons_of(graph: Mapping[str, Any]) -> tuple[Neuron, ...]:
     """Return the neurons in the answer of the runtime call `get_metagraph`, by uid.
 
     Args:
         graph: the answer; its stakes are counts of rao.
-        address: the SS58 address of a key as the SDK decodes it.
 
     Raises:
         ValueError: its columns differ in length.
@@ -677,6 +676,6 @@ def neurons_of(graph: Mapping[str, Any], address: Callable[[Any], str] = str) ->
     columns = ("hotkeys", "validator_permit", "block_at_registration", "total_stake", "coldkeys")
     rows = zip(*(graph[column] for column in columns), strict=True)
     return tuple(
-        Neuron(uid, address(hotkey), bool(permit), int(block), int(stake), address(coldkey))
+        Neuron(uid, str(hotkey), bool(permit), int(block), int(stake), str(coldkey))
         for uid, (hotkey, permit, block, stake, coldkey) in enumerate(rows)
     )
