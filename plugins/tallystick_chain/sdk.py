@@ -361,14 +361,15 @@ class SdkChain:
             return refused(Refusal.OTHER, found)
         signer = CallSigner(self._key, time.monotonic() + deadline_s)
         try:
-            return send(self._node(), signer)
+            node = self._node()
+            return send(node, signer)
         except ChainError as error:
             # of a connection that was never open, or of a read before anything was sent
             return refused(error.code, str(error))
         except Exception as error:  # noqa: BLE001  # each is a receipt
             text = f"{type(error).__name__}: {error}"
             if is_of_old_runtime(error):
-                return refused(Refusal.OLD_RUNTIME, f"{text} in {_runtime(self._node())}")
+                return refused(Refusal.OLD_RUNTIME, f"{text} in {_runtime(node)}")
             return unknown(text)
 
 
