@@ -13,7 +13,6 @@ there is no row. No row is ever made up: without weights there is none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules
 
 _MAJOR, _MINOR = 1_000_000, 1_000
-_VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-.*)?")
 
 
 class RowError(TallystickError):
@@ -222,13 +220,13 @@ def version_key(rules: EpochRules) -> int:
 
 
 def _key_of(version: str) -> int:
-    match = _VERSION.fullmatch(version)
-    numbers = [int(digits) for digits in match.groups()] if match and len(version) < 60 else []
-    if not numbers or max(numbers[1:]) >= _MINOR or numbers[0] >= _MAJOR:
+    # the schema of rule sets has the form; int() refuses thousands of digits
+    parts = version.partition("-")[0].split(".")
+    major, minor, patch = (int(part) if len(part) < 7 else _MAJOR for part in parts)
+    if max(minor, patch) >= _MINOR or major >= _MAJOR:
         raise RowError(
             f"found the version {version[:60]} of a rule set, expected numbers below {_MINOR}, of "
             "which a version key can be made",
             code="bad-version",
         )
-    major, minor, patch = numbers
     return major * _MAJOR + minor * _MINOR + patch
