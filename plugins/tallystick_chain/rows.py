@@ -43,7 +43,7 @@ COMMANDS = CommandRows(
             metavar="URL",
             help="Of state.npz, take the hotkeys alone that have their slots on this chain still.",
             kind=VALUE,
-            home="tallystick_chain.cli.inputs:check_chain",
+            home="tallystick_chain.cli.inputs:check_both",
             after="--network",
         ),
         CommandOption(
@@ -62,7 +62,7 @@ COMMANDS = CommandRows(
                 metavar="FILE",
                 help="With --chain, the network file.",
                 kind=VALUE,
-                home="tallystick_chain.cli.inputs:check_network",
+                home="tallystick_chain.cli.inputs:check_both",
                 after="--chain",
             )
             for command in (("miner", "sync"), ("groups", "select"))

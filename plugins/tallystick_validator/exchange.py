@@ -529,7 +529,7 @@ class BatchExchange:
 
     def _not_heard(self, epoch: int) -> Problem:
         found = f"found {short(self._hotkey)} without a voice at the end of the epoch {epoch}"
-        asks = "a permit" if self._rules.hear is None else "its name under hear"
+        asks = "a permit" if self._rules.hear == "permit" else "its name under hear"
         message = f"{found}, expected {asks} and enough stake"
         return Problem("not-heard", message, "stake more, or compare the network file")
 

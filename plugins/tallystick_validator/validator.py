@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, NoStoreError, OutputError, StoreError, TallystickError
+from tallystick.errors import InputError, NoStoreError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
+from tallystick_chain.bounded import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
@@ -42,7 +43,6 @@ from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.attributes import AttributeFile, ChainBlock
-from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
@@ -66,7 +66,7 @@ MIN_FREE_BYTES = 256 << 20
 SLOTS_BLOCKS = 25
 """Blocks between two looks at who has which slot, by which uids of records are compared."""
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
-ROWS, EXCHANGE = "rows.jsonl", "exchange"
+ROWS, EXCHANGE = "rows.db", "exchange"
 """Names within the folder of the daemon."""
 
 _LOG = logger_of(__name__)
@@ -737,14 +737,7 @@ class Validator:
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
         asked = weights if self.options.sets_weights else None
-        try:
-            problems = self._rows.send(
-                asked, self._row_became, is_to_send=self.options.sets_weights
-            )
-        except OutputError:
-            # a full disk has closed the journal, which is opened again where there is room
-            self._rows = None
-            raise
+        problems = self._rows.send(asked, self._row_became, is_to_send=self.options.sets_weights)
         self.watch.put("weights", problems)
         self.watch.know(
             rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},

@@ -1,8 +1,6 @@
 """The validator as programs embed it, on a chain in memory: what each step does, and its health."""
 
 import asyncio
-import errno
-import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -29,15 +27,16 @@ from validator.states import begun
 
 import tallystick
 from tallystick.cli.locked import NoLock
-from tallystick.errors import InputError, StoreError, TrustError
+from tallystick.errors import InputError, OutputError, StoreError, TrustError
+from tallystick_chain.bounded import BoundedChain
 from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
+from tallystick_chain.journal import Journal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
-from tallystick_validator.chain_calls import BoundedChain
 from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")
@@ -313,22 +312,16 @@ def killed_between(
 def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
     validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, journal = os.write, list[int]()
-
-    def full(number: int, data: bytes) -> int:
-        if b'"sum":' not in data:
-            return write(number, data)
-        journal.append(number)
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def full(*_: object) -> None:
+        raise OutputError("a full disk")
 
     async def run() -> None:
         async with validator:
             sent(validator, 0)
             with monkeypatch.context() as patch:
-                patch.setattr(os, "write", full)
+                patch.setattr(Journal, "append", full)
                 chain.advance(EPOCH_BLOCKS + LAG + 2)
                 assert (await validator.step()).closed == (0,)
-                assert journal
                 assert codes(validator) == {"weights"}
             for _ in range(LAG + 4):
                 await validator.step()
