@@ -67,14 +67,14 @@ class SimulatedSubstrate:
         return self._chain.seconds_per_block
 
     async def spec_version(self) -> int:
-        return self._at(None)[1].spec_version
+        return self._chain.spec_version
 
     def _at(self, block_hash: str | None) -> tuple[int, Any]:
-        """The block of a hash, and the chain after it."""
+        """The block of a hash, and the subnets after it."""
         numbers = range(self._chain.best, -1, -1)
         blocks = (self._chain.block(number) for number in numbers)
         found = next(each for each in blocks if block_hash in {None, _HEAD, each.digest})
-        return found.number, found.state
+        return found.number, found.subnets
 
     # reads
 
@@ -87,9 +87,9 @@ class SimulatedSubstrate:
     ) -> Any:  # noqa: ANN401  # any item
         if module != "SubtensorModule":
             raise NotImplementedError(module)
-        block, state = self._at(block_hash)
+        block, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
-        subnet = state.subnets.get(netuid)
+        subnet = subnets.get(netuid)
         if storage_function == "NetworksAdded" or subnet is None:
             return subnet is not None
         return self._item(subnet, block, mechanism, storage_function, list(params[1:]))
@@ -129,9 +129,9 @@ class SimulatedSubstrate:
     ) -> list[tuple[Any, Any]]:
         if (module, storage_function) == ("SubtensorModule", "TokenSymbol"):
             return []
-        _, state = self._at(block_hash)
+        _, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
-        subnet = state.subnets[netuid]
+        subnet = subnets[netuid]
         if storage_function == "CommitmentOf":
             return [
                 (
