@@ -142,15 +142,16 @@ def test_blocks_follow_the_clock_while_somebody_looks(path: Path, seconds: Simpl
 # kills and damage
 
 
-def _killed(path: Path, place: str) -> None:
-    """Make a call, and be killed at a place of the transaction."""
+def _killed(path: Path, place: str, is_done: bool) -> None:
+    """Make a call, and be killed before or behind a statement of its transaction."""
 
     class Killed(sqlite3.Connection):
         def execute(self, statement: str, *values: object) -> sqlite3.Cursor:  # type: ignore[override]
-            done = super().execute(statement, *values) if statement != place else None
+            if statement.startswith(place) and not is_done:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done = super().execute(statement, *values)
             if statement.startswith(place):
                 os.kill(os.getpid(), signal.SIGKILL)
-            assert done is not None
             return done
 
     chain, made = SharedChain(path), sqlite3.connect
@@ -161,14 +162,15 @@ def _killed(path: Path, place: str) -> None:
 @pytest.mark.process
 def test_a_kill_in_a_call_leaves_nothing_or_all_of_it(path: Path) -> None:
     chain = SharedChain(path)
-    for place, rows in (("INSERT", 0), ("COMMIT", 0)):
-        process = multiprocessing.get_context("fork").Process(target=_killed, args=(path, place))
+    for place, is_done, rows in (("INSERT", True, 0), ("COMMIT", False, 0), ("COMMIT", True, 1)):
+        killed = path, place, is_done
+        process = multiprocessing.get_context("fork").Process(target=_killed, args=killed)
         process.start()
         process.join()
         assert process.exitcode == -signal.SIGKILL
         assert len(chain.now().log) == rows
     assert submit(chain).kind == "included"
-    assert SharedChain(path).now().log == chain.now().log != ()
+    assert len(SharedChain(path).now().log) == 2
 
 
 def _overwritten(file: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, Refusal
+from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
 
 U16_MAX = (1 << 16) - 1
 """The largest weight, uid and netuid."""
@@ -97,19 +97,13 @@ class CommittedRow:
 
     Attributes:
         hotkey: who committed it.
-        epoch: of the chain, to which the commit belongs.
-        block: of the commit.
-        reveal_round: of the beacon, from which it can be read.
-        digest: BLAKE2b-256 of the ciphertext, in hexadecimal digits.
+        seen: what others see of it.
         pairs: the row.
         version_key: that it names.
     """
 
     hotkey: str
-    epoch: int
-    block: int
-    reveal_round: int
-    digest: str
+    seen: PendingRow
     pairs: Pairs
     version_key: int
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, Refusal
+from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
 from tallystick_chain.simulated.model import (
     BEACON_ROUNDS_PER_BLOCK,
     FIRST_BEACON_ROUND,
@@ -95,18 +95,13 @@ def commit_row(  # noqa: PLR0913, PLR0917  # the arguments of the chain's call
     if _is_too_soon(subnet, rows, own, block):
         raise ChainError("CommittingWeightsTooFast", Refusal.TOO_SOON)
     epoch = subnet.epoch_with_lookahead(block)
-    pending = sum(row.hotkey == hotkey and row.epoch == epoch for row in rows.committed)
+    pending = sum(row.hotkey == hotkey and row.seen.epoch == epoch for row in rows.committed)
     if pending >= MAX_PENDING_ROWS:
         raise ChainError("TooManyUnrevealedCommits", Refusal.TOO_MANY_PENDING)
-    committed = CommittedRow(
-        hotkey=hotkey,
-        epoch=epoch,
-        block=block,
-        reveal_round=beacon_round(_expected_reveal_block(subnet, block)),
-        digest=_ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending),
-        pairs=pairs,
-        version_key=version_key,
-    )
+    reveal_round = beacon_round(_expected_reveal_block(subnet, block))
+    digest = _ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending)
+    seen = PendingRow(epoch, block, reveal_round, digest)
+    committed = CommittedRow(hotkey, seen, pairs, version_key)
     rows = attrs.evolve(_updated(rows, own, block), committed=(*rows.committed, committed))
     return _with_mechanism(subnet, mechanism, rows)
 
@@ -150,10 +145,10 @@ def reveal_rows(
     for mechanism, before in enumerate(subnet.mechanisms):
         remaining = list[CommittedRow]()
         for row in before.committed:
-            if row.epoch < epoch:
+            if row.seen.epoch < epoch:
                 reveals.append((mechanism, row, "expired"))
                 continue
-            if row.epoch > epoch or row.reveal_round > beacon_round(block):
+            if row.seen.epoch > epoch or row.seen.reveal_round > beacon_round(block):
                 remaining.append(row)
                 continue
             reason = ""

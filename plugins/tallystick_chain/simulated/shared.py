@@ -70,11 +70,13 @@ class SharedChain:
         self._lock = threading.RLock()
         self._chain: SimulatedChain | None = None
         self._began_ns, self._folded = 0, 0
+        # before there is a file: it may be no chain
+        newest = self._content.begin().best
         with self._transaction("rwc") as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             if not application and not tables:
-                newest, now_ns = self._content.begin().best, time.time_ns()
+                now_ns = time.time_ns()
                 for statement in _SCHEMA:
                     database.execute(statement)
                 row = self._document, now_ns, newest, now_ns
@@ -145,8 +147,8 @@ class SharedChain:
 
     def _caught_up(self, database: sqlite3.Connection) -> tuple[SimulatedChain, int]:
         """Return the chain at this moment, and the newest block that the file has."""
-        found = database.execute("SELECT * FROM chain")
-        document, began_ns, newest, made_ns = found.fetchone()
+        select = "SELECT document, began_ns, newest, made_ns FROM chain"
+        document, began_ns, newest, made_ns = database.execute(select).fetchone()
         if document != self._document:
             raise InputError(
                 f"{self.path}: found other values than the chain began with in "
@@ -160,7 +162,7 @@ class SharedChain:
             try:
                 chain.advance(block - chain.building)
                 chain.do(name, **msgspec.msgpack.decode(arguments))
-            except (msgspec.MsgspecError, ChainError, TypeError) as error:
+            except (msgspec.MsgspecError, ChainError, TypeError, ValueError) as error:
                 raise InputError(
                     f"{self.file}: found an input {number} that is none ({visible(str(error))}): "
                     f"{_ANEW}"

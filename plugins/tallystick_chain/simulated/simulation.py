@@ -254,7 +254,7 @@ class SimulatedChain:
             if receipt.kind != "included" or not is_committed:
                 return receipt
             committed = self._building[netuid].mechanisms[mechanism].committed[-1]
-            return attrs.evolve(receipt, kind="committed", reveal_round=committed.reveal_round)
+            return attrs.evolve(receipt, kind="committed", reveal_round=committed.seen.reveal_round)
 
     def commit(self, hotkey: str, netuid: int, data: bytes) -> Receipt:
         """Publish bytes of a hotkey."""
@@ -486,11 +486,7 @@ class HotkeyView:
     ) -> tuple[PendingRow, ...]:
         """Return the committed rows of a validator that are not yet revealed."""
         _, rows = self._mechanism(netuid, mechanism, block)
-        return tuple(
-            PendingRow(row.epoch, row.block, row.reveal_round, row.digest)
-            for row in rows.committed
-            if row.hotkey == hotkey
-        )
+        return tuple(row.seen for row in rows.committed if row.hotkey == hotkey)
 
     def commitments(self, netuid: int, block: int) -> tuple[Commitment, ...]:
         """Return the newest commitment of each hotkey, by hotkey."""

@@ -147,9 +147,10 @@ class SimulatedSubstrate:
         if storage_function != "TimelockedWeightCommits":
             raise NotImplementedError(storage_function)
         # the digest stands for what is sealed
+        committed = ((row.hotkey, row.seen) for row in subnet.mechanisms[mechanism].committed)
         return [
-            (each.epoch, [(each.hotkey, each.block, each.digest, each.reveal_round)])
-            for each in subnet.mechanisms[mechanism].committed
+            (seen.epoch, [(who, seen.block, seen.ciphertext_blake2, seen.reveal_round)])
+            for who, seen in committed
         ]
 
     async def runtime_call(
