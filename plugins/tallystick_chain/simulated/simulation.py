@@ -504,7 +504,7 @@ class HotkeyView:
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes; the deadline is not waited for."""
         del deadline_s
-        return self._call("commit", netuid, {"data": data})
+        return self._call("commit", netuid, {"data": bytes(data)})
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte sr25519 signature of a message by the hotkey.

@@ -156,7 +156,7 @@ class SimulatedSubstrate:
     async def runtime_call(
         self, api: str, method: str, params: Sequence[Any], block_hash: str | None = None
     ) -> Any:  # noqa: ANN401  # any answer
-        subnet = self._at(block_hash)[1].subnets.get(params[0])
+        subnet = self._at(block_hash)[1].get(params[0])
         if (api, method) == ("SubnetInfoRuntimeApi", "get_next_epoch_start_block"):
             return None if subnet is None else subnet.next_epoch_block()
         if (api, method) != ("SubnetInfoRuntimeApi", "get_metagraph"):
