@@ -91,15 +91,10 @@ def _create(
         raise source.error((*path, "netuid"), error.message) from error
     for number, neuron in enumerate(table.get("neuron", ())):
         neuron_path = (*path, "neuron", number)
+        own = {key: neuron[key] for key in ("stake_rao", "permit", "coldkey") if key in neuron}
         for hotkey in _hotkeys(neuron, neuron_path, source):
             try:
-                chain.register(
-                    netuid,
-                    hotkey,
-                    stake_rao=neuron.get("stake_rao", 0),
-                    permit=neuron.get("permit", False),
-                    coldkey=neuron.get("coldkey", ""),
-                )
+                chain.register(netuid, hotkey, **own)
             except ChainError as error:
                 raise source.error(neuron_path, error.message) from error
 

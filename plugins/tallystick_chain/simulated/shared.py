@@ -183,7 +183,7 @@ class SharedChain:
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[sqlite3.Connection]:
-        uri = f"file:{quote(str(self.file))}?mode={mode}"
+        uri = f"file:{quote(bytes(self.file))}?mode={mode}"
         try:
             with closing(
                 sqlite3.connect(uri, WAIT_SECONDS, isolation_level=None, uri=True)
