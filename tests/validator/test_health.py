@@ -152,7 +152,7 @@ def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
     file = tmp_path / "validator.toml"
     file.write_text(
         'format = 1\n[validator]\nstate = "s.db"\nnetwork = "network.toml"\nfolder = "daemon"\n'
-        f'[chain]\nurl = "simulate://127.0.0.1:9"\nkey = "{ALICE}"\n{more}'
+        f'[chain]\nurl = "simulate:none.toml"\nkey = "{ALICE}"\n{more}'
     )
     daemon = Daemon(Configuration.load(file), NoLock(), Until())
     problems = told(daemon.validator)

@@ -14,7 +14,6 @@ from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick_chain.cli.inputs import BLOCK, reading
-from tallystick_chain.cli.simulate import simulate_command
 from tallystick_state.cli.options import opened, state_option
 
 if TYPE_CHECKING:
@@ -50,10 +49,7 @@ _read_at_option = click.option(
 
 @click.group(cls=CommandGroup)
 def chain() -> None:
-    """Show what a network file and its chain say, or run a simulated chain."""
-
-
-chain.add_command(simulate_command)
+    """Show what a network file and its chain say."""
 
 
 @chain.command(

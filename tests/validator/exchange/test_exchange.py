@@ -104,7 +104,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
         assert len(net.digests()) == 1
         assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
         mine = [e for e in net.chain.log if e.kind == "commitment" and e.hotkey == hotkeys[2]]
-        assert {ballot_of(entry.call.data).batch for entry in mine} == {first}
+        assert {ballot_of(entry.data).batch for entry in mine} == {first}
         # a state with a trust file takes what is signed as signed
         for house in net.houses:
             with house.ledger.store.reading() as transaction:
