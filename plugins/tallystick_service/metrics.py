@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from threading import Lock
 from typing import Literal, TypeAlias
 
@@ -93,11 +93,10 @@ class Observations:
         with self._lock:
             self._observed = attrs.evolve(self._observed, unpaid=count)
 
-    def peers(self, agreeing: Iterable[str], differing: Iterable[str]) -> None:
-        """Say which peers have our digests, and which have others; by hotkey."""
-        peers = dict.fromkeys(agreeing, True) | dict.fromkeys(differing, False)
+    def peers(self, compared: Mapping[str, bool]) -> None:
+        """Say by hotkey which peers were compared, and whether their digests are ours."""
         with self._lock:
-            self._observed = attrs.evolve(self._observed, peers=peers)
+            self._observed = attrs.evolve(self._observed, peers=dict(compared))
 
     def observed(self) -> Observed:
         """Return a copy of what was observed so far."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from tallystick_service.health import Problem
     from tallystick_state.trust.envelope import Envelope
     from tallystick_validator.attributes import ChainBlock
-    from tallystick_validator.health import Problem
 
 
 @attrs.frozen

@@ -18,7 +18,8 @@ import msgspec
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import ChainError, Refusal
-from tallystick_validator.health import Problem
+from tallystick_service.health import Problem
+from tallystick_validator.health import problem_of
 from tallystick_validator.intake import Intake
 
 LAGGING_BLOCKS = 10
@@ -102,7 +103,7 @@ class ChainHistory:
                 f"which {visible(newest.endpoint)} said was finalized"
             )
             is_other = newest.block - finalized > LAGGING_BLOCKS
-            return (Problem.of("chain-went-back", message, failing=is_other),)
+            return (problem_of("chain-went-back", message, failing=is_other),)
         found = self._hash(newest.block)
         if found in {None, newest.hash}:
             return ()
@@ -123,4 +124,4 @@ def _differs(which: str, found: str, expected: str) -> Problem:
         f"found the hash {visible(found)[:80]} of the {which}, expected "
         f"{visible(expected)[:80]} as before"
     )
-    return Problem.of("chain-went-back", message, failing=True)
+    return problem_of("chain-went-back", message, failing=True)

@@ -24,12 +24,12 @@ from tallystick.json_values import json_value
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Refusal
 from tallystick_service.challenge import Challenge
+from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
 from tallystick_validator.agreement import Counted, CountedBatch, Waiting
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError
-from tallystick_validator.health import Problem
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
 from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf

@@ -15,9 +15,9 @@ from tallystick.cli.locked import NoLock
 from tallystick.errors import StateError, StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.health import Problem
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import Daemon, Until
-from tallystick_validator.health import Problem
 from tallystick_validator.validator import Options, Validator
 
 ALICE = hotkey_of("alice")

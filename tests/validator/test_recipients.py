@@ -14,8 +14,8 @@ from tallystick.errors import InputError
 from tallystick_chain.chain import Pairs
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.health import Problem
 from tallystick_state.ledger import Ledger
-from tallystick_validator.health import Problem
 from tallystick_validator.validator import Validator
 
 ALICE, OWNER, BURNER = (hotkey_of(name) for name in ("alice", "owner", "burner"))

@@ -31,7 +31,6 @@ import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, StoreError, TrustError
 from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
-from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
@@ -701,22 +700,15 @@ def test_a_version_key_above_ours_stops_rows(validator: Validator, chain: Simula
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"genesis": "sha256:" + "0" * 64}, "the genesis of the network file"),
-        ({"exchange": Exchange(commit_by=1, vote_by=2)}, "nothing that makes its agreement"),
-    ],
-)
 def test_a_state_of_another_network_is_refused(
-    tmp_path: Path, state: Path, chain: SimulatedChain, changes: dict[str, Any], message: str
+    tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
     async def run() -> None:
-        other = attrs.evolve(NETWORK, **changes)
+        other = attrs.evolve(NETWORK, genesis="sha256:" + "0" * 64)
         async with Validator(state, other, chain.as_hotkey(ALICE), tmp_path / "daemon"):
             pass
 
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="the genesis of the network file"):
         asyncio.run(run())
 
 

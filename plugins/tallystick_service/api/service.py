@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-import attrs
 from anyio import to_thread
 
 from tallystick.errors import TallystickError
@@ -22,6 +21,8 @@ _UNREADABLE = Problem(
     "run tallystick state verify on it, and see the page on operations",
 )
 
+_TOLD = ("code", "message", "remedy")
+
 
 async def _health(question: Question) -> Answer:
     site = question.site
@@ -35,7 +36,7 @@ async def _health(question: Question) -> Answer:
     is_failing = health.status == "failing"
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_failing else HTTPStatus.OK
     problems = [
-        {name: text for name, text in attrs.asdict(problem).items() if text}
+        {name: text for name in _TOLD if (text := getattr(problem, name))}
         for problem in health.seen_by(question.viewer).problems
     ]
     return json_answer({"status": health.status, "problems": problems}, status)
