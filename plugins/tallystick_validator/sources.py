@@ -206,7 +206,7 @@ class FolderSource:
     def _answers(self, file: BinaryIO) -> Iterator[Answer]:
         """Yield the answer to each line, block by block."""
         for number, lines in _blocks_of(file):
-            yield from self.intake.take(lines, number).result()
+            yield from self.intake.take(lines, number)
 
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
@@ -276,7 +276,7 @@ async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
                 yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
                 return
             try:
-                answers = await asyncio.wrap_future(intake.take(lines, number))
+                answers = await asyncio.to_thread(intake.take, lines, number)
             except StoreError as error:
                 _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
                 return

@@ -43,7 +43,7 @@ def told(validator: Validator) -> dict[str, Problem]:
 
 
 def take(validator: Validator, epoch: int, of: str = ALICE) -> set[str]:
-    answers = validator.intake.take(lines(records(of, epoch, 6))).result()
+    answers = validator.intake.take(lines(records(of, epoch, 6)))
     return {answer.code or answer.status for answer in answers}
 
 

@@ -74,7 +74,7 @@ def row_of(
                 for place, miner in enumerate(MINERS)
                 for n in range(3)
             ]
-            answers = validator.intake.take([json.dumps(row).encode() for row in rows]).result()
+            answers = validator.intake.take([json.dumps(row).encode() for row in rows])
             assert {answer.status for answer in answers} == {"recorded"}
             chain.advance(EPOCH_BLOCKS)
             change(chain)

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -252,7 +251,7 @@ def test_hostile_lines_are_answered_and_the_others_are_taken(place: Path, intake
 def test_a_post_that_cannot_be_written_ends_early(
     place: Path, intake: Intake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> Future[list[Answer]]:
+    def full(*_: object) -> list[Answer]:
         raise StoreError("the disk is full")
 
     async def run() -> tuple[int, list[dict[str, Any]]]:

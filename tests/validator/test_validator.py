@@ -62,7 +62,7 @@ def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
 
 
 def sent(validator: Validator, epoch: int) -> None:
-    answers = validator.intake.take(lines(records(ALICE, epoch, 6))).result()
+    answers = validator.intake.take(lines(records(ALICE, epoch, 6)))
     assert {answer.status for answer in answers} == {"recorded"}
 
 
@@ -113,7 +113,7 @@ def test_the_chain_sees_the_row_of_each_epoch_once(
                 await validator.step()
             assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
 
-            assert validator.intake.take([b"{}"]).result()[0].status == "rejected"
+            assert validator.intake.take([b"{}"])[0].status == "rejected"
 
     asyncio.run(run())
     observed = validator.observations.observed()
