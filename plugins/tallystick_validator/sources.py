@@ -7,7 +7,6 @@ answered.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import stat
@@ -27,7 +26,7 @@ from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_service.server import bound_privately, check_installed, serving
 from tallystick_service.settings import Settings
-from tallystick_validator.admission import FULL
+from tallystick_validator.admission import FULL, NOT_WRITTEN
 from tallystick_validator.intake import Answer, Intake
 
 if TYPE_CHECKING:
@@ -253,8 +252,8 @@ async def posts_taken(
     from tallystick_service.guard import Guard
 
     async def post(request: Request) -> Response:
-        body = io.BytesIO(await request.body())
-        return StreamingResponse(_answers_to(intake, body), media_type="application/jsonl")
+        answers = _answers_to(intake, io.BytesIO(await request.body()))
+        return StreamingResponse(answers, media_type="application/jsonl")
 
     app = Starlette(routes=[Route("/intake", post, methods=["POST"])])
     with bound_privately(path) as listener:
@@ -262,10 +261,10 @@ async def posts_taken(
             yield
 
 
-async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
+def _answers_to(intake: Intake, body: BinaryIO) -> Iterator[bytes]:
     """Yield the answers to the lines of a post, as JSONL, as soon as they are durable.
 
-    They end early where the intake cannot be written: who got no answer sends the line again.
+    They end early where the intake cannot be written: the last one says so.
     """
     rejects = 0
     for start, block in _blocks_of(body):
@@ -276,9 +275,11 @@ async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
                 yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
                 return
             try:
-                answers = await asyncio.to_thread(intake.take, lines, number)
+                answers = intake.take(lines, number)
             except StoreError as error:
                 _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
+                expected = "an intake that can be written: send the lines from here on again"
+                yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
                 return
             yield b"".join(answer.to_json() for answer in answers)
             rejects += sum(answer.status == "rejected" for answer in answers)

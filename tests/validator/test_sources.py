@@ -262,7 +262,9 @@ def test_a_post_that_cannot_be_written_ends_early(
             assert (await asyncio.to_thread(posted, place, ROWS[0]))[1][0]["status"] == "recorded"
             return failed
 
-    assert asyncio.run(run()) == (200, [])
+    status, (answer,) = asyncio.run(run())
+    assert status == 200
+    assert (answer["line"], answer["status"], answer["code"]) == (1, "rejected", "not-written")
 
 
 def test_who_leaves_or_stalls_ends_its_own_connection_alone(place: Path, intake: Intake) -> None:
