@@ -231,7 +231,8 @@ class Validator:
                 raise
             expected = f"expected the state that closed the epochs of {self.folder}: {TAKE_BACK}"
             raise StoreError(f"{error.found}, {expected}") from error
-        stack.enter_context(exclusive_state(self.ledger.store))
+        self._alone = stack.enter_context(ExitStack())
+        self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
         check_membership(self.ledger, self.network, self.options.attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights, self._rows = stack, dict[int, WeightsToSet](), None
@@ -347,8 +348,24 @@ class Validator:
     ) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
+    def _hold_state(self) -> bool:
+        """Take the lock of the state again where it was lost with the server.
+
+        Raises:
+            InputError: another process has it by now.
+            StoreError: the server cannot be asked.
+        """
+        try:
+            self._check_alone()
+        except StoreError:
+            self._alone.close()
+            self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
+        return True
+
     def _step(self) -> Step:
         closed = list[int]()
+        if not self._stage("alone", self._hold_state):
+            return Step(None, (), self._open_epoch)
         self._stage("records", self._take_records)
         self._stage("disk", self._look_at_disk)
         finalized = self._look_at_chain()

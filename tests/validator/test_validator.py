@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import psycopg
 import pytest
 from state.databases import drop_database, new_database, server
 from validator.daemons import (
@@ -407,6 +408,15 @@ def test_a_state_with_a_second_name_is_refused(
     asyncio.run(run())
 
 
+def disconnect(url: str) -> None:
+    """End every connection to a database, as a restart of its server does."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
 @pytest.mark.process
 def test_one_daemon_has_a_state_on_a_server(
     tmp_path: Path, server: str, chain: SimulatedChain
@@ -425,8 +435,17 @@ def test_one_daemon_has_a_state_on_a_server(
             sent(first, 0)
             chain.advance(EPOCH_BLOCKS + LAG)
             assert (await first.step()).closed == (0,)
-        async with made("second"):
-            pass
+            # the lock ends with the connection: it is taken again, unless another has it by then
+            disconnect(url)
+            chain.advance(EPOCH_BLOCKS)
+            assert (await first.step()).closed == (1,)
+            disconnect(url)
+            async with made("second"):
+                chain.advance(EPOCH_BLOCKS)
+                assert (await first.step()).closed == ()
+                (problem,) = (p for p in first.health().problems if p.code == "state")
+                assert "another process has this state" in problem.message
+            assert (await first.step()).closed == (2,)
 
     asyncio.run(run())
     drop_database(server, url)
@@ -683,6 +702,9 @@ def test_rules_that_are_not_locked_close_nothing(
             assert (await v.step()).closed == ()
             assert v.health().status == "failing"
             assert "not-locked" in codes(v)
+            v._held = NoLock()
+            assert (await v.step()).closed == (0,)
+            assert "not-locked" not in codes(v)
 
     asyncio.run(run())
 
