@@ -118,21 +118,6 @@ class Configuration:
         _check(configuration, source)
         return configuration
 
-    def changed(self, other: Configuration) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the attributes that another one has otherwise: those that are live, and the rest.
-
-        Args:
-            other: the configuration of the same file, read later.
-        """
-        names = [field.name for field in attrs.fields(Configuration)]
-        differ = [name for name in names if getattr(self, name) != getattr(other, name)]
-        live = tuple(name for name in differ if name in LIVE)
-        return live, tuple(name for name in differ if name not in LIVE)
-
-    def with_live(self, other: Configuration) -> Configuration:
-        """Return the same with the live attributes of another one."""
-        return attrs.evolve(self, **{name: getattr(other, name) for name in LIVE})
-
     def signer(self) -> PairSigner | None:
         """Return the key of the hotkey; None where only its address is known.
 
@@ -299,5 +284,8 @@ def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tupl
         # a pipe would be waited for
         raise InputError(f"{current.path}: found no file, expected {_EXPECTED}: put it back")
     newer = Configuration.load(current.path)
-    live, rest = current.changed(newer)
-    return current.with_live(newer), live, rest
+    names = [field.name for field in attrs.fields(Configuration)]
+    differ = [name for name in names if getattr(current, name) != getattr(newer, name)]
+    live = {name: getattr(newer, name) for name in differ if name in LIVE}
+    rest = tuple(name for name in differ if name not in LIVE)
+    return attrs.evolve(current, **live), tuple(live), rest

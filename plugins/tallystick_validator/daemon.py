@@ -27,6 +27,7 @@ from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.network import Network
 from tallystick_service.health import Problem
+from tallystick_service.server import is_loopback
 from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.configuration import LEVELS, Configuration, reread
 from tallystick_validator.health import problem_of
@@ -276,7 +277,7 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
                 "others"
             )
         return
-    is_open = configuration.serves and configuration.host not in _LOOPBACK
+    is_open = configuration.serves and not is_loopback(configuration.host)
     if is_open and configuration.wallet is None and configuration.simulated is None:
         raise InputError(
             f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
@@ -294,7 +295,6 @@ def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
         yield problem_of("no-peers", f"{found}, expected both")
 
 
-_LOOPBACK = ("127.0.0.1", "::1", "[::1]", "localhost")
 _ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 

@@ -110,10 +110,6 @@ class FolderSource:
                     taken.append(self._take(private))
             except (OSError, OutputError) as error:
                 problems[name] = visible(getattr(error, "strerror", None) or str(error))
-        for name, reason in problems.items():
-            # once for as long as it lasts: the folder is looked at every few seconds
-            if self.problems.get(name) != reason:
-                _LOG.warning("%s: not taken (%s)", self.folder / name, reason)
         self.problems = problems
         return taken
 

@@ -39,7 +39,7 @@ from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
+from tallystick_validator.agreement import Alone, Counted, Waiting
 from tallystick_validator.attributes import AttributeFile, ChainBlock
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
+    from tallystick_validator.exchange import BatchExchange
 
 POLL_SECONDS = 6.0
 """Time between two looks at the chain, by default, in seconds: half a block of a real one."""
@@ -185,7 +186,7 @@ class Validator:
         self._rows: RowSender | None = None
         self.ledger: Ledger
         self.intake: Intake
-        self.agreement: Agreement
+        self.agreement: Alone | BatchExchange
 
     @property
     def hotkey(self) -> str:
@@ -258,7 +259,7 @@ class Validator:
         self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
         self.agreement = self._agreement()
 
-    def _agreement(self) -> Agreement:
+    def _agreement(self) -> Alone | BatchExchange:
         if self.network.exchange is None:
             return Alone(self.intake, self.hotkey)
         from tallystick_validator.exchange import BatchExchange  # loads what serves
