@@ -238,32 +238,17 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
     )
 
 
-_PLACES = (
-    ("validator", "state"),
-    ("validator", "network"),
-    ("validator", "folder"),
-    ("validator", "adoptions"),
-    ("validator", "attributes"),
-    ("chain", "key"),
-    ("intake", "folder"),
-    ("intake", "socket"),
-    ("checkpoints", "folder"),
-    ("checkpoints", "key"),
-    ("checkpoints", "password_file"),
-)
-
-
 def _check(configuration: Configuration, source: TomlSource) -> None:
     """Refuse values that no daemon can use, or that do not go together.
 
     Raises:
         InputError: the first of them.
     """
-    for table, key in _PLACES:
-        place = source.tables.get(table, {}).get(key, "")
-        if place.startswith("~"):
-            expected = "a path without ~, which a shell alone knows: write the folder out"
-            raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
+    for table, values in source.tables.items():
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, str) and value.startswith("~"):
+                expected = "a path without ~, which a shell alone knows: write the folder out"
+                raise source.error((table, key), f"found {visible(value)!r}, expected {expected}")
     if not is_url(configuration.url):
         raise source.error(("chain", "url"), not_a_url(configuration.url))
     if configuration.password_file is not None and configuration.checkpoint_key is None:

@@ -264,7 +264,7 @@ class BatchExchange:
         else:
             committed = ballots.batches_at(epoch, reads.committed, validators)
             # a validator may have overwritten its ballot many times
-            for digest in self.shelf.sizes(epoch).keys() - {*committed.values()}:
+            for digest in {*self.shelf.digests(epoch)} - {*committed.values()}:
                 if digest != self.shelf.own(epoch):
                     self.shelf.drop(epoch, digest)
         return [Wanted(epoch, digest, hotkey) for hotkey, digest in committed.items()]
@@ -427,7 +427,7 @@ class BatchExchange:
         Raises:
             PeerError: the peer cannot be asked.
         """
-        status = peer.status = await peer.json("/status", Status)
+        status = await peer.status_now()
         genesis = self._state.in_force.genesis
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"

@@ -149,9 +149,9 @@ class Intake:
         Args:
             path: the file.
             admission: the judge of lines; it may be replaced at any time.
-            network: the name of the network, by which the file of another one is refused.
-            network_file: the digest of the network file, by which another content is refused;
-                empty: it is not compared.
+            network: the name of the network, by which the file of another one is refused; empty:
+                it is not compared.
+            network_file: the digest of the network file, likewise.
             waiting_bytes: the most that may wait.
             batch_bytes: the most that a batch may have.
             rejected: told the code of each line that is rejected.
@@ -164,13 +164,11 @@ class Intake:
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
         self._rejected, self._lock, self._closed = rejected, threading.Lock(), False
         self._bytes = 0
+        owner = {"validator": admission.validator, "network": network, _NETWORK_FILE: network_file}
         with self._errors():
             self._db = _opened(path)
         try:
-            self._begin({"validator": admission.validator, "network": network})
-            self._check_network_file(network_file)
-            with self._errors():
-                self._bytes = self._size()
+            self._begin({name: value for name, value in owner.items() if value})
         except BaseException:
             self._db.close()
             raise
@@ -378,10 +376,10 @@ class Intake:
         return total
 
     def _begin(self, owner: Mapping[str, str]) -> None:
-        """Make the tables of a new file; refuse one of somebody else.
+        """Make the tables of a new file; refuse one of somebody else, or of another network file.
 
         Raises:
-            InputError: it is of another validator or network, or no intake.
+            InputError: it is of another owner, or no intake.
             StoreError: it is damaged, or of a newer version.
         """
         with self._errors():
@@ -398,50 +396,28 @@ class Intake:
             with self._transaction():
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._db.execute(statement)
-                self._db.executemany("INSERT INTO meta VALUES (?, ?)", owner.items())
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 self._db.execute(f"PRAGMA user_version = {_VERSION}")
-            return
-        if version != _VERSION:
+        elif version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
                 "tallystick that wrote it"
             )
-        with self._errors():
-            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            known = dict(self._db.execute("SELECT name, value FROM meta"))
-        if problem != "ok":
-            raise self._damaged(problem)
-        for name, value in owner.items():
-            if known.get(name) != value:
-                raise InputError(
-                    f"{self.path}: found the intake of the {name} {json.dumps(known.get(name))}, "
-                    f"expected that of {json.dumps(value)}: give each validator a folder of its own"
-                )
-
-    def _check_network_file(self, digest: str) -> None:
-        """Keep the digest of the network file of the first start; refuse another one.
-
-        Blocks and rounds of epochs are as the network file says: with another one, epochs would be
-        closed at once that nobody else closes.
-
-        Raises:
-            InputError: it is another one.
-            StoreError: the file cannot be used.
-        """
-        if not digest:
-            return
         with self._transaction():
-            insert = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
-            self._db.execute(insert, (_NETWORK_FILE, digest))
-            select = "SELECT value FROM meta WHERE name = ?"
-            (begun,) = self._db.execute(select, (_NETWORK_FILE,)).fetchone()
-        if begun != digest:
-            raise InputError(
-                f"{self.path}: found a folder that was begun with the network file {begun}, "
-                f"expected the file in use, {digest}: put back the network file, or begin with "
-                "another folder"
-            )
+            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise self._damaged(problem)
+            self._db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", owner.items())
+            begun = dict(self._db.execute("SELECT name, value FROM meta"))
+            self._bytes = self._size()
+            for name, value in owner.items():
+                # with another network file, epochs would be closed at once that nobody else closes
+                if begun[name] != value:
+                    raise InputError(
+                        f"{self.path}: found the intake of the {name} {json.dumps(begun[name])}, "
+                        f"expected that of {json.dumps(value)}: put back the {name}, or give each "
+                        "validator a folder of its own"
+                    )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any, TypeVar
@@ -25,14 +25,13 @@ import msgspec
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
-from tallystick_validator.peers import PREFIX, BatchList, Status
+from tallystick_validator.peers import PREFIX, Digests, Status
 from tallystick_validator.shelf import ClosedEpochDigests
 
 _T = TypeVar("_T")
 # made here, in one thread: msgspec 0.22 crashes where two threads learn a type at the same time
-_DECODERS: Mapping[type, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (Status, BatchList, ClosedEpochDigests)
-}
+_STATUS, _CLOSED = msgspec.json.Decoder(Status), msgspec.json.Decoder(ClosedEpochDigests)
+_LISTED: msgspec.json.Decoder[tuple[str, ...]] = msgspec.json.Decoder(Digests)
 _OK = 200
 
 
@@ -142,19 +141,30 @@ class Peer:
         """Note that a request succeeded."""
         self.failure, self.failures, self.retry_at = "", 0, 0.0
 
-    async def json(self, path: str, kind: type[_T]) -> _T:
-        """Return a small answer.
+    async def status_now(self) -> Status:
+        """Return what the peer says about itself, which is noted.
 
         Raises:
             PeerError: it cannot be had, or is something else.
         """
+        self.status = await self._json("/status", _STATUS)
+        return self.status
+
+    async def listed(self, epoch: int) -> tuple[str, ...]:
+        """Return the digests of the batches that the peer has of an epoch.
+
+        Raises:
+            PeerError: they cannot be had, or are something else.
+        """
+        return await self._json(f"/batches/{epoch}", _LISTED)
+
+    async def _json(self, path: str, decoder: msgspec.json.Decoder[_T]) -> _T:
         data = await self._answer(path, self.limits.answer_seconds, self.limits.answer_bytes)
         try:
-            decoded: _T = _DECODERS[kind].decode(data)
+            return decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             found = visible(str(error))[:200]
             raise PeerError(f"gave something else than was asked for ({found})") from error
-        return decoded
 
     async def closed(self, epoch: int) -> ClosedEpochDigests:
         """Return the digests of a closed epoch.
@@ -162,7 +172,7 @@ class Peer:
         Raises:
             PeerError: it cannot be asked, or has them no more.
         """
-        return await self.json(f"/closed/{epoch}", ClosedEpochDigests)
+        return await self._json(f"/closed/{epoch}", _CLOSED)
 
     async def batch(self, digest: str) -> bytes:
         """Return the bytes of a batch, whose hash is right.
@@ -293,10 +303,7 @@ class Puller:
 
         async def draw(peer: Peer) -> None:
             """Fetch from one peer what nobody else fetches; what another fails at comes back."""
-            offered = set[str]()
-            for epoch in epochs:
-                listed = (await peer.json(f"/batches/{epoch}", BatchList)).batches
-                offered |= {item.batch for item in listed}
+            offered = {digest for epoch in epochs for digest in await peer.listed(epoch)}
             # peers begin at different batches
             order = sorted(
                 offered & needed.keys(),

@@ -130,15 +130,10 @@ class Shelf:
             return None
         return text if DIGEST.fullmatch(text) and any(self._batches(epoch, text)) else None
 
-    def sizes(self, epoch: int) -> dict[str, int]:
-        """Return the size of each batch of an epoch that is there, in bytes, by digest."""
-        sizes = dict[str, int]()
-        for path in self._batches(epoch):
-            digest = path.name.partition(".")[0]
-            if DIGEST.fullmatch(digest):
-                with suppress(OSError):
-                    sizes[digest] = path.stat().st_size
-        return dict(sorted(sizes.items()))
+    def digests(self, epoch: int) -> list[str]:
+        """Return the digests of the batches of an epoch that are there, ascending."""
+        names = {path.name.partition(".")[0] for path in self._batches(epoch)}
+        return sorted(filter(DIGEST.fullmatch, names))
 
     def epochs(self) -> list[int]:
         """Return the epochs of which something is there, newest first."""

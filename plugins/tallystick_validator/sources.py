@@ -27,6 +27,7 @@ from tallystick.plugins.logger import logger_of
 from tallystick_service.server import bound_privately, check_installed, serving
 from tallystick_service.settings import Settings
 from tallystick_validator.admission import FULL, NOT_WRITTEN
+from tallystick_validator.exclusive import made
 from tallystick_validator.intake import Answer, Intake
 
 if TYPE_CHECKING:
@@ -91,16 +92,15 @@ class FolderSource:
         """Take the files that are there, by name; one that cannot be taken stays, as a problem.
 
         Raises:
-            InputError: the folder cannot be read.
-            OutputError: the folders within it cannot be made.
+            InputError: the folder cannot be read, or the folders within it cannot be made.
             StoreError: the intake cannot be written.
         """
         problems, taken = dict[str, str](), list[TakenFile]()
         names = self._names(self.folder)
-        for folder in (IN_PROGRESS, TAKEN) if names else ():
-            self._make(self.folder / folder)
+        for folder in (IN_PROGRESS, TAKEN):
+            made(self.folder / folder)
         # those of a run that was killed, or for which there was no room, come first
-        begun = self._names(self.folder / IN_PROGRESS) if self._has_begun() else []
+        begun = self._names(self.folder / IN_PROGRESS)
         for name, is_begun in [*((name, True) for name in begun), *((n, False) for n in names)]:
             if is_stopping():
                 break
@@ -113,9 +113,6 @@ class FolderSource:
         self.problems = problems
         return taken
 
-    def _has_begun(self) -> bool:
-        return (self.folder / IN_PROGRESS).is_dir()
-
     def _names(self, folder: Path) -> list[str]:
         try:
             return sorted(path.name for path in folder.iterdir() if _is_taken(path.name))
@@ -123,16 +120,6 @@ class FolderSource:
             reason = error.strerror or str(error)
             raise InputError(
                 f"{folder}: the folder cannot be read ({reason}): make it, or name another"
-            ) from error
-
-    @staticmethod
-    def _make(folder: Path) -> None:
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise OutputError(
-                f"{folder}: cannot be made ({error.strerror}): take away what has its name, or "
-                "give this user the right to write there"
             ) from error
 
     def _claim(self, name: str) -> str | None:
@@ -185,7 +172,6 @@ class FolderSource:
         """
         counts: dict[str, int] = {}
         folder, is_whole = self.folder / TAKEN, True
-        self._make(folder)
         with (
             self._opened(name) as file,
             atomic_files(folder / f"{name}{ANSWERS}") as (output,),

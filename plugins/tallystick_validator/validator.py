@@ -602,15 +602,9 @@ class Validator:
         _LOG.info(
             "closed an epoch",
             extra={
-                "epoch": closing.epoch,
-                "already": closing.already,
-                "snapshot": closing.snapshot,
-                "rules": closing.rules,
-                "recorded": closing.recorded,
-                "late": closing.late,
+                **attrs.asdict(closing, recurse=False),
                 "refused": len(closing.refused),
                 "batches": len(counted.batches),
-                "miners": closing.miners,
             },
         )
         self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)

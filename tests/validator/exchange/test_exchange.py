@@ -296,7 +296,7 @@ def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
         give(net, 0)
         net.until(net.network.closing_block(0) - 1)
         house = net.houses[0]
-        for digest in house.exchange.shelf.sizes(0):
+        for digest in house.exchange.shelf.digests(0):
             if digest != house.exchange.shelf.own(0):
                 path = house.exchange.shelf.find(digest)
                 path.write_bytes(path.read_bytes().replace(b"executable", b"exfiltrate"))
