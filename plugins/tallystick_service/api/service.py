@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import attrs
 from anyio import to_thread
 
-from tallystick.errors import TallystickError
+from tallystick.errors import StoreError, TallystickError
 from tallystick.json_values import JsonObject
 from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import HealthAnswer
@@ -42,8 +43,19 @@ async def _health(question: Question) -> Answer:
     return json_answer({"status": health.status, "problems": problems}, status)
 
 
-def _metrics(question: Question) -> Answer:
-    return Answer(exposition(question), CONTENT_TYPE)
+async def _metrics(question: Question) -> Answer:
+    return await to_thread.run_sync(_exposed, question)
+
+
+def _exposed(question: Question) -> Answer:
+    site = question.site
+    try:
+        with site.state.queries() as queries:
+            of_state = attrs.evolve(question, version=site.version_of(queries), queries=queries)
+            return Answer(exposition(of_state), CONTENT_TYPE)
+    except StoreError:
+        # what the daemon observes is wanted most where the state cannot be read
+        return Answer(exposition(question), CONTENT_TYPE)
 
 
 def _description(question: Question) -> Answer:
@@ -74,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
         answer=_metrics,
         subject="service",
         media_type=CONTENT_TYPE,
-        is_kept=False,
+        reads=False,
     ),
     Route(
         path="/api/v1/openapi.json",
