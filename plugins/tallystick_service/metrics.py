@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from threading import Lock
-from typing import Literal, TypeAlias
 
 import attrs
-
-ReceiptKind: TypeAlias = Literal[
-    "set",
-    "committed",
-    "revealed",
-    "revealed-other",
-    "inherited",
-    "vanished",
-    "refused",
-    "unknown",
-]
-"""Outcomes of a row of weights."""
 
 
 @attrs.frozen
@@ -70,10 +57,10 @@ class Observations:
         with self._lock:
             self._observed.rejects[code] += count
 
-    def received(self, kind: ReceiptKind) -> None:
+    def received(self, outcome: str) -> None:
         """Count the outcome of a row of weights."""
         with self._lock:
-            self._observed.receipts[kind] += 1
+            self._observed.receipts[outcome] += 1
 
     def took(self, step: str, seconds: float) -> None:
         """Add the time that a step took, such as ``close``, ``pull``, ``submit``."""

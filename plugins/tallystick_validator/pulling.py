@@ -4,8 +4,8 @@ A peer may be slow, cut off, or hostile. So every request has one deadline, in w
 resolved, a connection is made and all of the answer comes, however slowly bytes drip; every answer
 has a greatest size; redirects and content encodings are refused, so that no few bytes become many;
 names in answers are digests and numbers, and none becomes a path. A batch comes whole from one
-peer,
-its hash says whether it is right, and one that fails is asked of the next peer in the same pull.
+peer, its hash says whether it is right, and one that fails is asked of the next peer in the same
+pull.
 """
 
 from __future__ import annotations
@@ -116,7 +116,6 @@ class Peer:
         status: what it said last about itself; None before it was reached.
         failure: the last reason why it was of no use; empty while it is.
         failures: how often it failed one after the other.
-        lies: batches of which it gave wrong bytes: of these others are asked first.
         retry_at: until when it is left alone, by the clock.
     """
 
@@ -127,15 +126,19 @@ class Peer:
     status: Status | None = None
     failure: str = ""
     failures: int = 0
-    lies: set[str] = attrs.field(factory=set)
     retry_at: float = 0.0
 
-    def fail(self, reason: str) -> None:
-        """Note that a request failed; the peer is left alone for a while."""
+    def fail(self, reason: str, wasted: float = 0.0) -> None:
+        """Note that a request failed; the peer is left alone for a while.
+
+        Args:
+            reason: for the operator.
+            wasted: seconds that it took, in which another peer may have served; twice as many are
+                the others', so that one that drips keeps no batch from coming.
+        """
         self.failure, self.failures = reason, self.failures + 1
-        self.retry_at = self.clock.now() + min(
-            self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16)
-        )
+        pause = min(self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16))
+        self.retry_at = self.clock.now() + max(pause, 2 * wasted)
 
     def succeed(self) -> None:
         """Note that a request succeeded."""
@@ -182,7 +185,6 @@ class Peer:
         """
         data = await self._answer(f"/batch/{digest}", self.limits.batch_seconds, MAX_BATCH_BYTES)
         if digest_of(data) != digest:
-            self.lies.add(digest)
             raise PeerError(f"gave other bytes than those of the batch {digest}")
         return data
 
@@ -259,10 +261,11 @@ class Puller:
             return
 
         async def attempt(peer: Peer) -> None:
+            began = self.clock.now()
             try:
                 await work(peer)
             except PeerError as error:
-                peer.fail(str(error))
+                peer.fail(str(error), self.clock.now() - began)
             else:
                 peer.succeed()
 
@@ -307,10 +310,7 @@ class Puller:
             # peers begin at different batches
             order = sorted(
                 offered & needed.keys(),
-                key=lambda digest: (
-                    digest in peer.lies,
-                    digest_of(f"{digest} {peer.url}".encode()),
-                ),
+                key=lambda digest: digest_of(f"{digest} {peer.url}".encode()),
             )
 
             def left() -> list[str]:

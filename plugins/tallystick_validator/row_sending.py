@@ -62,7 +62,7 @@ class RowSender:
     def send(
         self,
         weights: WeightsToSet | None,
-        became: Callable[[Outcome], None],
+        became: Callable[[str], None],
         *,
         is_to_send: bool = True,
     ) -> tuple[Problem, ...]:
@@ -82,7 +82,7 @@ class RowSender:
             if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
                 details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
-                became(outcome)
+                became(str(outcome))
         self._outcomes = {**status.outcomes}
         if weights is not None and isinstance(status.row, WeightRow):
             self._name_unpaid(weights.epoch, status.row)

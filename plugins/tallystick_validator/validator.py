@@ -32,7 +32,6 @@ from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import journal_subject
-from tallystick_chain.submission import Outcome
 from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.health import Health, Problem
@@ -53,7 +52,6 @@ from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
-    from tallystick_service.metrics import ReceiptKind
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
@@ -191,9 +189,7 @@ class Validator:
     @property
     def hotkey(self) -> str:
         """The hotkey of this validator; the chain is asked once where nobody named it."""
-        if self._hotkey is None:
-            self._hotkey = self.chain.hotkey()
-        return self._hotkey
+        return self._hotkey or self.chain.hotkey()
 
     async def __aenter__(self) -> Self:
         """Open the state and the intake, alone.
@@ -650,7 +646,7 @@ class Validator:
         asked = weights if self.options.sets_weights else None
         try:
             self._problems += self._rows.send(
-                asked, self._row_became, is_to_send=self.options.sets_weights
+                asked, self.observations.received, is_to_send=self.options.sets_weights
             )
         except OutputError:
             # a full disk has closed the journal, which is opened again where there is room
@@ -661,11 +657,6 @@ class Validator:
             unpaid=dict(self._rows.unpaid),
         )
         self.observations.unpaid(len(self._rows.unpaid))
-
-    def _row_became(self, outcome: Outcome) -> None:
-        kind = _RECEIPTS.get(outcome)
-        if kind is not None:
-            self.observations.received(kind)
 
 
 def _failure(stage: str, error: Exception) -> Problem:
@@ -681,16 +672,6 @@ def _failure(stage: str, error: Exception) -> Problem:
     return problem_of(code, visible(str(error) or type(error).__name__), failing=True)
 
 
-_RECEIPTS: Mapping[Outcome, ReceiptKind] = {
-    Outcome.SET: "set",
-    Outcome.COMMITTED: "committed",
-    Outcome.REVEALED_OTHER: "revealed-other",
-    Outcome.INHERITED: "inherited",
-    Outcome.VANISHED: "vanished",
-    Outcome.REFUSED: "refused",
-    Outcome.LAPSED: "unknown",
-    Outcome.UNKNOWN: "unknown",
-}
 _CODES = {
     "adoptions": "adoption-refused",
     "agreement": "peers",

@@ -278,6 +278,9 @@ def test_a_peer_that_fails_is_left_alone_for_a_while() -> None:
         clock.seconds = peer.retry_at
         assert puller.ready() == [peer]
     assert waits[0] < waits[1] <= waits[-1] == Limits().backoff_seconds
+    # who dripped for long leaves others the time to serve
+    peer.fail("late", Limits().batch_seconds)
+    assert peer.retry_at - clock.seconds == 2 * Limits().batch_seconds
     peer.succeed()
     assert puller.ready() == [peer]
 
