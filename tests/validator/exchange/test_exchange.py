@@ -247,6 +247,7 @@ def test_rules_that_one_alone_has_scheduled_are_told(tmp_path: Path) -> None:
         assert net.houses[0].codes() == {"peer-rules"}
         net.houses[0].ledger.adopt("skills@1.2.0", 5)
         net.houses[2].ledger.adopt("skills@1.2.0", 5)
+        give(net, 1)
         net.until(net.network.closing_block(1) + 1)
         assert net.houses[0].codes() == set()
 
