@@ -212,6 +212,7 @@ class Validator:
     async def __aexit__(self, *_: object) -> None:
         """Close what was opened; work that is under way in a thread ends by itself."""
         stack, self._open = self._open, None
+        self._is_stopping = True
         if stack is not None:
             await asyncio.to_thread(stack.close)
 
