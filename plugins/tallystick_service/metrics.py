@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from copy import deepcopy
 from threading import Lock
-from typing import Literal, TypeAlias
 
 import attrs
-
-ReceiptKind: TypeAlias = Literal[
-    "set",
-    "committed",
-    "revealed",
-    "revealed-other",
-    "inherited",
-    "vanished",
-    "refused",
-    "unknown",
-]
-"""Outcomes of a row of weights."""
 
 
 @attrs.frozen
@@ -70,10 +57,10 @@ class Observations:
         with self._lock:
             self._observed.rejects[code] += count
 
-    def received(self, kind: ReceiptKind) -> None:
+    def received(self, outcome: str) -> None:
         """Count the outcome of a row of weights."""
         with self._lock:
-            self._observed.receipts[kind] += 1
+            self._observed.receipts[outcome] += 1
 
     def took(self, step: str, seconds: float) -> None:
         """Add the time that a step took, such as ``close``, ``pull``, ``submit``."""
@@ -91,11 +78,10 @@ class Observations:
         with self._lock:
             self._observed.unpaid = count
 
-    def peers(self, agreeing: Iterable[str], differing: Iterable[str]) -> None:
-        """Say which peers have our digests, and which have others; by hotkey."""
-        peers = dict.fromkeys(agreeing, True) | dict.fromkeys(differing, False)
+    def peers(self, compared: Mapping[str, bool]) -> None:
+        """Say by hotkey which peers were compared, and whether their digests are ours."""
         with self._lock:
-            self._observed.peers = peers
+            self._observed.peers = dict(compared)
 
     def observed(self) -> Observed:
         """Return a copy of what was observed so far."""

@@ -80,7 +80,7 @@ def test_a_trial_runs_to_its_first_row_and_goes_on(folder: Path, clock: SimpleNa
             for number in range(1000):
                 if validator.ledger.open_epoch() >= epochs:
                     break
-                answers = validator.intake.take(sent(feeder, f"{epochs} {number}")).result()
+                answers = validator.intake.take(sent(feeder, f"{epochs} {number}"))
                 assert {answer.status for answer in answers} == {"recorded"}
                 await step()
             for _ in range(10):

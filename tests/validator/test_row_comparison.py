@@ -33,7 +33,7 @@ def test_the_row_of_the_chain_stands_beside_that_of_the_state(tmp_path: Path) ->
         options = Options(sets_weights=False)
         view = chain.as_hotkey(ALICE)
         async with Validator(state, network(), view, tmp_path / "d", options=options) as validator:
-            validator.intake.take(lines(records(ALICE, 0, 8))).result()
+            validator.intake.take(lines(records(ALICE, 0, 8)))
             chain.advance(EPOCH_BLOCKS + 2 * LAG)
             assert (await validator.step()).closed == (0,)
 

@@ -68,7 +68,7 @@ async def run(epochs: int, seed: int, folder: Path) -> str:
             block = view.head().best
             if block < network.first_block(epochs):
                 # a record is durable once it is answered: whoever is killed now loses none
-                answers = await asyncio.wrap_future(validator.intake.take(forward(block, dice)))
+                answers = validator.intake.take(forward(block, dice))
                 assert all(answer.status == "recorded" for answer in answers), answers
             chain.advance(network.round_blocks)
             await validator.step()

@@ -455,7 +455,7 @@ def test_what_next_of_a_record(service: Live) -> None:
 
 def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
     observations = Observations()
-    observations.peers(["5Agrees"], ["5<b>Differs"])
+    observations.peers({"5Agrees": True, "5<b>Differs": False})
     observations.chain(1234, 2)
     problem = Problem("behind", "2 blocks are not acted upon", "wait, or look at the chain")
     health = Health("degraded", (problem,))
