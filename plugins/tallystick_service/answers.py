@@ -85,27 +85,6 @@ class BoardAnswer(_Answer):
     reason: str = ""
 
 
-class RecordScore(_Answer):
-    """What a record of a miner earned."""
-
-    round: int
-    skill_type: str
-    task_id: str
-    quality: str | None
-    emission: str | None
-    events: list[str]
-
-
-class Movement(_Answer):
-    """A reputation over the last closed epoch, and what moved it."""
-
-    skill_type: str
-    before: str
-    after: str
-    records: int
-    events: dict[str, int]
-
-
 class MinerAnswer(_Answer):
     """A miner, as far as the asker sees it."""
 
@@ -115,11 +94,6 @@ class MinerAnswer(_Answer):
     rank: dict[str, int | None] = {}
     rounds_24h: int | None = 0
     rounds_counted: Literal["hours", "all"] = "all"
-    uid: int | None = None
-    weights: dict[str, str | None] = {}
-    without: dict[str, str] = {}
-    scores: list[RecordScore] = []
-    movements: list[Movement] = []
 
 
 class EpochReputations(_Answer):

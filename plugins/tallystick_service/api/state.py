@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from tallystick.json_values import JsonObject, json_value
 from tallystick_allocation.explanation import explained
-from tallystick_service.access import OPERATOR, condition
+from tallystick_service.access import condition
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     BoardAnswer,
@@ -47,11 +47,7 @@ def _board(question: Question) -> Answer:
 
 
 def _miner(question: Question) -> Answer:
-    hotkey = question.text("hotkey")
-    view = views.profile(*profile_of(question, hotkey))
-    if question.viewer == OPERATOR:
-        view |= views.recent(question.queries.recent(hotkey))
-    return json_answer(view)
+    return json_answer(views.profile(*profile_of(question, question.text("hotkey"))))
 
 
 def _miners(question: Question) -> Answer:
