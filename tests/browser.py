@@ -41,11 +41,20 @@ def browser() -> Iterator[Browser]:
 class Opened:
     """A page that is open, and what the browser complained of."""
 
-    def __init__(self, browser: Browser, path: Path, width: int, scheme: str) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        path: Path,
+        width: int,
+        scheme: str,
+        headers: dict[str, str] | None = None,
+    ) -> None:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page: Page = browser.new_page(
-            viewport={"width": width, "height": 900}, color_scheme=scheme
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            extra_http_headers=headers,
         )
         self.page.set_default_timeout(PATIENCE)
         self.page.on("console", lambda message: self.complaints.append(message.text))

@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 
 from tallystick.io.text import visible
 from tallystick_chain.chain import Chain, ChainError, Refusal
-from tallystick_chain.simulated.wire import SCHEME
 from tallystick_state.trust.keys import Signer
 
-IN_PROCESS = "simulate"
-"""Beginning of the URL of a simulated chain in this process, before the path of its file."""
+SIMULATED = "simulate"
+"""Beginning of the URL of a simulated chain, before the path of the file that it begins with."""
 SDKS = {"sdk11": "tallystick_chain.sdk11", "sdk10": "tallystick_chain.sdk10"}
 """Adapters by the beginning of a URL: the module that connects, by the SDK of that version."""
 
@@ -21,8 +20,8 @@ def connect(url: str, key: str | Signer) -> Chain:
     """Return a chain as the validator of a key sees it.
 
     Args:
-        url: ``simulate://HOST:PORT``, the process of ``tallystick chain simulate``;
-            ``simulate:FILE``, a chain in this process that begins with a file of a simulated one;
+        url: ``simulate:FILE``, the simulated chain that begins with a file, and is shared by all
+            processes of the machine that name the file;
             ``sdk11:NETWORK`` or ``sdk10:NETWORK``, where the network is a name that the SDK
             knows, such as ``finney``, or the ``ws://`` or ``wss://`` URL of a node.
         key: the validator's hotkey, which can only read a real chain's blocks if the adapter
@@ -32,15 +31,12 @@ def connect(url: str, key: str | Signer) -> Chain:
         ChainError: the URL is none of these.
         TallystickError: the SDK is not installed.
     """
-    if url.startswith(SCHEME):
-        from tallystick_chain.simulated.client import RemoteChain
+    path = path_in(url)
+    if path is not None:
+        from tallystick_chain.simulated.shared import SharedChain
 
-        return RemoteChain(url, key)
+        return SharedChain(Path(path)).as_hotkey(key)
     kind, colon, network = url.partition(":")
-    if kind == IN_PROCESS and network:
-        from tallystick_chain.simulated.clocked import ClockedChain
-
-        return ClockedChain.begin(Path(network), key)
     module = SDKS.get(kind)
     if not colon or not network or module is None:
         raise ChainError(not_a_url(url), Refusal.UNREACHABLE)
@@ -51,14 +47,14 @@ def connect(url: str, key: str | Signer) -> Chain:
 def path_in(url: str) -> str | None:
     """Return the path of the file in a URL of a chain; None where it has none."""
     kind, _, path = url.partition(":")
-    return path if kind == IN_PROCESS and not path.startswith("//") else None
+    return path if kind == SIMULATED and path and not path.startswith("//") else None
 
 
 def not_a_url(url: str) -> str:
     """Return the message about a URL that is none of a chain."""
     return (
-        f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, {IN_PROCESS}:FILE, "
-        "sdk11:NETWORK or sdk10:NETWORK"
+        f"found the chain {visible(url)!r}, expected {SIMULATED}:FILE with the TOML file of a "
+        "simulated one, sdk11:NETWORK or sdk10:NETWORK"
     )
 
 
@@ -69,16 +65,11 @@ def is_url(url: str) -> bool:
         url: as `connect` takes it.
     """
     kind, _, network = url.partition(":")
-    if path_in(url) is not None:
-        return bool(network)
-    if kind in SDKS and "://" not in network:
-        return bool(network)
-    node = network if kind in SDKS else url
+    if kind not in SDKS or "://" not in network:
+        return bool(network) if kind in SDKS else path_in(url) is not None
     try:
-        parts = urlsplit(node)
+        parts = urlsplit(network)
         host, port = parts.hostname, parts.port
     except ValueError:
         return False
-    if kind in SDKS:
-        return parts.scheme in {"ws", "wss"} and bool(host) and port != 0
-    return url.startswith(SCHEME) and bool(host) and bool(port)
+    return parts.scheme in {"ws", "wss"} and bool(host) and port != 0

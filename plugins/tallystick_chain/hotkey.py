@@ -19,7 +19,7 @@ import attrs
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick.io.text import visible
-from tallystick_state.trust.encoding import check_private, hex_bytes, read_file, ss58_text
+from tallystick_state.trust.encoding import check_private, ss58_text
 from tallystick_state.trust.envelope import pae
 from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
 from tallystick_state.trust.signers import is_encrypted_wallet, read_wallet
@@ -27,8 +27,6 @@ from tallystick_state.trust.sr25519 import Pair, is_wrapped, wrapped
 
 WALLETS = Path("~/.bittensor/wallets")
 """The folder of wallets."""
-_SEED_BYTES = 32
-_MAX_SEED_FILE_BYTES = 256
 _KIND = "application/vnd.tallystick."
 
 
@@ -103,7 +101,7 @@ class Hotkey:
         Raises:
             TrustError: the message begins as a wrapped one does.
         """
-        return self._sign(wrapped(_not_wrapped(message)))
+        return self._sign(wrapped(message))
 
     def sign_call(self, payload: bytes) -> bytes:
         """Return a signature of the payload of a call of the chain.
@@ -111,7 +109,10 @@ class Hotkey:
         Raises:
             TrustError: the payload begins as a statement does.
         """
-        return self._sign(_not_wrapped(payload))
+        if is_wrapped(payload):
+            message = "found a call that begins with <Bytes> as statements do, expected another"
+            raise TrustError(message, code="signer-failed")
+        return self._sign(payload)
 
 
 @attrs.frozen
@@ -150,13 +151,6 @@ def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
     raise TrustError(message, code="unknown-key-type")
 
 
-def _not_wrapped(message: bytes) -> bytes:
-    if is_wrapped(message):
-        text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
-        raise TrustError(text, code="signer-failed")
-    return message
-
-
 def of_wallet(
     name: str,
     hotkey: str = "default",
@@ -180,7 +174,9 @@ def of_wallet(
     folder = path.expanduser()
     file = folder / name / "hotkeys" / hotkey
     if not is_encrypted_wallet(file):
-        return of_file(file)
+        pair = read_wallet(file).pair
+        assert isinstance(pair, Pair)  # noqa: S101  # a wallet has no other keys
+        return Hotkey.of_pair(pair)
     check_private(file, "a private key")
     secret = password() if password is not None else b""
     if not secret:
@@ -201,36 +197,3 @@ def _wallet_class() -> Any:  # noqa: ANN401  # of one of the SDKs
     except ImportError as error:
         raise TallystickError(missing("bittensor")) from error
     return bittensor.Wallet
-
-
-def of_file(path: Path) -> Hotkey:
-    """Return the hotkey of a plain wallet file: JSON with ``secretSeed`` or ``privateKey``.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: others can read it, it is encrypted, or no wallet.
-    """
-    signer = read_wallet(path)
-    assert isinstance(signer.pair, Pair)  # noqa: S101  # a wallet has no other keys
-    return Hotkey.of_pair(signer.pair)
-
-
-def of_seed_file(path: Path) -> Hotkey:
-    """Return the hotkey of a file with a seed: 32 bytes, or 64 hexadecimal digits.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: others can read it, or it is no seed.
-    """
-    data = read_file(path, _MAX_SEED_FILE_BYTES, "a seed")
-    check_private(path, "a private key")
-    if len(data) == _SEED_BYTES:
-        return Hotkey.of_seed(data)
-    try:
-        seed = hex_bytes(data.decode("ascii").strip().lower().removeprefix("0x"))
-    except ValueError:
-        seed = b""
-    if len(seed) != _SEED_BYTES:
-        message = f"{path}: found no seed, expected 32 bytes or 64 hexadecimal digits"
-        raise TrustError(message, code="bad-key")
-    return Hotkey.of_seed(seed)

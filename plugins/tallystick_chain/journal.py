@@ -1,40 +1,37 @@
-"""The journal of submissions: a file of lines that are only ever appended.
+"""The journal of submissions: an SQLite table to which entries are only ever appended.
 
-A line is the canonical JSON of an entry with its number and a checksum, which covers the checksum
-of the line before: so no line can be changed, left out or moved. A line that a crash has torn has
-no end; it is cut off, as nothing was done by it yet. Any other damage is refused.
-
-One process writes a journal at a time. An entry is on the disk when `Journal.append` returns.
+Beside each entry stands its SHA-256: SQLite sees damage of its pages, and not a digit that a disk
+has changed. One process has a journal at a time, as SQLite's own lock is held until it is closed.
+An entry is on the disk when `Journal.append` returns.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from tallystick.canonical import canonical_bytes, digest
-from tallystick.errors import InputError, OutputError, TallystickError
-from tallystick.io.atomic import sync_names
-from tallystick.io.documents import parse_json
+import msgspec
+
+from tallystick.errors import OutputError, TallystickError
 from tallystick.io.paths import PathLike, path_of
-from tallystick_chain.submission import (
-    Attempt,
-    Entry,
-    JournalOrderError,
-    attempts_of,
-    entry_of,
-    entry_value,
+from tallystick_chain.submission import Attempt, Entry, attempts_of
+
+FORMAT = 2
+"""Version of the tables."""
+
+_TABLES = (
+    "CREATE TABLE subject (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE entry (number INTEGER PRIMARY KEY, entry BLOB NOT NULL, sha256 BLOB NOT NULL)",
 )
-
-FORMAT = 1
-"""Version of the format of the lines."""
-LARGEST = 1 << 28
-"""Maximum size of a journal, in bytes: rows of 256 miners for some decades."""
-
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-_BEGIN = "begin"
+_DECODER = msgspec.json.Decoder(Entry)
+_IN_USE = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_OUTSIDE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
+"""Names of the errors of which the disk and the rights of the folder are the cause."""
 
 
 class JournalError(TallystickError):
@@ -53,51 +50,48 @@ class Journal:
 
     Attributes:
         path: the file.
-        torn: bytes of a torn last line that opening has cut off.
     """
 
-    def __init__(self, path: Path, number: int, subject: Mapping[str, Any]) -> None:
-        """Read the lines of an open file, which `open` has locked."""
-        self.path, self._number = path, number
-        self._checksum, self._lines = "", 0
-        self._entries = list[Entry]()
-        self.torn = self._read(subject)
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        """Take a connection, which `open` makes."""
+        self.path, self._db = path, database
+        self._entries: list[Entry] | None = None
 
     @classmethod
-    def open(cls, path: PathLike, subject: Mapping[str, Any]) -> Self:
+    def open(cls, path: PathLike, subject: Mapping[str, str]) -> Self:
         """Open a journal, or begin one.
 
         Args:
             path: the file.
-            subject: what it is about, as JSON: hotkey, subnet and network; one that was begun for
-                another subject is refused.
+            subject: what it is about: hotkey and network; one that was begun for another subject
+                is refused.
 
         Raises:
-            InputError: the file cannot be read.
             JournalError: it is damaged, about something else, or another process has it.
-            OutputError: it cannot be written.
+            OutputError: it cannot be read or written.
         """
         file = path_of(path, "a journal")
-        is_new = not file.exists()
         try:
-            number = os.open(file, _FLAGS, 0o600)
-        except (OSError, ValueError) as error:
+            # a row is nobody else's to read before it is revealed
+            with suppress(FileExistsError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            database = sqlite3.connect(
+                file, timeout=0, isolation_level=None, check_same_thread=False
+            )
+        except (OSError, ValueError, sqlite3.Error) as error:
             raise OutputError(f"{file}: a journal cannot be opened ({error})") from error
+        journal = cls(file, database)
         try:
-            _lock(file, number)
-            journal = cls(file, number, subject)
-            if is_new:
-                sync_names(file.parent)
+            with journal._errors():
+                journal._begin({"format": str(FORMAT), **subject})
         except BaseException:
-            os.close(number)
+            database.close()
             raise
         return journal
 
     def close(self) -> None:
         """Close the file, and let another process have it."""
-        if self._number >= 0:
-            os.close(self._number)
-            self._number = -1
+        self._db.close()
 
     def __enter__(self) -> Self:
         return self
@@ -108,139 +102,97 @@ class Journal:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The entries, in their order."""
+        if self._entries is None:
+            with self._errors():
+                self._entries = self._read()
         return tuple(self._entries)
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """The attempts that the entries are about."""
-        return attempts_of(self._entries)
+        return attempts_of(self.entries)
 
     def append(self, entry: Entry) -> None:
         """Write an entry; it is on the disk when this returns.
 
         Raises:
             JournalOrderError: it cannot follow the entries before it; nothing is written.
-            OutputError: it cannot be written; the journal is closed, so open it again.
+            OutputError: it cannot be written, as on a full disk; try again later.
         """
-        attempts_of([*self._entries, entry])
-        try:
-            self._write(entry_value(entry))
-        except OutputError:
-            self.close()
-            raise
-        self._entries.append(entry)
+        entries = [*self.entries, entry]
+        attempts_of(entries)
+        data = msgspec.json.encode(entry)
+        # after an error the disk alone tells whether it has the entry
+        self._entries = None
+        with self._errors():
+            row = (len(entries), data, hashlib.sha256(data).digest())
+            self._db.execute("INSERT INTO entry VALUES (?, ?, ?)", row)
+        self._entries = entries
 
-    def _write(self, value: Mapping[str, Any]) -> None:
-        line, checksum = _line(self._lines, value, self._checksum)
-        try:
-            written = os.write(self._number, line)
-            os.fsync(self._number)
-        except OSError as error:
-            message = f"{self.path}: cannot be written ({error}): make room on the disk"
-            raise OutputError(message) from error
-        if written < len(line):
-            raise OutputError(
-                f"{self.path}: wrote {written} of {len(line)} bytes of a line: make room on the "
-                "disk"
-            )
-        self._lines, self._checksum = self._lines + 1, checksum
+    def _begin(self, subject: Mapping[str, str]) -> None:
+        """Take the lock, make the tables of a new file, and read those of another."""
+        self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("BEGIN EXCLUSIVE")
+        if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            for table in _TABLES:
+                self._db.execute(table)
+            self._db.executemany("INSERT INTO subject VALUES (?, ?)", subject.items())
+        self._db.execute("COMMIT")
+        problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise self._damaged(problem)
+        known = dict(self._db.execute("SELECT name, value FROM subject"))
+        for name, value in subject.items():
+            if known.get(name) != value:
+                raise self._other(name, str(known.get(name)), value)
+        self._entries = self._read()
 
-    def _read(self, subject: Mapping[str, Any]) -> int:
-        begin = {"kind": _BEGIN, "format": FORMAT, **subject}
-        data = self._whole()
-        complete = data[: data.rfind(b"\n") + 1]
-        torn = len(data) - len(complete)
-        if torn:
-            os.ftruncate(self._number, len(complete))
-            os.fsync(self._number)
-        for line in complete.splitlines(keepends=True):
-            self._take(line, begin)
-        if not self._lines:
-            self._write(begin)
+    def _read(self) -> list[Entry]:
+        entries = list[Entry]()
+        rows = self._db.execute("SELECT number, entry, sha256 FROM entry ORDER BY number")
         try:
-            attempts_of(self._entries)
-        except JournalOrderError as error:
-            raise self._damaged(str(error)) from None
-        return torn
+            for number, data, sha256 in rows:
+                entries.append(_DECODER.decode(data))
+                if number != len(entries) or hashlib.sha256(data).digest() != sha256:
+                    raise self._damaged(f"found the entry {number} with another number or SHA-256")
+            attempts_of(entries)
+        except (ValueError, TypeError, msgspec.MsgspecError) as error:
+            raise self._damaged(str(error)) from error
+        return entries
 
-    def _whole(self) -> bytes:
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
         try:
-            size = os.fstat(self._number).st_size
-            if size > LARGEST:
-                raise InputError(f"{self.path}: found {size} bytes, expected at most {LARGEST}")
-            with os.fdopen(os.dup(self._number), "rb") as file:
-                file.seek(0)
-                return file.read(LARGEST + 1)
-        except OSError as error:
-            raise InputError(f"{self.path}: a journal cannot be read ({error})") from error
-
-    def _take(self, line: bytes, begin: Mapping[str, Any]) -> None:
-        """Take a line that is whole.
-
-        Raises:
-            JournalError: it is damaged, or begins another journal.
-        """
-        try:
-            value = parse_json(line, numbers="whole")
-            entry = value["entry"]
-            expected, checksum = _line(self._lines, entry, self._checksum)
-            if expected != line:
-                raise self._damaged("found a line with another checksum or form")
-            if not self._lines:
-                if entry != begin:
-                    raise self._other(entry, begin)
-            else:
-                self._entries.append(entry_of(entry))
-        except (ValueError, KeyError, TypeError) as error:
-            raise self._damaged(f"found a line that is none ({error})") from None
-        self._lines, self._checksum = self._lines + 1, checksum
+            yield
+        except sqlite3.DatabaseError as error:
+            name = getattr(error, "sqlite_errorname", "")
+            if name.startswith(_IN_USE):
+                raise JournalError(
+                    f"{self.path}: found a journal that another process uses ({error}), expected "
+                    "one validator of a hotkey: stop the other",
+                    code="in-use",
+                ) from error
+            if name.startswith(_OUTSIDE):
+                raise OutputError(
+                    f"{self.path}: cannot be used ({error}): make room on the disk, and look at "
+                    "the rights of the folder"
+                ) from error
+            raise self._damaged(str(error)) from error
 
     def _damaged(self, problem: str) -> JournalError:
         return JournalError(
-            f"{self.path}:{self._lines + 1}: {problem}, expected a journal as it was written: "
-            "restore a copy of the file; without one, wait until no call of it can land, and begin "
-            "another",
+            f"{self.path}: {problem}, expected a journal as it was written: restore a copy of the "
+            "file; without one, wait until no call of it can land, and begin another",
             code="damaged",
         )
 
-    def _other(self, entry: Mapping[str, Any], begin: Mapping[str, Any]) -> JournalError:
-        names = sorted({*entry, *begin})
-        name = next(name for name in names if entry.get(name) != begin.get(name))
+    def _other(self, name: str, value: str, expected: str) -> JournalError:
         remedy = "name another file"
         if name == "network":
             remedy = "put back the network file, or begin with another folder"
         message = (
-            f"{self.path}: found a journal of {name} {str(entry.get(name))[:80]!r}, expected "
-            f"{str(begin.get(name))[:80]!r}: {remedy}"
+            f"{self.path}: found a journal of {name} {value[:80]!r}, expected {expected[:80]!r}: "
+            f"{remedy}"
         )
         return JournalError(message, code="other-journal")
-
-
-def _line(number: int, entry: Any, before: str) -> tuple[bytes, str]:  # noqa: ANN401  # any JSON value
-    """Return the bytes of a line, and its checksum.
-
-    Args:
-        number: of the line, from 0.
-        entry: the entry.
-        before: the checksum of the line before.
-    """
-    checksum = digest({"before": before, "entry": entry, "line": number})
-    return canonical_bytes({"entry": entry, "line": number, "sum": checksum}) + b"\n", checksum
-
-
-def _lock(path: Path, number: int) -> None:
-    """Lock an open file for this process.
-
-    Raises:
-        JournalError: another process has it.
-    """
-    import fcntl  # there is none on some systems, on which no validator runs
-
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise JournalError(
-            f"{path}: found a journal that another process uses ({error}), expected one validator "
-            "of a hotkey: stop the other",
-            code="in-use",
-        ) from error

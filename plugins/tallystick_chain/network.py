@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
 from tallystick.canonical import digest
 from tallystick.io.paths import PathLike, path_of
-from tallystick.numbers import ratio
+from tallystick.json_values import json_value
 from tallystick.rules.findings import shown
 from tallystick.rules.toml import KeyPath
 from tallystick.rules.toml_source import TomlSource
@@ -31,15 +31,14 @@ QUORUM = Fraction(1, 2)
 """Share of the stake that is heard, more than which must hold a batch, by default."""
 
 _LARGEST_NUMBER = 2**53 - 1
-_ALL = "all"
-_PERMIT = "permit"
 _TABLES = ("format", "network", "rounds", "epochs", "groups", "miners")
 """Tables of a network in the file of a daemon that has no peers, beside ``weights.at``."""
 _DAEMON = "validator"
 """The table by which a file is that of a daemon."""
 
-Types: TypeAlias = tuple[str, ...] | None
-"""Skill types, ascending; None: all that the rules have."""
+Types: TypeAlias = tuple[str, ...] | Literal["all"]
+"""Skill types, ascending; or all that the rules have."""
+Word = TypeVar("Word", bound=str)
 DueKind = Literal["round", "epoch", "commit", "vote", "close", "weights"]
 """Kinds of blocks that a network file names; see `Network.next_blocks`."""
 
@@ -52,19 +51,19 @@ class Exchange:
         commit_by: blocks after the end of an epoch until which a batch may be committed.
         vote_by: blocks after the end of an epoch until which votes count.
         quorum: the share of the stake that is heard, more than which must hold a batch.
-        hear: the hotkeys of the validators that are heard, ascending; None: those with a permit.
+        hear: the hotkeys of the validators that are heard, ascending; or those with a permit.
         minimum_stake_rao: the least stake of a validator that is heard, in rao.
     """
 
     commit_by: int
     vote_by: int
     quorum: Fraction = QUORUM
-    hear: tuple[str, ...] | None = None
+    hear: tuple[str, ...] | Literal["permit"] = "permit"
     minimum_stake_rao: int = 0
 
     def is_heard(self, neuron: Neuron) -> bool:
         """Return whether a neuron is a validator that is heard, by its permit and stake."""
-        is_named = neuron.permit if self.hear is None else neuron.hotkey in self.hear
+        is_named = neuron.permit if self.hear == "permit" else neuron.hotkey in self.hear
         return is_named and neuron.stake_rao >= self.minimum_stake_rao
 
 
@@ -82,7 +81,7 @@ class MinerRules:
         by_uid: types by uid.
     """
 
-    types: Types = None
+    types: Types = "all"
     validators_from_rao: int | None = None
     immunity_blocks: int = 0
     by_hotkey: Mapping[str, Types] = attrs.field(factory=dict)
@@ -104,7 +103,7 @@ class MinerRules:
             if least is not None and neuron.permit and neuron.stake_rao >= least:
                 return ()
             types = self.types
-        return tuple(sorted(every)) if types is None else types
+        return tuple(sorted(every)) if types == "all" else types
 
 
 @attrs.frozen
@@ -289,29 +288,28 @@ class Network:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content as the JSON value that has the digest; defaults are left out."""
-        network: dict[str, Any] = {
-            "name": self.name,
-            "netuid": self.netuid,
-            "anchor_block": self.anchor_block,
-        }
-        if self.mechanism:
-            network["mechanism"] = self.mechanism
-        if self.genesis is not None:
-            network["genesis"] = self.genesis
-        value: dict[str, Any] = {
+        exchange = {}
+        if self.exchange is not None:
+            commit_by, vote_by = self.exchange.commit_by, self.exchange.vote_by
+            exchange = {"commit_by": commit_by, "vote_by": vote_by}
+            exchange |= _but(self.exchange, Exchange(commit_by, vote_by))
+        return {
             "format": 1,
-            "network": network,
+            "network": {
+                "name": self.name,
+                "netuid": self.netuid,
+                "anchor_block": self.anchor_block,
+                **_present(mechanism=self.mechanism, genesis=self.genesis),
+            },
             "rounds": {"blocks": self.round_blocks},
             "epochs": {"rounds": self.epoch_rounds},
             "weights": {"at": self.weights_at},
+            **_present(
+                exchange=exchange,
+                groups={} if self.seed_delay == SEED_DELAY else {"delay": self.seed_delay},
+                miners=_but(self.miners, MinerRules()),
+            ),
         }
-        if self.exchange is not None:
-            value["exchange"] = _exchange_value(self.exchange)
-        if self.seed_delay != SEED_DELAY:
-            value["groups"] = {"delay": self.seed_delay}
-        if self.miners != MinerRules():
-            value["miners"] = _miners_value(self.miners)
-        return value
 
 
 def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
@@ -335,13 +333,12 @@ def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
 
 
 def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
-    hear = table.get("hear", _PERMIT)
     commit_by = table.get("commit_by", max(1, min(COMMIT_BY, epoch_blocks // 4)))
     return Exchange(
         commit_by=commit_by,
         vote_by=table.get("vote_by", min(2 * commit_by, epoch_blocks)),
         quorum=Fraction(table.get("quorum", QUORUM)),
-        hear=None if hear == _PERMIT else tuple(sorted(hear)),
+        hear=_sorted(table.get("hear", "permit")),
         minimum_stake_rao=table.get("minimum_stake_rao", 0),
     )
 
@@ -349,12 +346,12 @@ def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
 def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
     by_hotkey, by_uid = dict[str, Types](), dict[int, Types]()
     for index, rule in enumerate(table.get("rule", ())):
-        types = _types(rule["types"])
+        types = _sorted(rule["types"])
         path: KeyPath = ("miners", "rule", index)
         _add(by_hotkey, rule.get("hotkeys", ()), types, (*path, "hotkeys"), source)
         _add(by_uid, rule.get("uids", ()), types, (*path, "uids"), source)
     return MinerRules(
-        types=_types(table.get("types", _ALL)),
+        types=_sorted(table.get("types", "all")),
         validators_from_rao=table.get("validators_from_rao"),
         immunity_blocks=table.get("immunity_blocks", 0),
         by_hotkey=by_hotkey,
@@ -362,8 +359,9 @@ def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
     )
 
 
-def _types(value: str | list[str]) -> Types:
-    return None if isinstance(value, str) else tuple(sorted(value))
+def _sorted(value: Word | list[str]) -> Word | tuple[str, ...]:
+    """Return a word as it is, and a list in ascending order."""
+    return tuple(sorted(value)) if isinstance(value, list) else value
 
 
 def _add(
@@ -424,36 +422,21 @@ def _number(number: int) -> int:
     return number
 
 
-def _exchange_value(exchange: Exchange) -> dict[str, Any]:
-    value: dict[str, Any] = {"commit_by": exchange.commit_by, "vote_by": exchange.vote_by}
-    if exchange.quorum != QUORUM:
-        value["quorum"] = ratio.to_text(exchange.quorum)
-    if exchange.hear is not None:
-        value["hear"] = [*exchange.hear]
-    if exchange.minimum_stake_rao:
-        value["minimum_stake_rao"] = _rao(exchange.minimum_stake_rao)
-    return value
+def exact_number(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return a JSON value; a number above those that every reader of JSON has, as text."""
+    return str(value) if isinstance(value, int) and value > _LARGEST_NUMBER else value
 
 
-def _miners_value(miners: MinerRules) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    if miners.types is not None:
-        value["types"] = [*miners.types]
-    if miners.validators_from_rao is not None:
-        value["validators_from_rao"] = _rao(miners.validators_from_rao)
-    if miners.immunity_blocks:
-        value["immunity_blocks"] = miners.immunity_blocks
-    if miners.by_hotkey:
-        value["by_hotkey"] = {key: _types_value(miners.by_hotkey[key]) for key in miners.by_hotkey}
-    if miners.by_uid:
-        value["by_uid"] = {str(uid): _types_value(miners.by_uid[uid]) for uid in miners.by_uid}
-    return value
+def _present(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
+    """Return the members of an object that are not None, 0 or empty."""
+    return {name: member for name, member in members.items() if member}
 
 
-def _types_value(types: Types) -> str | list[str]:
-    return _ALL if types is None else [*types]
-
-
-def _rao(stake: int) -> int | str:
-    """Return stake in rao; above the whole numbers that every reader of JSON has, as text."""
-    return stake if stake <= _LARGEST_NUMBER else str(stake)
+def _but(value: Any, default: Any) -> dict[str, Any]:  # noqa: ANN401  # attrs values of one class
+    """Return the fields of a value by which it differs from another, as JSON."""
+    items = attrs.asdict(value, recurse=False).items()
+    return {
+        name: exact_number(json_value(item))
+        for name, item in items
+        if item != getattr(default, name)
+    }

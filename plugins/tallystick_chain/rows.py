@@ -9,8 +9,8 @@ COMMANDS = CommandRows(
         Command(
             ("chain",),
             "tallystick_chain.cli.chain:chain",
-            "Show what a network file and its chain say, or run a simulated chain.",
-            below=("network", "simulate", "snapshot", "weights"),
+            "Show what a network file and its chain say.",
+            below=("network", "snapshot", "weights"),
             heading="state",
         ),
     ),
@@ -19,7 +19,7 @@ COMMANDS = CommandRows(
             command=("miner", "sync"),
             flag="--chain",
             metavar="URL",
-            help="Read the miners from a chain in place of FILE, such as simulate://127.0.0.1:9944.",
+            help="Read the miners from a chain in place of FILE, such as sdk11:finney.",
             kind=INPUT,
             home="tallystick_chain.cli.inputs:miners_of_chain",
             after="--state",
@@ -43,7 +43,7 @@ COMMANDS = CommandRows(
             metavar="URL",
             help="Of state.npz, take the hotkeys alone that have their slots on this chain still.",
             kind=VALUE,
-            home="tallystick_chain.cli.inputs:check_chain",
+            home="tallystick_chain.cli.inputs:check_both",
             after="--network",
         ),
         CommandOption(
@@ -62,7 +62,7 @@ COMMANDS = CommandRows(
                 metavar="FILE",
                 help="With --chain, the network file.",
                 kind=VALUE,
-                home="tallystick_chain.cli.inputs:check_network",
+                home="tallystick_chain.cli.inputs:check_both",
                 after="--chain",
             )
             for command in (("miner", "sync"), ("groups", "select"))

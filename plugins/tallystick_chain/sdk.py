@@ -1,13 +1,16 @@
-"""SDK: what adapters of every major version share: the chain's names of errors, rows, bytes."""
+"""SDK: a chain through an SDK of any major version, each of which reaches nodes in its own way.
+
+`SdkChain` is the chain: all that it reads it takes from a few reads of a `Node`, and what a call
+came to is judged here. The calls of a `Node` are all that differs between two versions.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from types import MappingProxyType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
@@ -15,32 +18,47 @@ import attrs
 from tallystick.errors import TallystickError
 from tallystick.extras import missing
 from tallystick.io.text import visible
+from tallystick_allocation.uint16 import LAST_UID, U16_MAX
 from tallystick_chain.chain import (
     ChainError,
     Commitment,
+    Head,
     Neuron,
     Pairs,
     PendingRow,
     Receipt,
     Refusal,
+    Subnet,
 )
 from tallystick_chain.hotkey import Hotkey, Watcher
 
 T = TypeVar("T")
 
-READ_S = 30.0
-"""Seconds that a read may take, unless told otherwise."""
+PALLET = "SubtensorModule"
+"""The pallet of subnets."""
 PERIOD = 128
 """Blocks in which a submitted call may be included; later the chain takes it no more."""
 MAX_COMMITMENT_BYTES = 128
 """Maximum size of a commitment, in bytes."""
-MAX_WEIGHT = 65_535
-"""The greatest weight of a row; in a row with another greatest one, an SDK changes every weight."""
 _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
 """Maximum length of a message of the chain that is passed on, in characters."""
-
+_CONSENSUS: Mapping[object, Literal["yuma", "null"]] = MappingProxyType(
+    {"Yuma": "yuma", 0: "yuma", "Null": "null", 1: "null"}
+)
+_LOST = frozenset({"OSError", "WebSocketException", "MaxRetriesExceeded", "RpcConnectionError"})
+"""Names of the classes of errors by which a connection is lost, or was never there."""
+_NO_BLOCK = frozenset({"StateDiscardedError", "BlockNotFound"})
+"""Names of the classes of errors by which a node does not keep a block."""
+_NO_BLOCK_TEXTS = (
+    "State discarded",
+    "already discarded",
+    "no block at height",
+    "no header for",
+    "Block not found",
+)
+"""Messages of other errors of the same."""
 
 REFUSALS: Mapping[str, Refusal] = MappingProxyType(
     {
@@ -118,17 +136,17 @@ def installed(major: int, requirement: str) -> ModuleType:
 
 @attrs.frozen
 class CallSigner:
-    """A hotkey as an SDK signs calls by it, until nobody waits for them any more.
+    """A hotkey as an SDK signs calls by it, as long as somebody waits for them.
 
     Attributes:
         key: the hotkey.
-        left: set once the deadline of the call has passed.
+        until: the deadline of the call, by `time.monotonic`.
         crypto_type: sr25519, as the SDKs count schemes.
         ss58_format: of its address.
     """
 
     key: Hotkey
-    left: threading.Event = attrs.field(factory=threading.Event)
+    until: float
     crypto_type: int = 1
     ss58_format: int = 42
 
@@ -148,22 +166,323 @@ class CallSigner:
         Raises:
             TimeoutError: the deadline of the call has passed.
         """
-        if self.left.is_set():
+        if time.monotonic() > self.until:
             raise TimeoutError("found a call after its deadline, expected none to be signed")
         return self.key.sign_call(bytes(getattr(payload, "data", payload)))
 
 
-def watcher_defect(key: Hotkey | Watcher) -> Receipt | None:
-    """Return the refusal of a call by who has no key; None where there is one."""
-    if isinstance(key, Hotkey):
+class Node(Protocol):
+    """A node as an SDK reaches it, over an open connection.
+
+    Calls block for as long as the SDK likes, and raise what it raises. ``values``, ``entries`` and
+    ``call`` are of the state after a block.
+    """
+
+    def best(self) -> int:
+        """Return the newest block."""
+
+    def finalized(self) -> int:
+        """Return the newest block that stays."""
+
+    def spec_version(self) -> int:
+        """Return the version of the chain's runtime."""
+
+    def seconds_per_block(self) -> float:
+        """Return the seconds between two blocks, as the chain has them."""
+
+    def endpoint(self) -> str:
+        """Return which node answers, maybe with a secret."""
+
+    def block_hash(self, block: int) -> str:
+        """Return the hash of a block."""
+
+    def values(self, items: Sequence[Sequence[Any]], block: int) -> Sequence[Any]:
+        """Return items of the storage of subnets, each by its name and the parts of its key."""
+
+    def entries(self, pallet: str, name: str, key: int, block: int) -> Iterable[tuple[Any, Any]]:
+        """Return the entries of a map of the storage below a key."""
+
+    def call(self, name: str, netuid: int, block: int) -> Any:  # noqa: ANN401  # any answer
+        """Return the answer of the runtime to a call about a subnet."""
+
+    def submit_row(
+        self, subnet: tuple[int, int], pairs: Pairs, version_key: int, signer: CallSigner
+    ) -> Receipt:
+        """Set or commit a row in a subnet and its mechanism, as the subnet asks."""
+
+    def submit_commitment(
+        self, netuid: int, info: Mapping[str, Any], signer: CallSigner
+    ) -> Receipt:
+        """Publish the argument of `set_commitment` in a subnet."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class SdkChain:
+    """A chain through an SDK, as one validator with its hotkey sees it: a `Chain`.
+
+    Its calls have no deadline: `tallystick_chain.bounded.BoundedChain` gives them one. After the
+    deadline of a write nothing is signed for it.
+
+    Args:
+        network: which, for messages.
+        key: the validator's hotkey; or its address, which only reads.
+        connect: opens a connection, at the first call and at the first one behind `close`.
+    """
+
+    def __init__(self, network: str, key: Hotkey | Watcher, connect: Callable[[], Node]) -> None:
+        self._network, self._key, self._connect = network, key, connect
+        self._open: Node | None = None
+
+    def close(self) -> None:
+        """Close the connection; another call opens it again."""
+        node, self._open = self._open, None
+        if node is not None:
+            node.close()
+
+    def head(self) -> Head:
+        """Return the newest blocks."""
+
+        def read(node: Node) -> Head:
+            finalized = node.finalized()
+            spec, seconds = node.spec_version(), node.seconds_per_block()
+            # after the finalized one, so that it is never older
+            return Head(node.best(), finalized, spec, seconds, public_endpoint(node.endpoint()))
+
+        return self._read(read)
+
+    def block_hash(self, block: int) -> str:
+        """Return the hash of a block, `0x` and 64 hexadecimal digits."""
+        return self._read(lambda node: node.block_hash(block))
+
+    def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
+        """Return a mechanism of a subnet."""
+        return self._read(lambda node: _subnet(node, netuid, mechanism, block))
+
+    def neurons(self, netuid: int, block: int) -> tuple[Neuron, ...]:
+        """Return the neurons of a subnet by uid, without gaps."""
+
+        def read(node: Node) -> tuple[Neuron, ...]:
+            graph = node.call("get_metagraph", netuid, block)
+            if graph is None:
+                raise no_subnet(netuid, 0, block)
+            return neurons_of(graph)
+
+        return self._read(read)
+
+    def last_update(self, netuid: int, mechanism: int, uid: int, block: int) -> int:
+        """Return the block of a validator's last row or commit; 0: never."""
+        index = storage_index(netuid, mechanism)
+        updates = self._read(lambda node: _value(node, block, "LastUpdate", index))
+        return _item(updates, uid)
+
+    def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
+        """Return the row that the chain has of a validator."""
+        index = storage_index(netuid, mechanism)
+        return self._read(lambda node: row_of(_value(node, block, "Weights", index, uid)))
+
+    def pending(
+        self, netuid: int, mechanism: int, hotkey: str, block: int
+    ) -> tuple[PendingRow, ...]:
+        """Return the committed rows of a validator that are not yet revealed."""
+        name, index = "TimelockedWeightCommits", storage_index(netuid, mechanism)
+        return self._read(lambda node: pending_of(node.entries(PALLET, name, index, block), hotkey))
+
+    def commitments(self, netuid: int, block: int) -> tuple[Commitment, ...]:
+        """Return the newest commitment of each hotkey of a subnet, by hotkey; plain ones alone."""
+        pallet, name = "Commitments", "CommitmentOf"
+        return self._read(lambda node: commitments_of(node.entries(pallet, name, netuid, block)))
+
+    def submit_row(
+        self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
+    ) -> Receipt:
+        """Set or commit a row of weights, as the subnet asks; signed before a deadline."""
+
+        def send(node: Node, signer: CallSigner) -> Receipt:
+            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey())
+            return refusal or node.submit_row((netuid, mechanism), pairs, version_key, signer)
+
+        return row_defect(pairs) or self._write(send, deadline_s)
+
+    def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
+        """Publish at most 128 bytes in a subnet; signed before a deadline."""
+        try:
+            info = commitment_info(data)
+        except ValueError as error:
+            return refused(Refusal.OTHER, str(error))
+        return self._write(
+            lambda node, signer: node.submit_commitment(netuid, info, signer), deadline_s
+        )
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64-byte sr25519 signature of a statement by the hotkey.
+
+        Raises:
+            TrustError: there is an address without its key, or the statement is wrapped already.
+        """
+        return self._key.sign(message)
+
+    def hotkey(self) -> str:
+        """Return the validator's hotkey, as SS58."""
+        return self._key.address
+
+    def _node(self) -> Node:
+        """Return the open connection.
+
+        Raises:
+            ChainError: it cannot be opened, so that nothing is sent.
+        """
+        if self._open is None:
+            try:
+                self._open = self._connect()
+            except Exception as error:
+                text = shown(str(error)) or type(error).__name__
+                raise ChainError(f"{self._network}: {text}", Refusal.UNREACHABLE) from error
+        return self._open
+
+    def _read(self, read: Callable[[Node], T]) -> T:
+        node = self._node()
+        try:
+            return read(node)
+        except ChainError:
+            raise
+        except Exception as error:
+            text = shown(f"{type(error).__name__}: {error}")
+            code = _code_of(error)
+            if code is Refusal.OLD_RUNTIME:
+                text = f"{text} in {_runtime(node)}"
+            raise ChainError(f"{self._network}: {text}", code) from error
+
+    def _write(self, send: Callable[[Node, CallSigner], Receipt], deadline_s: float) -> Receipt:
+        """Return the receipt of a write, whatever happens."""
+        if isinstance(self._key, Watcher):
+            found = f"found the address {self.hotkey()} alone, expected its key"
+            return refused(Refusal.OTHER, found)
+        signer = CallSigner(self._key, time.monotonic() + deadline_s)
+        try:
+            node = self._node()
+            return send(node, signer)
+        except ChainError as error:
+            # of a connection that was never open, or of a read before anything was sent
+            return refused(error.code, str(error))
+        except Exception as error:  # noqa: BLE001  # each is a receipt
+            text = f"{type(error).__name__}: {error}"
+            if is_of_old_runtime(error):
+                return refused(Refusal.OLD_RUNTIME, f"{text} in {_runtime(node)}")
+            return unknown(text)
+
+
+def _value(node: Node, block: int, *item: Any) -> Any:  # noqa: ANN401  # any item
+    """Return an item of the storage of subnets, by its name and the parts of its key."""
+    return node.values([item], block)[0]
+
+
+def _item(updates: Sequence[Any] | None, uid: int) -> int:
+    """Return the block of a uid in the storage `LastUpdate`; 0: never."""
+    return int(updates[uid]) if updates and uid < len(updates) else 0
+
+
+def _subnet(node: Node, netuid: int, mechanism: int, block: int) -> Subnet:
+    names = (
+        "NetworksAdded",
+        "MechanismCountCurrent",
+        "SubnetworkN",
+        "Tempo",
+        "LastEpochBlock",
+        "WeightsSetRateLimit",
+        "MinAllowedWeights",
+        "MaxWeightsLimit",
+        "WeightsVersionKey",
+        "CommitRevealWeightsEnabled",
+        "RevealPeriodEpochs",
+        "SubnetOwnerHotkey",
+    )
+    *values, owner = node.values([(name, netuid) for name in names], block)
+    is_there, mechanisms, n, tempo, last, rate, fewest, most, key, commits, reveal = (
+        int(value or 0) for value in values
+    )
+    if not is_there or mechanism >= mechanisms:
+        raise no_subnet(netuid, mechanism, block)
+    # runtimes before, or after, those that let a subnet choose have no such storage
+    mode = _or_none(lambda: _value(node, block, "SubnetEpochConsensus", netuid))
+    name = next(iter(mode)) if isinstance(mode, dict) and mode else mode
+    following = _or_none(lambda: node.call("get_next_epoch_start_block", netuid, block))
+    return Subnet(
+        n=n,
+        tempo=tempo,
+        last_epoch_block=last,
+        next_epoch_block=None if following is None else int(following),
+        rate_limit_blocks=rate,
+        min_allowed=fewest,
+        max_weight_u16=most,
+        version_key=key,
+        commit_reveal=bool(commits),
+        reveal_epochs=reveal,
+        consensus=_CONSENSUS.get(name, "unknown"),
+        owner=str(owner or ""),
+    )
+
+
+def _or_none(read: Callable[[], Any]) -> Any:  # noqa: ANN401  # any answer
+    """Return an answer; None where the runtime has no such storage or call."""
+    try:
+        return read()
+    except ValueError as error:
+        if not is_of_old_runtime(error):
+            raise
         return None
-    return refused(Refusal.OTHER, f"found the address {key.address} alone, expected its key")
 
 
-def unopened(network: str, error: Exception) -> ChainError:
-    """Return the error of a connection that cannot be opened, so that nothing is sent."""
-    text = shown(str(error)) or type(error).__name__
-    return ChainError(f"{network}: {text}", Refusal.UNREACHABLE)
+def _gate(node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str) -> Receipt | None:
+    """Return the refusal of a row that the chain or an SDK would not take; None where they may."""
+    block = node.best()
+    names = ("SubnetworkN", "MinAllowedWeights", "MaxWeightsLimit", "WeightsSetRateLimit")
+    uid, updates, *counts = node.values(
+        [
+            ("Uids", netuid, hotkey),
+            ("LastUpdate", storage_index(netuid, mechanism)),
+            *((name, netuid) for name in names),
+        ],
+        block,
+    )
+    n, least, most, limit = (int(count or 0) for count in counts)
+    if uid is None:
+        message = f"found no uid of {hotkey} in subnet {netuid}"
+        return refused(Refusal.NOT_REGISTERED, message)
+    last = _item(updates, int(uid))
+    if last and block - last < limit:
+        message = f"found a row of {block - last} blocks ago, expected {limit} blocks in between"
+        return refused(Refusal.TOO_SOON, message)
+    if [target for target, _ in pairs] == [int(uid)]:
+        # a row of its own uid alone has no limits
+        return None
+    if len(pairs) < min(n, least):
+        message = f"found {len(pairs)} entries, expected at least {min(n, least)}"
+        return refused(Refusal.TOO_FEW, message)
+    if is_over_limit(pairs, most):
+        message = f"found an entry above max_weights_limit, {most} of 65535, which an SDK would cut"
+        return refused(Refusal.TOO_LARGE, message)
+    return None
+
+
+def _code_of(error: Exception) -> Refusal:
+    """Return the code of an error of a read."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & _LOST:
+        return Refusal.UNREACHABLE
+    if is_of_old_runtime(error):
+        return Refusal.OLD_RUNTIME
+    is_lost = names & _NO_BLOCK or any(text in str(error) for text in _NO_BLOCK_TEXTS)
+    return Refusal.NO_BLOCK if is_lost else Refusal.OTHER
+
+
+def _runtime(node: Node) -> str:
+    """Return the runtime of the chain, as far as it tells."""
+    try:
+        return f"a runtime of spec_version {node.spec_version()}"
+    except Exception:  # noqa: BLE001  # another error is being told
+        return "a runtime of unknown spec_version"
 
 
 def public_endpoint(network: str) -> str:
@@ -249,9 +568,9 @@ def row_defect(pairs: Pairs) -> Receipt | None:
         return refused(Refusal.TOO_FEW, "found a row without entries, expected at least one")
     if len(set(uids)) != len(uids):
         return refused(Refusal.DUPLICATE_UID, "found a uid twice, expected each once")
-    if uids != sorted(uids) or uids[0] < 0 or uids[-1] > MAX_WEIGHT:
+    if uids != sorted(uids) or uids[0] < 0 or uids[-1] > LAST_UID:
         return refused(Refusal.OTHER, "found uids in another order, expected ascending ones")
-    if min(weights) < 1 or max(weights) != MAX_WEIGHT:
+    if min(weights) < 1 or max(weights) != U16_MAX:
         found = f"{min(weights)} to {max(weights)}"
         return refused(Refusal.OTHER, f"found weights of {found}, expected 1 to exactly 65535")
     return None
@@ -264,7 +583,7 @@ def is_over_limit(pairs: Pairs, max_weight_u16: int) -> bool:
     True
     """
     total = sum(weight for _, weight in pairs)
-    return max_weight_u16 < MAX_WEIGHT and max_weight_u16 * total < MAX_WEIGHT * MAX_WEIGHT
+    return max_weight_u16 < U16_MAX and max_weight_u16 * total < U16_MAX * U16_MAX
 
 
 def commitment_info(data: bytes) -> dict[str, Any]:
@@ -346,12 +665,11 @@ def row_of(pairs: Iterable[Sequence[Any]] | None) -> Pairs:
     return tuple(sorted((int(uid), int(weight)) for uid, weight in pairs or ()))
 
 
-def neurons_of(graph: Mapping[str, Any], address: Callable[[Any], str] = str) -> tuple[Neuron, ...]:
+def neurons_of(graph: Mapping[str, Any]) -> tuple[Neuron, ...]:
     """Return the neurons in the answer of the runtime call `get_metagraph`, by uid.
 
     Args:
         graph: the answer; its stakes are counts of rao.
-        address: the SS58 address of a key as the SDK decodes it.
 
     Raises:
         ValueError: its columns differ in length.
@@ -359,29 +677,6 @@ def neurons_of(graph: Mapping[str, Any], address: Callable[[Any], str] = str) ->
     columns = ("hotkeys", "validator_permit", "block_at_registration", "total_stake", "coldkeys")
     rows = zip(*(graph[column] for column in columns), strict=True)
     return tuple(
-        Neuron(uid, address(hotkey), bool(permit), int(block), int(stake), address(coldkey))
+        Neuron(uid, str(hotkey), bool(permit), int(block), int(stake), str(coldkey))
         for uid, (hotkey, permit, block, stake, coldkey) in enumerate(rows)
     )
-
-
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """Return the value of a call that runs on a thread of its own.
-
-    Args:
-        seconds: how long it may take; the thread of a later one is left behind.
-        call: it.
-
-    Raises:
-        TimeoutError: it takes longer.
-        Exception: whatever the call raises.
-    """
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:  # noqa: BLE001  # raised again where it is waited for
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="tallystick-sdk", daemon=True).start()
-    return future.result(seconds)

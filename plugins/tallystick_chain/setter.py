@@ -8,11 +8,19 @@ the chain.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 import attrs
+import msgspec
 
-from tallystick_chain.chain import Chain, ChainError, Neuron, Pairs, Receipt, Refusal
+from tallystick_chain.chain import (
+    Chain,
+    ChainError,
+    Neuron,
+    Pairs,
+    PendingRow,
+    Refusal,
+)
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.submission import (
@@ -22,6 +30,7 @@ from tallystick_chain.submission import (
     Attempt,
     ChainFacts,
     DueRow,
+    Entry,
     Intent,
     Landing,
     Outcome,
@@ -31,7 +40,9 @@ from tallystick_chain.submission import (
     pays_another,
     unable,
 )
-from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet, check_pairs
+from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
+
+T = TypeVar("T")
 
 DEADLINE_S = 60.0
 """Seconds that a call may take; after them its outcome is unknown."""
@@ -84,6 +95,7 @@ class WeightSetter:
         checkpoint: Checkpoint = lambda _: None,
     ) -> None:
         self._chain, self._network, self._journal = chain, network, journal
+        self._subnet = network.netuid, network.mechanism
         self._deadline_s, self._mortal_blocks = deadline_s, mortal_blocks
         self._checkpoint = checkpoint
         self._hotkey = chain.hotkey()
@@ -132,13 +144,13 @@ class WeightSetter:
             ChainError: the chain gives no answer.
         """
         head = self._chain.head()
-        block, netuid, mechanism = head.finalized, self._network.netuid, self._network.mechanism
-        subnet = self._chain.subnet(netuid, mechanism, block)
-        neurons = self._chain.neurons(netuid, block)
+        block = head.finalized
+        subnet = self._chain.subnet(*self._subnet, block)
+        neurons = self._chain.neurons(self._network.netuid, block)
         own = self._own(neurons)
         last_update = 0
         if own is not None:
-            last_update = self._chain.last_update(netuid, mechanism, own.uid, block)
+            last_update = self._chain.last_update(*self._subnet, own.uid, block)
         return ChainFacts(
             block=block,
             best=head.best,
@@ -147,7 +159,7 @@ class WeightSetter:
             own=own,
             last_update=last_update,
             landing=self._landing(own, last_update, block),
-            pending=self._chain.pending(netuid, mechanism, self._hotkey, block),
+            pending=self._pending(block),
         )
 
     def _row_due(self, weights: WeightsToSet, facts: ChainFacts) -> WeightRow | RowError | None:
@@ -160,41 +172,29 @@ class WeightSetter:
 
     def _act(self, action: Action, facts: ChainFacts) -> bool:
         """Do an action; gives whether something was done, after which the chain is read again."""
-        match action.kind:
-            case "submit" if action.intent is not None:
-                self._submit(action.intent)
-            case "interrupted" if action.attempt is not None:
-                receipt = Receipt("unknown", chain_error="interrupted")
-                self._answer(action.attempt.intent, receipt, facts.best)
-            case "settle" if action.settlement is not None and action.attempt is not None:
-                self._append(self._inherited(action.attempt.intent, action.settlement))
-            case "compare" if action.attempt is not None:
-                compared = self._compared(action.attempt, facts)
-                self._append(self._inherited(action.attempt.intent, compared))
-            case _:
-                return False
+        entry, attempt = action.entry, action.attempt
+        if action.kind == "compare" and attempt is not None:
+            entry = self._compared(attempt, facts)
+        if isinstance(entry, Settlement) and attempt is not None:
+            entry = self._inherited(attempt.intent, entry)
+        if entry is None:
+            return False
+        self._append(entry)
+        if isinstance(entry, Intent):
+            self._send(entry)
         return True
 
-    def _submit(self, intent: Intent) -> None:
-        check_pairs(intent.pairs)
-        self._append(intent)
+    def _send(self, intent: Intent) -> None:
         self._checkpoint("submit")
         receipt = self._chain.submit_row(
-            self._network.netuid,
-            self._network.mechanism,
-            intent.pairs,
-            intent.version_key,
-            self._deadline_s,
+            *self._subnet, intent.pairs, intent.version_key, self._deadline_s
         )
         self._checkpoint("submitted")
         # where the head cannot be read, the answer is written as interrupted when it can
-        self._answer(intent, receipt, self._chain.head().best)
+        best = self._chain.head().best
+        self._append(Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt))
 
-    def _answer(self, intent: Intent, receipt: Receipt, best: int) -> None:
-        answer = Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt)
-        self._append(answer)
-
-    def _append(self, entry: Intent | Answer | Settlement) -> None:
+    def _append(self, entry: Entry) -> None:
         name = type(entry).__name__.lower()
         self._checkpoint(name)
         self._journal.append(entry)
@@ -207,36 +207,32 @@ class WeightSetter:
         """Return the newest row or commit, as its own block has it."""
         if own is None or not last_update or last_update <= own.registered_block:
             return None
-        netuid, mechanism = self._network.netuid, self._network.mechanism
-        try:
-            row = self._row(last_update)
-            pending = self._chain.pending(netuid, mechanism, self._hotkey, last_update)
-        except ChainError as error:
-            if error.code is not Refusal.NO_BLOCK:
-                raise
-            # the block is not kept any more; the newest one has what is left of it
-            row = self._chain.row(netuid, mechanism, own.uid, block)
-            pending = self._chain.pending(netuid, mechanism, self._hotkey, block)
+        at = _if_kept(lambda: (self._row(last_update), self._pending(last_update)))
+        # where its block is not kept any more, the newest one has what is left of it
+        row, pending = at or (self._chain.row(*self._subnet, own.uid, block), self._pending(block))
         commit = next((item for item in pending if item.block == last_update), None)
         return Landing(last_update, row, commit)
 
     def _row(self, block: int) -> Pairs:
         """Return the row that the chain has of this validator at a block; none without a uid."""
-        netuid, mechanism = self._network.netuid, self._network.mechanism
-        own = self._own(self._chain.neurons(netuid, block))
-        return () if own is None else self._chain.row(netuid, mechanism, own.uid, block)
+        own = self._own(self._chain.neurons(self._network.netuid, block))
+        return () if own is None else self._chain.row(*self._subnet, own.uid, block)
+
+    def _pending(self, block: int) -> tuple[PendingRow, ...]:
+        """Return the committed rows of this validator at a block."""
+        return self._chain.pending(*self._subnet, self._hotkey, block)
 
     def _compared(self, attempt: Attempt, facts: ChainFacts) -> Settlement:
         """Return what became of a committed row, by the block of its reveal."""
         intent, committed = attempt.intent, attempt.committed
         assert committed is not None  # noqa: S101  # what is compared was committed
-        try:
+
+        def at_reveal() -> tuple[int, Pairs, Pairs | None]:
             block = self._reveal_block(committed.block, facts.block)
-            row, before = self._row(block), self._row(block - 1)
-        except ChainError as error:
-            if error.code is not Refusal.NO_BLOCK:
-                raise
-            block, before, row = facts.block, None, self._row(facts.block)
+            return block, self._row(block), self._row(block - 1)
+
+        at = _if_kept(at_reveal)
+        block, row, before = at or (facts.block, self._row(facts.block), None)
         newer = [item.intent for item in self._journal.attempts if item.committed is not None]
         if is_row(row, intent.pairs):
             outcome = Outcome.SET
@@ -253,18 +249,14 @@ class WeightSetter:
         """Return an outcome, which is another where a row that is set pays who took a slot over."""
         if settlement.outcome is not Outcome.SET:
             return settlement
-        try:
-            row = dict(self._row(settlement.block))
-            holders = self._chain.neurons(self._network.netuid, settlement.block)
-        except ChainError as error:
-            if error.code is not Refusal.NO_BLOCK:
-                raise
-            return settlement
+        netuid, block = self._network.netuid, settlement.block
+        at = _if_kept(lambda: (dict(self._row(block)), self._chain.neurons(netuid, block)))
+        row, holders = at or ({}, ())
         since = [n.uid for n in holders if row.get(n.uid) and n.registered_block > intent.block]
         if not since:
             return settlement
         detail = f"uid {', '.join(map(str, since))}"
-        return attrs.evolve(settlement, outcome=Outcome.INHERITED, detail=detail)
+        return msgspec.structs.replace(settlement, outcome=Outcome.INHERITED, detail=detail)
 
     def _reveal_block(self, committed: int, last: int) -> int:
         """Return the first block in which a commit is not pending any more.
@@ -276,14 +268,21 @@ class WeightSetter:
         first = committed
         while last - first > 1:
             middle = (first + last) // 2
-            pending = self._chain.pending(
-                self._network.netuid, self._network.mechanism, self._hotkey, middle
-            )
-            if any(row.block == committed for row in pending):
+            if any(row.block == committed for row in self._pending(middle)):
                 first = middle
             else:
                 last = middle
         return last
+
+
+def _if_kept(read: Callable[[], T]) -> T | None:
+    """Return the answer to a read; None where the chain does not keep the block any more."""
+    try:
+        return read()
+    except ChainError as error:
+        if error.code is not Refusal.NO_BLOCK:
+            raise
+        return None
 
 
 def _is_newer(other: Intent, intent: Intent) -> bool:
@@ -295,6 +294,6 @@ def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:
     return DueRow(weights.epoch, pairs, weights.version_key, reason)
 
 
-def journal_subject(network: Network, hotkey: str) -> dict[str, Any]:
+def journal_subject(network: Network, hotkey: str) -> dict[str, str]:
     """Return the subject of a validator's journal: it is of one hotkey and one network."""
     return {"hotkey": hotkey, "network": network.digest}

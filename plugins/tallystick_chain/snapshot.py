@@ -20,13 +20,19 @@ from tallystick.io.documents import read_json
 from tallystick.io.json_schema import first_problem
 from tallystick.io.paths import PathLike, path_of
 from tallystick_chain.chain import Chain, Neuron, Subnet
-from tallystick_chain.network import Network
+from tallystick_chain.network import Network, exact_number
 from tallystick_chain.sync import finalized_block
 
 LARGEST = 16 * 1024 * 1024
 """Maximum size of a snapshot, in bytes: as of a snapshot of stake."""
 _SCHEMA = "chain-snapshot-1"
-_LARGEST_NUMBER = 2**53 - 1
+_COLUMNS = {
+    "hotkeys": "hotkey",
+    "validator_permit": "permit",
+    "registered_block": "registered_block",
+    "stake": "stake_rao",
+}
+"""Attributes of neurons by the lists that have them, in the order of a `Neuron` behind its uid."""
 
 
 @attrs.frozen(slots=False)
@@ -107,13 +113,13 @@ class ChainSnapshot:
             "mechanism": self.mechanism,
             "block": self.block,
             "block_hash": self.block_hash,
-            "hotkeys": [neuron.hotkey for neuron in self.neurons],
-            "stake": [_number(neuron.stake_rao) for neuron in self.neurons],
-            "validator_permit": [neuron.permit for neuron in self.neurons],
-            "registered_block": [neuron.registered_block for neuron in self.neurons],
+            **{
+                column: [exact_number(getattr(neuron, name)) for neuron in self.neurons]
+                for column, name in _COLUMNS.items()
+            },
             "subnet": {
                 # a snapshot without an owner is as it was before it had one
-                name: _number(value)
+                name: exact_number(value)
                 for name, value in subnet.items()
                 if name != "n" and value != ""
             },
@@ -126,17 +132,13 @@ class ChainSnapshot:
 
 def _snapshot(value: Mapping[str, Any], file: Path) -> ChainSnapshot:
     hotkeys = value["hotkeys"]
-    for name in ("stake", "validator_permit", "registered_block"):
+    for name in _COLUMNS:
         if len(value[name]) != len(hotkeys):
             found = f"found {len(value[name])} entries, expected {len(hotkeys)}, one a hotkey"
             raise InputError(f"{file}: {name}: {found}")
-    columns = (
-        hotkeys,
-        value["validator_permit"],
-        value["registered_block"],
-        map(int, value["stake"]),
-    )
-    neurons = [Neuron(uid, *row) for uid, row in enumerate(zip(*columns, strict=True))]
+    columns = {**value, "stake": map(int, value["stake"])}
+    rows = zip(*(columns[name] for name in _COLUMNS), strict=True)
+    neurons = [Neuron(uid, *row) for uid, row in enumerate(rows)]
     whole: dict[str, Any] = {
         name: int(number) if name != "owner" and str(number).isdigit() else number
         for name, number in value["subnet"].items()
@@ -150,9 +152,3 @@ def _snapshot(value: Mapping[str, Any], file: Path) -> ChainSnapshot:
         subnet=Subnet(n=len(hotkeys), **whole),
         neurons=tuple(neurons),
     )
-
-
-def _number(value: Any) -> Any:  # noqa: ANN401  # a field of a subnet
-    """Return a number as JSON: above the whole numbers that every reader has, as text."""
-    is_large = isinstance(value, int) and not isinstance(value, bool) and value > _LARGEST_NUMBER
-    return str(value) if is_large else value

@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import attrs
+import msgspec
 
-from tallystick.json_values import json_value
 from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
 
 MORTAL_BLOCKS = 128
@@ -78,8 +78,7 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
 """Outcomes with their meaning and, where something is wrong, what to do."""
 
 
-@attrs.frozen(kw_only=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True, kw_only=True, tag="intent"):
     """A row that is going to be sent.
 
     Attributes:
@@ -103,8 +102,7 @@ class Intent:
     version_key: int
 
 
-@attrs.frozen(kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
     """The receipt of the call of an intent; unknown too where the process was interrupted.
 
     Attributes:
@@ -120,8 +118,7 @@ class Answer:
     receipt: Receipt
 
 
-@attrs.frozen(kw_only=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, tag="settlement"):
     """The outcome of an intent, by finalized blocks.
 
     Attributes:
@@ -199,51 +196,41 @@ def attempts_of(entries: Iterable[Entry]) -> tuple[Attempt, ...]:
     Raises:
         JournalOrderError: an entry cannot follow those before it.
     """
-    attempts: list[Attempt] = []
+    attempts = dict[tuple[int, int], Attempt]()
     for entry in entries:
+        key = entry.epoch, entry.attempt
         if isinstance(entry, Intent):
-            _check_follows(attempts, entry)
-            attempts.append(Attempt(entry))
-            continue
-        index = _index_of(attempts, entry)
-        attempts[index] = _told(attempts[index], entry)
-    return tuple(attempts)
+            epoch, number = next(reversed(attempts), (-1, 0))
+            if key != (epoch, number + 1) and (entry.epoch <= epoch or entry.attempt != 1):
+                raise JournalOrderError(f"found {_name(entry)}, expected ascending ones")
+            if any(item.outcome is None for item in attempts.values()):
+                raise JournalOrderError(f"found {_name(entry)} while the one before it is open")
+            attempts[key] = Attempt(entry)
+        elif key not in attempts:
+            raise JournalOrderError(f"found {_name(entry)}, expected an intent before it")
+        else:
+            attempts[key] = _continued(attempts[key], entry)
+    return tuple(attempts.values())
 
 
-def _check_follows(attempts: list[Attempt], intent: Intent) -> None:
-    last = attempts[-1].intent if attempts else None
-    number = 1
-    if last is not None and last.epoch == intent.epoch:
-        number = last.attempt + 1
-    if intent.attempt != number or (last is not None and intent.epoch < last.epoch):
-        raise JournalOrderError(
-            f"found attempt {intent.attempt} of epoch {intent.epoch}, expected ascending ones"
-        )
-    if any(item.outcome is None for item in attempts):
-        raise JournalOrderError("found an intent while the one before it is open")
+def _continued(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
+    """Return an attempt with a further entry: each stage once, and none behind a later one."""
+    stage = "answer"
+    if isinstance(entry, Settlement):
+        stage = "committed" if entry.outcome is Outcome.COMMITTED else "settled"
+    later = _STAGES[_STAGES.index(stage) :]
+    if any(getattr(attempt, name) is not None for name in later):
+        raise JournalOrderError(f"found that {_name(entry)} is {stage} again, expected it once")
+    change: dict[str, Any] = {stage: entry}
+    return attrs.evolve(attempt, **change)
 
 
-def _index_of(attempts: list[Attempt], entry: Answer | Settlement) -> int:
-    for index in range(len(attempts) - 1, -1, -1):
-        intent = attempts[index].intent
-        if (intent.epoch, intent.attempt) == (entry.epoch, entry.attempt):
-            return index
-    raise JournalOrderError(
-        f"found attempt {entry.attempt} of epoch {entry.epoch}, expected an intent before it"
-    )
+def _name(entry: Entry) -> str:
+    return f"attempt {entry.attempt} of epoch {entry.epoch}"
 
 
-def _told(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
-    if isinstance(entry, Answer):
-        if attempt.answer is not None or attempt.outcome is not None:
-            raise JournalOrderError(f"found a second answer to an intent of epoch {entry.epoch}")
-        return attrs.evolve(attempt, answer=entry)
-    is_commit = entry.outcome is Outcome.COMMITTED
-    if attempt.settled is not None or (is_commit and attempt.committed is not None):
-        raise JournalOrderError(f"found a second outcome of an intent of epoch {entry.epoch}")
-    if is_commit:
-        return attrs.evolve(attempt, committed=entry)
-    return attrs.evolve(attempt, settled=entry)
+_STAGES = ("answer", "committed", "settled")
+"""Attributes of an `Attempt` that entries behind its intent give it, in their order."""
 
 
 @attrs.frozen
@@ -313,9 +300,7 @@ class DueRow:
     reason: str = ""
 
 
-ActionKind = Literal[
-    "nothing", "wait", "submit", "interrupted", "read-back", "settle", "watch", "compare", "stop"
-]
+ActionKind = Literal["nothing", "wait", "write", "read-back", "watch", "compare", "stop"]
 """Kinds of actions; see `Action`."""
 
 
@@ -324,16 +309,15 @@ class Action:
     """The next thing to do.
 
     Attributes:
-        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``submit`` the row that is
-            due; ``interrupted``: note that no answer will come; ``read-back``: look again at later
-            finalized blocks, as the call may still land; ``settle``: write an outcome; ``watch``:
-            look again, as a committed row is not revealed yet; ``compare``: read the row at its
-            reveal; ``stop``: the subnet's version key is above that of the rules.
+        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``write`` an entry, behind
+            which the row of an intent is sent; ``read-back``: look again at later finalized blocks,
+            as the call may still land; ``watch``: look again, as a committed row is not revealed
+            yet; ``compare``: read the row at its reveal; ``stop``: the subnet's version key is
+            above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
         attempt: that it is about.
-        settlement: the outcome to write.
-        intent: what to write before the row is sent.
+        entry: what to write.
         detail: what was found, for people.
     """
 
@@ -341,8 +325,7 @@ class Action:
     reason: str = ""
     until: int | None = None
     attempt: Attempt | None = None
-    settlement: Settlement | None = None
-    intent: Intent | None = None
+    entry: Entry | None = None
     detail: str = ""
 
 
@@ -378,7 +361,14 @@ def next_action(
 def _reconcile(attempt: Attempt, facts: ChainFacts, mortal_blocks: int) -> Action:
     """Return the action for a call of which no outcome is known."""
     if attempt.answer is None:
-        return Action("interrupted", "unknown", attempt=attempt)
+        # the process was interrupted: no answer will come
+        answer = Answer(
+            epoch=attempt.intent.epoch,
+            attempt=attempt.intent.attempt,
+            best=facts.best,
+            receipt=Receipt("unknown", chain_error="interrupted"),
+        )
+        return Action("write", "unknown", attempt=attempt, entry=answer)
     last = attempt.may_land_until(mortal_blocks)
     if last is None:
         detail = _refusal(attempt.answer)
@@ -416,7 +406,7 @@ def _settle(attempt: Attempt, outcome: Outcome, block: int, detail: str = "") ->
     settlement = Settlement(
         epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block, detail=detail
     )
-    return Action("settle", outcome, attempt=attempt, settlement=settlement)
+    return Action("write", outcome, attempt=attempt, entry=settlement)
 
 
 def _submit(
@@ -448,7 +438,7 @@ def _submit(
         pairs=due.pairs,
         version_key=due.version_key,
     )
-    return Action("submit", intent=intent)
+    return Action("write", entry=intent)
 
 
 def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
@@ -496,8 +486,7 @@ def _wait(
     cannot = unable(own)
     if cannot is not None:
         return Action("wait", cannot, subnet.next_epoch_block if own else None)
-    blocks = [(attempt.may_land_until(mortal_blocks), attempt) for attempt in attempts]
-    last = max((block for block, _ in blocks if block is not None), default=-1)
+    last = max((item.may_land_until(mortal_blocks) or -1 for item in attempts), default=-1)
     if facts.block <= last:
         return Action("wait", "unknown", last + 1)
     passed = facts.last_update + subnet.rate_limit_blocks
@@ -512,38 +501,3 @@ def _wait(
         if facts.block < until:
             return Action("wait", refused[-1].answer.receipt.code or Refusal.OTHER, until)
     return None
-
-
-def entry_value(entry: Entry) -> dict[str, Any]:
-    """Return an entry as a JSON object, for a journal."""
-    kind = _KINDS[type(entry)]
-    return {"kind": kind, **json_value(attrs.asdict(entry))}
-
-
-def entry_of(value: Mapping[str, Any]) -> Entry:
-    """Return the entry that `entry_value` made an object of.
-
-    Raises:
-        ValueError: it is none.
-    """
-    fields = {name: member for name, member in value.items() if name != "kind"}
-    try:
-        match value["kind"]:
-            case "intent":
-                pairs = tuple((uid, weight) for uid, weight in fields.pop("pairs"))
-                return Intent(pairs=pairs, **fields)
-            case "answer":
-                receipt = dict(fields.pop("receipt"))
-                code = receipt.pop("code")
-                receipt["code"] = None if code is None else Refusal(code)
-                return Answer(receipt=Receipt(**receipt), **fields)
-            case "settlement":
-                return Settlement(outcome=Outcome(fields.pop("outcome")), **fields)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"found no entry ({error})") from None
-    raise ValueError(f"found the kind {str(value['kind'])[:40]!r}")
-
-
-_KINDS: Mapping[type, str] = MappingProxyType(
-    {Intent: "intent", Answer: "answer", Settlement: "settlement"}
-)

@@ -13,7 +13,6 @@ there is no row. No row is ever made up: without weights there is none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from tallystick_allocation.recipients import (
     registration_of,
     slot_of,
 )
-from tallystick_allocation.uint16 import LAST_UID, U16_MAX, dropped, to_uint16
+from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_chain.chain import Neuron, Pairs
 from tallystick_state.queries import without_command
 from tallystick_state.weights import pooled
@@ -41,15 +40,13 @@ if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules
 
 _MAJOR, _MINOR = 1_000_000, 1_000
-_VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-.*)?")
 
 
 class RowError(TallystickError):
     """Weights that are no row.
 
     ``code`` is the stable name of the reason: ``no-epoch``, ``no-weights``, ``no-pools``,
-    ``recipient-lost``, ``recipient-unbound``, ``bad-version``, or ``bad-row`` of pairs that no
-    `WeightsToSet` has made.
+    ``recipient-lost``, ``recipient-unbound`` or ``bad-version``.
     """
 
     def __init__(self, message: str, *, code: str) -> None:
@@ -136,9 +133,7 @@ class WeightsToSet:
             raise RowError(f"found no weight in epoch {self.epoch}: {reason}", code="no-weights")
         too_small = dropped(shares)
         tiny = {key: too_small[uid] for key, uid in slots.items() if uid in too_small}
-        pairs = tuple(zip(uids, values, strict=True))
-        check_pairs(pairs)
-        return WeightRow(pairs, {**lost, **tiny})
+        return WeightRow(tuple(zip(uids, values, strict=True)), {**lost, **tiny})
 
     def _lost(self, hotkey: str, neuron: Neuron | None) -> str:
         """Return why a hotkey, or the owner, is not paid at a block; empty where it is."""
@@ -225,40 +220,13 @@ def version_key(rules: EpochRules) -> int:
 
 
 def _key_of(version: str) -> int:
-    match = _VERSION.fullmatch(version)
-    numbers = [int(digits) for digits in match.groups()] if match and len(version) < 60 else []
-    if not numbers or max(numbers[1:]) >= _MINOR or numbers[0] >= _MAJOR:
+    # the schema of rule sets has the form; int() refuses thousands of digits
+    parts = version.partition("-")[0].split(".")
+    major, minor, patch = (int(part) if len(part) < 7 else _MAJOR for part in parts)
+    if max(minor, patch) >= _MINOR or major >= _MAJOR:
         raise RowError(
             f"found the version {version[:60]} of a rule set, expected numbers below {_MINOR}, of "
             "which a version key can be made",
             code="bad-version",
         )
-    major, minor, patch = numbers
     return major * _MAJOR + minor * _MINOR + patch
-
-
-def check_pairs(pairs: Pairs) -> None:
-    """Refuse pairs that are no row: all that an SDK or the chain would change or refuse.
-
-    Raises:
-        RowError: there are none, a uid is out of order or comes twice, a weight is 0 or too large,
-            or the greatest is not 65535.
-    """
-    if not pairs:
-        raise _bad("no weight, expected one at least: no row is made up")
-    before = -1
-    for uid, weight in pairs:
-        if type(uid) is not int or not 0 <= uid <= LAST_UID:
-            raise _bad(f"the uid {visible(repr(uid)[:40])}, expected 0 to {LAST_UID}")
-        if type(weight) is not int or not 1 <= weight <= U16_MAX:
-            raise _bad(f"{visible(repr(weight)[:40])} for the uid {uid}, expected 1 to {U16_MAX}")
-        if uid <= before:
-            raise _bad(f"the uid {uid} behind {before}, expected ascending ones, each once")
-        before = uid
-    greatest = max(weight for _, weight in pairs)
-    if greatest != U16_MAX:
-        raise _bad(f"{greatest} as the greatest weight, expected {U16_MAX}: others are rescaled")
-
-
-def _bad(problem: str) -> RowError:
-    return RowError(f"found {problem}", code="bad-row")

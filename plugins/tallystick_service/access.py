@@ -15,9 +15,11 @@ from tallystick.errors import StateError
 from tallystick_state.leaderboard import WHOLE, check_public, seen_by
 from tallystick_state.queries import StateQueries
 
-Condition: TypeAlias = Literal["always", "never", "leaderboards", "own", "embargo"]
+Condition: TypeAlias = Literal[
+    "always", "never", "leaderboards", "own", "embargo", "leaderboards, embargo"
+]
 """When somebody sees a subject: where the rule set makes leaderboards public; the values that the
-rule set lists in ``own``; once the embargo of an epoch's weights is over."""
+rule set lists in ``own``; once the embargo of an epoch's weights is over; where both hold."""
 
 
 @attrs.frozen
@@ -72,7 +74,12 @@ ACCESS = {
         Access("miner", "a miner: reputation, rank, rounds of late", "leaderboards", "own"),
         Access("history", "a miner's reputation in each epoch", "never", "own"),
         Access("weights", "the weights of a closed epoch", "embargo", "embargo"),
-        Access("pay", "every step from a miner's scores to its weight", "never", "embargo"),
+        Access(
+            "pay",
+            "every step from a miner's scores to its weight",
+            "leaderboards, embargo",
+            "embargo",
+        ),
         Access("reputations", "proofs of reputations", "leaderboards", "leaderboards"),
         Access("live", "the weights that the open epoch leads to", "never", "never"),
         Access("miners", "every miner, with flags and every reputation", "never", "never"),

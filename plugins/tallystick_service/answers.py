@@ -92,7 +92,8 @@ class MinerAnswer(_Answer):
     epoch: int
     reputation: Decimals = {}
     rank: dict[str, int | None] = {}
-    rounds_24h: int = 0
+    rounds_24h: int | None = 0
+    rounds_counted: Literal["hours", "all"] = "all"
 
 
 class EpochReputations(_Answer):
@@ -158,37 +159,24 @@ class PayAnswer(_Answer):
 class LineWeights(_Answer):
     """The weights of a line, exact and as Bittensor's uint16; in the order of the slots."""
 
-    uids: list[int]
-    weights: list[str]
-    uint16: list[int]
-    dropped: dict[str, str] = {}
-    without: dict[str, int] = {}
-    reason: str = ""
-
-
-class LiveWeightsAnswer(_Answer):
-    """Weights: of the only line, or of each; where pools share them, those of all before."""
-
     uids: list[int] = []
     weights: list[str] = []
     uint16: list[int] = []
     dropped: dict[str, str] = {}
     without: dict[str, int] = {}
     reason: str = ""
+
+
+class LiveWeightsAnswer(LineWeights):
+    """Weights: of the only line, or of each; where pools share them, those of all before."""
+
     lines: dict[str, LineWeights] = {}
 
 
-class WeightsAnswer(_Answer):
+class WeightsAnswer(LiveWeightsAnswer, kw_only=True):
     """The weights of a closed epoch."""
 
     epoch: int
-    uids: list[int] = []
-    weights: list[str] = []
-    uint16: list[int] = []
-    dropped: dict[str, str] = {}
-    without: dict[str, int] = {}
-    reason: str = ""
-    lines: dict[str, LineWeights] = {}
 
 
 class EpochRow(_Answer):
@@ -227,14 +215,9 @@ class Leaf(_Answer):
     salt: str = ""
 
 
-class EpochAnswer(_Answer):
+class EpochAnswer(EpochRow, kw_only=True):
     """An epoch: the thresholds it began with; its leaf once closed, or once its embargo is over."""
 
-    epoch: int
-    open: bool
-    at: str | None
-    events: int
-    snapshot: str
     previous: str | None
     thresholds: dict[str, Decimals]
     leaf: Leaf | None
@@ -374,6 +357,7 @@ class ExplainedValue(_Answer):
 class ExplainAnswer(_Answer):
     """Every step behind the scores of a record, as ``explain --json`` gives it."""
 
+    verdict: str
     result: ScoreAnswer
     rule_set: str
     digest: str

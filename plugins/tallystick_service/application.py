@@ -134,7 +134,7 @@ class _Static:
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        asset = self._site.assets.by_address.get(scope["path"])
+        asset = self._site.assets.get(scope["path"])
         if asset is None:
             await send_answer(
                 error_answer(self._site, not_there(scope["path"]), scope), scope, send
@@ -154,13 +154,16 @@ class _Desk:
     async def answer(self, row: Route, request: Request) -> tuple[Answer, Mapping[str, str]]:
         """Return an answer and the headers that it has by its identity."""
         site = self.site
-        viewer = site.seen_as(viewer_of(request, site.settings))
+        values, body = values_of(row, request), await request.body()
+        form = body if row.proves else None
+        viewer = viewer_of(request, site.settings, values.get("hotkey", ""), form)
         question = Question(
             site,
             row,
-            values_of(row, request),
+            values,
             viewer,
-            await request.body(),
+            request,
+            body,
             request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         )
         if not row.reads:
@@ -295,8 +298,6 @@ def not_there(path: str) -> RefusedQuestionError:
 
 
 async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any:  # noqa: ANN401
-    from starlette.responses import Response
-
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "GET")
         refused = RefusedQuestionError(
@@ -309,22 +310,16 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
         )
     else:
         refused = not_there(request.scope["path"])
-    answer = error_answer(site, refused, request.scope)
-    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+    return _response(site, request, refused)
 
 
 async def _unread(site: Site, request: Request, error: StoreError) -> Any:  # noqa: ANN401
     """Return the answer of another's route that cannot read the state, as on a full disk."""
-    from starlette.responses import Response
-
-    answer = error_answer(site, _refused(error), request.scope)
-    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+    return _response(site, request, _refused(error))
 
 
 async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noqa: ANN401, ARG001
     """Return the answer to a question on which the service itself fails; the server logs why."""
-    from starlette.responses import Response
-
     refused = RefusedQuestionError(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal-error",
@@ -332,6 +327,12 @@ async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noq
         "an answer",
         "tell the operator, whose log has the reason",
     )
+    return _response(site, request, refused)
+
+
+def _response(site: Site, request: Request, refused: RefusedQuestionError) -> Any:  # noqa: ANN401
+    from starlette.responses import Response
+
     answer = error_answer(site, refused, request.scope)
     return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
 
@@ -341,7 +342,11 @@ def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answe
     accepted = Headers(scope=scope).get("accept", "")
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         try:
-            page = site.page("error.html", error.status, None, question=None, error=error)
+            # a form is asked for again where it was posted
+            again = scope["path"] if scope["method"] == "POST" else "/"
+            page = site.page(
+                "error.html", error.status, None, question=None, error=error, again=again
+            )
         except TemplateNotFound:
             return refusal(error)
         return attrs.evolve(page, headers=error.headers)

@@ -22,6 +22,8 @@ _EPOCHS, _ROUNDS = 12, 3
 _RECORDS = 3000
 _FIRST, _SECOND = "skills@1.1.0", "skills@1.2.0"
 _ADOPTED_AT = 7
+MINER = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
+"""The hotkey of a miner by which everybody can sign: that of the development key ``//Alice``."""
 _BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
 _ROUND = timedelta(hours=2)
 
@@ -38,12 +40,13 @@ def made_up_state(folder: Path) -> Ledger:
         epochs=_EPOCHS,
         rounds=_ROUNDS,
     )
+    one = next(iter(history.network.miners.values()))[0].hotkey.encode()
     by_round = defaultdict[int, list[bytes]](list)
     for line in history.lines(_RECORDS):
-        by_round[json.loads(line)["round"]].append(line)
+        by_round[json.loads(line)["round"]].append(line.replace(one, MINER.encode()))
     ledger = Ledger.create(folder / "demo.db", _FIRST)
     miners = folder / "miners.csv"
-    miners.write_bytes(history.network.to_csv())
+    miners.write_bytes(history.network.to_csv().replace(one, MINER.encode()))
     ledger.sync_miners(miners)
     ledger.adopt(_SECOND, _ADOPTED_AT)
     for number in sorted(by_round):

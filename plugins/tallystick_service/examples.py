@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import MissedDeadline
 from tallystick.scoring.scorer import Scorer
 
@@ -21,19 +19,13 @@ def example_of(scorer: Scorer, skill_type: str, epoch: int) -> JsonRecord | None
         skill_type: the type.
         epoch: which the record is to name.
     """
-    for record in examples_of(scorer.registry, skill_type):
+    from tallystick_conformance.testing.samples import examples_of
+
+    kind = scorer.registry.skill_types.get(skill_type)
+    for record in examples_of(kind) if kind is not None else ():
         moved = {**record, "epoch": epoch}
         decoded = scorer.decoder.convert(moved, 1)
-        if not isinstance(decoded, MissedDeadline) and hasattr(decoded, "skill_type"):
+        is_missed = isinstance(decoded, MissedDeadline)
+        if not is_missed and getattr(decoded, "skill_type", None) == skill_type:
             return moved
     return None
-
-
-def examples_of(registry: Registry, skill_type: str) -> list[JsonRecord]:
-    """Return the examples of a type, in the order of its file; none where it ships none."""
-    kind = registry.skill_types.get(skill_type)
-    if kind is None or kind.examples is None:
-        return []
-    lines = kind.examples.read_text(encoding="utf-8").splitlines()
-    records = (json.loads(line) for line in lines if line.strip())
-    return [record for record in records if record.get("skill_type") == skill_type]

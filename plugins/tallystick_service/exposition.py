@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tallystick_service.health import Health
     from tallystick_service.metrics import Observed
     from tallystick_service.route import Question
+    from tallystick_service.site import Version
     from tallystick_state.answers import StateInfo
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,17 +39,17 @@ def exposition(question: Question) -> bytes:
 
 
 def _metrics(question: Question) -> Iterator[Metric]:
-    site, queries = question.site, question.queries
-    yield from _state_metrics(question, question.once("info", queries.info))
+    site = question.site
+    if question.version is not None:
+        info = question.once("info", question.queries.info)
+        yield from _state_metrics(question, question.version, info)
     yield from _observed_metrics(site.observations.observed())
     yield from _health_metrics(site.health())
     yield _gauge("http_kept_bytes", "Size of the answers that are kept.", site.kept.size)
     yield _counters("http_answers", "Answers by status.", "status", dict(site.answered))
 
 
-def _state_metrics(question: Question, info: StateInfo) -> Iterator[Metric]:
-    state = question.version
-    assert state is not None  # noqa: S101  # the row reads
+def _state_metrics(question: Question, state: Version, info: StateInfo) -> Iterator[Metric]:
     yield _info("build", "This release.", version=version("tallystick"))
     yield _info(
         "state",

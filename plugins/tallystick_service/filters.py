@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from tallystick.numbers.nano import from_decimal, from_text, to_fraction, to_text
-from tallystick.numbers.text import UNDEFINED, fraction, percent
+from tallystick.numbers.nano import from_text, to_fraction, to_text
+from tallystick.numbers.text import UNDEFINED, fraction
 
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+_DECIMAL = re.compile(r"-?\d+(?:\.\d+…?)?")
+_DIGITS = 6
+"""Significant digits of a number that has all of them in its title."""
 _TEXT_PLACES = 10
 """Characters of nine places with their point."""
 
@@ -31,14 +35,43 @@ def number(value: Any) -> Markup | str:  # noqa: ANN401  # nano, or a decimal, o
     return Markup(f'<span class="number">{short.replace("-", "−")}{tail}</span>')  # noqa: S704  # digits alone
 
 
-def change(value: int | str | None) -> Markup | str:
-    """Return a change with its sign, of nano or text of nine places, and whether it is a gain."""
+def digits(value: int | str | None) -> Markup | str:
+    """Return a number in six significant digits, with its exact value as the title.
+
+    Args:
+        value: nano, or the text of a decimal, which may end in ``…``.
+    """
+    if value is None:
+        return UNDEFINED
+    text = value if isinstance(value, str) else to_text(value)
+    if not _DECIMAL.fullmatch(text):
+        return text
+    short = _significant(text.rstrip("…")).replace("-", "−")
+    return Markup(f'<span class="number" title="{text}">{short}</span>')  # noqa: S704  # digits alone
+
+
+def _significant(text: str) -> str:
+    """Return a decimal rounded to six significant digits, never before its point."""
+    number = Decimal(text)
+    places = max(_DIGITS - 1 - number.adjusted(), 0) if number else 0
+    rounded = f"{round(number, places):f}"
+    return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
+
+
+def change(value: int | str | None, *, is_short: bool = False) -> Markup | str:
+    """Return a change with its sign, and whether it is a gain.
+
+    Args:
+        value: nano, or text of nine places.
+        is_short: whether six significant digits are shown, and the others in the title.
+    """
     if value is None:
         return UNDEFINED
     nano = from_text(value) if isinstance(value, str) else value
     sign = "+" if nano > 0 else "−" if nano < 0 else ""
     kind = "gain" if nano > 0 else "loss" if nano < 0 else "none"
-    return Markup(f'<span class="number {kind}">{sign}{to_text(abs(nano))}</span>')  # noqa: S704  # digits alone
+    text = digits(abs(nano)) if is_short else to_text(abs(nano))
+    return Markup(f'<span class="number {kind}">{sign}{text}</span>')  # noqa: S704  # digits alone
 
 
 def exact(nano: int | None) -> str:
@@ -68,16 +101,6 @@ def ordinal(rank: int) -> str:
     return f"{rank}{ending}"
 
 
-def share(nano: int | None) -> str:
-    """Return a share in nano as a percentage of two places."""
-    return percent(nano)
-
-
-def of_decimal(value: Any) -> int | None:  # noqa: ANN401  # a Decimal, or None
-    """Return a decimal as nano."""
-    return None if value is None else from_decimal(value)
-
-
 def instant(text: str) -> str:
     """Return an instant to the minute, such as ``2026-01-07 22:00 UTC``; another text as it is."""
     match = _INSTANT.fullmatch(text)
@@ -95,14 +118,13 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     for function in (
         beginning,
         change,
+        digits,
         exact,
         has_address,
         instant,
         number,
-        of_decimal,
         ordinal,
         part,
-        share,
         words,
     )
 }

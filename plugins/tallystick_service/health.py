@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -18,11 +18,13 @@ class Problem:
         code: its stable name.
         message: what was found, and what was expected; empty where it is not for the reader.
         remedy: what to do; empty where it is not for the reader.
+        failing: whether there is no work until somebody acts.
     """
 
     code: str
     message: str
     remedy: str
+    failing: bool = False
 
 
 @attrs.frozen
@@ -33,10 +35,12 @@ class Health:
         status: ``ok``; ``degraded`` where it works and something is wrong; ``failing`` where it
             does not work.
         problems: all that is wrong, the worst first.
+        facts: what else a daemon tells its operator, by name: blocks, epochs, digests, counts.
     """
 
     status: Literal["ok", "degraded", "failing"] = "ok"
     problems: tuple[Problem, ...] = ()
+    facts: Mapping[str, Any] = attrs.field(factory=dict)
 
     def seen_by(self, viewer: Viewer) -> Health:
         """Return the health as somebody sees it.

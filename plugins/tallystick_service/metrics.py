@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
+from copy import deepcopy
 from threading import Lock
-from typing import Literal, TypeAlias
 
 import attrs
-
-ReceiptKind: TypeAlias = Literal[
-    "set",
-    "committed",
-    "revealed",
-    "revealed-other",
-    "inherited",
-    "vanished",
-    "refused",
-    "unknown",
-]
-"""Outcomes of a row of weights."""
 
 
 @attrs.frozen
@@ -35,7 +23,7 @@ class StepTime:
     seconds: float = 0
 
 
-@attrs.frozen
+@attrs.define
 class Observed:
     """Counts and times that a daemon has observed until an instant.
 
@@ -49,12 +37,12 @@ class Observed:
         unpaid: the number of those whose weight is not in the newest row; None without a row.
     """
 
-    rejects: Counter[str]
-    receipts: Counter[str]
-    steps: dict[str, StepTime]
-    blocks_behind: int | None
-    peers: dict[str, bool]
-    last_block: int | None
+    rejects: Counter[str] = attrs.field(factory=Counter)
+    receipts: Counter[str] = attrs.field(factory=Counter)
+    steps: dict[str, StepTime] = attrs.field(factory=dict)
+    blocks_behind: int | None = None
+    peers: dict[str, bool] = attrs.field(factory=dict)
+    last_block: int | None = None
     unpaid: int | None = None
 
 
@@ -62,18 +50,17 @@ class Observations:
     """Observations of a daemon; any thread may add to it."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._observed = Observed(Counter(), Counter(), {}, None, {}, None)
+        self._lock, self._observed = Lock(), Observed()
 
     def rejected(self, code: str, count: int = 1) -> None:
         """Count records that were rejected for a reason."""
         with self._lock:
             self._observed.rejects[code] += count
 
-    def received(self, kind: ReceiptKind) -> None:
+    def received(self, outcome: str) -> None:
         """Count the outcome of a row of weights."""
         with self._lock:
-            self._observed.receipts[kind] += 1
+            self._observed.receipts[outcome] += 1
 
     def took(self, step: str, seconds: float) -> None:
         """Add the time that a step took, such as ``close``, ``pull``, ``submit``."""
@@ -84,29 +71,19 @@ class Observations:
     def chain(self, last_block: int, blocks_behind: int) -> None:
         """Say the newest finalized block, and how many of them are not acted upon yet."""
         with self._lock:
-            self._observed = attrs.evolve(
-                self._observed, last_block=last_block, blocks_behind=blocks_behind
-            )
+            self._observed.last_block, self._observed.blocks_behind = last_block, blocks_behind
 
     def unpaid(self, count: int) -> None:
         """Say of how many the weight is not in the newest row."""
         with self._lock:
-            self._observed = attrs.evolve(self._observed, unpaid=count)
+            self._observed.unpaid = count
 
-    def peers(self, agreeing: Iterable[str], differing: Iterable[str]) -> None:
-        """Say which peers have our digests, and which have others; by hotkey."""
-        peers = dict.fromkeys(agreeing, True) | dict.fromkeys(differing, False)
+    def peers(self, compared: Mapping[str, bool]) -> None:
+        """Say by hotkey which peers were compared, and whether their digests are ours."""
         with self._lock:
-            self._observed = attrs.evolve(self._observed, peers=peers)
+            self._observed.peers = dict(compared)
 
     def observed(self) -> Observed:
         """Return a copy of what was observed so far."""
         with self._lock:
-            now = self._observed
-            return attrs.evolve(
-                now,
-                rejects=Counter(now.rejects),
-                receipts=Counter(now.receipts),
-                steps=dict(now.steps),
-                peers=dict(now.peers),
-            )
+            return deepcopy(self._observed)

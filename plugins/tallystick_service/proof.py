@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
 from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
@@ -31,12 +32,24 @@ _PROXIED = frozenset({"forwarded", "via", "x-forwarded-for", "x-real-ip"})
 _ASK = 'Basic realm="operator", charset="UTF-8"'
 
 
-def viewer_of(request: Request, settings: Settings) -> Viewer:
+def viewer_of(
+    request: Request, settings: Settings, hotkey: str = "", form: bytes | None = None
+) -> Viewer:
     """Return who asks.
+
+    Args:
+        request: with a proof in its header, or none.
+        settings: of the service.
+        hotkey: of whom the form has a proof.
+        form: the fields of a proof beside the hotkey, as a browser posts them; they take the place
+            of the header. None of a question that has none.
 
     Raises:
         RefusedQuestionError: a proof is there, and does not hold.
     """
+    origins = request.state.origins
+    if form is not None:
+        return _miner({"hotkey": hotkey, **_form(form)}, origins, settings)
     values = request.headers.getlist("authorization")
     if not values:
         return PUBLIC
@@ -44,14 +57,39 @@ def viewer_of(request: Request, settings: Settings) -> Viewer:
     if len(values) > 1 or len(values[0]) > _LONGEST:
         raise _bad("several proofs, or a long one", "one")
     if scheme.lower() == SCHEME.lower():
-        return _miner(rest, request.state.origins, settings)
+        return _miner(_fields(rest), origins, settings)
     if scheme.lower() in {"basic", "bearer"}:
         return _operator(scheme.lower(), rest.strip(), request, settings)
     raise _bad(f"the scheme {scheme[:30]}", f"{SCHEME}, or Basic or Bearer of an operator")
 
 
-def _miner(text: str, origins: Collection[str], settings: Settings) -> Viewer:
-    fields = _fields(text)
+def challenge_of(request: Request, settings: Settings, hotkey: str) -> Challenge:
+    """Return the challenge by which a miner proves its hotkey to the service as it is asked.
+
+    Raises:
+        RefusedQuestionError: the hotkey is none that signs.
+    """
+    if not is_key(hotkey):
+        raise _bad(
+            f"the hotkey {hotkey[:64]}", "an SS58 address", "ask for the one that you sign by"
+        )
+    # those of the guard: of what the request says no more is taken than which of them it means
+    host, origins = request.headers.get("host", "").lower(), sorted(request.state.origins)
+    named = [origin for origin in origins if urlsplit(origin).netloc == host]
+    origin = (named or [*settings.origins, *origins])[-1 if named else 0]
+    return Challenge(origin, hotkey, int(time.time()) + settings.proof_seconds)
+
+
+def is_key(hotkey: str) -> bool:
+    """Return whether a hotkey is an SS58 address, so that somebody can sign by it."""
+    try:
+        ss58_bytes(hotkey)
+    except ValueError:
+        return False
+    return True
+
+
+def _miner(fields: Mapping[str, str], origins: Collection[str], settings: Settings) -> Viewer:
     challenge, signature = _challenge(fields)
     # the guard's, of the listener: the host that a request names is its sender's choice
     if challenge.origin.lower() not in origins:
@@ -71,6 +109,21 @@ def _miner(text: str, origins: Collection[str], settings: Settings) -> Viewer:
     if not holds:
         raise _bad("a signature that does not hold", "one of the challenge by the hotkey")
     return Viewer("own", challenge.hotkey)
+
+
+def _form(body: bytes) -> Mapping[str, str]:
+    """Return the fields of a form; of a signature as wallets print it."""
+    if len(body) > _LONGEST:
+        raise _bad(f"a form of {len(body)} bytes", f"at most {_LONGEST}")
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, strict_parsing=True)
+    except ValueError:
+        pairs = []
+    fields = dict(pairs)
+    if len(fields) != len(pairs) or "signature" not in fields or "hotkey" in fields:
+        raise _bad("a form that cannot be read", "the fields of this page, once each")
+    signature = fields["signature"].strip().lower().removeprefix("0x")
+    return {**fields, "signature": signature}
 
 
 def _fields(text: str) -> Mapping[str, str]:
@@ -138,6 +191,6 @@ def _bad(found: str, expected: str, remedy: str = "") -> RefusedQuestionError:
         "bad-proof",
         found,
         expected,
-        remedy or "sign the challenge anew: see docs/http-api.md",
+        remedy or "sign a new challenge: see docs/http-api.md",
         {"www-authenticate": SCHEME},
     )

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
 from tallystick_service.access import Viewer
-from tallystick_service.answer import JSON, Answer
+from tallystick_service.answer import CSV, HTML, JSON, Answer
+from tallystick_service.served import SeenState
 from tallystick_service.site import Site, Version
 from tallystick_state.queries import StateQueries
 from tallystick_state.stored_state import StoredState
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 _T = TypeVar("_T")
 
@@ -54,6 +58,7 @@ class Question:
         route: the row that answers it.
         values: the values of the parameters that it has, by name.
         viewer: who asks.
+        request: as it came.
         body: of a posted question.
         address: of the request, with its query, for links to itself.
         version: of the state; None where the row reads none.
@@ -63,6 +68,7 @@ class Question:
     route: Route
     values: Mapping[str, str]
     viewer: Viewer
+    request: Request
     body: bytes = b""
     address: str = ""
     version: Version | None = None
@@ -77,7 +83,7 @@ class Question:
     @property
     def state(self) -> StoredState:
         """The state as `queries` see it, for what takes a whole one."""
-        return self.site.state.seen_by(self.queries)
+        return SeenState(self.site.state, self.queries, self.site.leaves)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of a parameter."""
@@ -121,6 +127,7 @@ class Route:
         media_type: of its answer.
         parameters: of its path and its query; others are refused.
         posted: what the body is; empty for a route that is asked by GET.
+        proves: whether the body is the proof of who asks.
         reads: whether it reads the state.
         is_kept: whether its answer is kept until the state changes; only of a row that reads it.
         refuses: the statuses with which it refuses, beside those that every route has.
@@ -135,6 +142,37 @@ class Route:
     media_type: str = JSON
     parameters: tuple[Parameter, ...] = ()
     posted: str = ""
+    proves: bool = False
     reads: bool = True
     is_kept: bool = True
     refuses: tuple[int, ...] = ()
+
+
+def page(
+    path: str,
+    sentence: str,
+    answer: Answering,
+    subject: str,
+    *parameters: Parameter,
+    **more: Any,  # noqa: ANN401  # as the row has them
+) -> Route:
+    """Return the row of a page, or of a file of its numbers, which has no type for machines.
+
+    Args:
+        path: as of `Route`; one that ends in ``.csv`` is of a table.
+        sentence: as of `Route`, as all that follow.
+        answer: the function.
+        subject: what it shows.
+        parameters: of its path and its query.
+        more: other attributes of the row.
+    """
+    return Route(
+        path=path,
+        name=path,
+        sentence=sentence,
+        answer=answer,
+        subject=subject,
+        media_type=CSV if path.endswith(".csv") else HTML,
+        parameters=parameters,
+        **more,
+    )

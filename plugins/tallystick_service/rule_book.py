@@ -214,6 +214,11 @@ def rules_difference(old: StateRules, new: StateRules) -> RuleSetDifference:
     return _difference(_ByDigest(old), _ByDigest(new))
 
 
+def scorer_of(rules: StateRules) -> Scorer:
+    """Return the scorer of a rule set."""
+    return _scorer(_ByDigest(rules))
+
+
 @lru_cache(maxsize=_KEPT)
 def _scorer(rules: _ByDigest) -> Scorer:
     return bind(rules.loaded, rules.registry)

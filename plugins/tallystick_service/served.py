@@ -53,19 +53,6 @@ class ServedLog(EpochLog):
         return leaf
 
 
-class ServedState(StoredState):
-    """A stored state that is only read."""
-
-    def __init__(self, state: StoredState) -> None:
-        """Read the store of a state, and remember no leaf yet."""
-        super().__init__(state.store, state.in_force, state.allowed)
-        self._memory: Memory = OrderedDict()
-
-    def seen_by(self, queries: StateQueries) -> SeenState:
-        """Return the state as queries see it."""
-        return SeenState(self, queries, self._memory)
-
-
 class SeenState(StoredState):
     """A stored state at the one instant that queries see."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import attrs
 
@@ -23,8 +22,6 @@ class Settings:
         origins: by which those who prove who they are ask it, such as ``https://board.example``,
             where a proxy is before it; beside those of loopback. By default they follow from
             ``hosts`` and the port of the listener; `tallystick_service.origins` has them.
-        shows: ``public``: what the rule set lets the asker see; ``all``: everything to everyone,
-            which is for made-up networks alone.
         operator: the secret by which a local operator sees everything; None where nobody does.
         embargo: epochs that must close after one before its weights are public.
         proof_seconds: maximum time from now to the end of a miner's own proof.
@@ -50,7 +47,6 @@ class Settings:
 
     hosts: tuple[str, ...] = LOOPBACK
     origins: tuple[str, ...] = ()
-    shows: Literal["public", "all"] = "public"
     operator: str | None = attrs.field(default=None, repr=False)
     embargo: int = 1
     proof_seconds: int = 600

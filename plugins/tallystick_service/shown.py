@@ -14,12 +14,32 @@ from tallystick_service.route import Question
 from tallystick_state.answers import Profile
 from tallystick_state.leaderboard import Standing
 from tallystick_state.queries import StateQueries
+from tallystick_state.sections.groups import GROUPS
 
 
 def sees_board(question: Question, skill_type: str) -> bool:
     """Return whether the asker sees the leaderboard of a skill type."""
     needs = condition("board", question.viewer)
     return needs == "always" or has_public_boards(question.queries, skill_type)
+
+
+def seen_types(question: Question) -> list[str]:
+    """Return the types whose leaderboards the asker sees; without any, no miner has a name."""
+    return [name for name in skill_types(question) if sees_board(question, name)]
+
+
+def public_boards(question: Question) -> Mapping[str, list[Standing]]:
+    """Return the leaderboards that the asker sees, by skill type."""
+    queries = question.queries
+    sees_all = question.viewer.kind == "operator"
+    return question.once(
+        ("boards", sees_all),
+        lambda: {
+            name: queries.board(name)
+            for name, rules in queries.rules.type_rules.items()
+            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
+        },
+    )
 
 
 def skill_types(question: Question) -> list[str]:
@@ -85,7 +105,7 @@ def profile_of(question: Question, hotkey: str) -> tuple[Profile, tuple[str, ...
         if hotkey not in queries.state.miners:
             raise unknown_miner(hotkey)
         return queries.profile(hotkey), own_values(queries, viewer, hotkey)
-    types = [name for name in skill_types(question) if sees_board(question, name)]
+    types = seen_types(question)
     if not types:
         raise not_shown("a miner")
     places = {
@@ -101,7 +121,8 @@ def profile_of(question: Question, hotkey: str) -> tuple[Profile, tuple[str, ...
         epoch=queries.state.epoch,
         reputation={name: place.reputation for name, place in places.items()},
         rank={name: place.rank for name, place in places.items()},
-        rounds=0,
+        rounds=None,
+        counted="all",
     )
     return public, ("reputation", "rank")
 

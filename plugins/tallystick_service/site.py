@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -22,20 +22,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tallystick.io.text import printable, short, visible
 from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
-from tallystick_service.access import OPERATOR, Viewer
+from tallystick_service.access import Viewer
 from tallystick_service.answer import HTML, Answer
-from tallystick_service.assets import Assets
+from tallystick_service.assets import Asset, read_assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.served import ServedState
+from tallystick_service.served import Memory
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
-    from tallystick.scoring.scorer import Scorer
     from tallystick_service.scoring import Scoring
     from tallystick_state.queries import StateQueries
-    from tallystick_state.rules import StateRules
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import Signer
@@ -87,7 +85,8 @@ class Site:
     Attributes:
         state: which is read.
         settings: of the service.
-        assets: the files of the pages.
+        assets: the files of the pages, by address.
+        leaves: those of closed epochs that were read or computed.
         health: returns the health of now.
         observations: of the daemon; empty where there is none.
         scoring: scores posted records.
@@ -110,14 +109,16 @@ class Site:
         """Read templates and assets, and nothing of the state."""
         from tallystick_service.scoring import ScoringProcesses
 
-        self.state, self.settings = ServedState(state), settings
+        self.state, self.settings = state, settings
+        self.leaves: Memory = OrderedDict()
         self.signer = signer
         self.health: HealthSource = health or (lambda: _HEALTHY)
         self.observations = observations or Observations()
-        self.assets = Assets.of()
+        named = read_assets()
+        self.assets = {asset.address: asset for asset in named.values()}
         self.kept = KeptAnswers(settings.cache_bytes)
         self.scoring: Scoring = scoring or ScoringProcesses(settings, place_of(state, settings))
-        self.templates = environment(self.assets)
+        self.templates = environment(named)
         self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}
         self.answered: Counter[str] = Counter()
@@ -126,7 +127,6 @@ class Site:
         self._clock, self._looked = clock, float("-inf")
         self._lock = Lock()
         self._remembered: OrderedDict[object, Any] = OrderedDict()
-        self._scorers: dict[str, Scorer] = {}
         self._note: tuple[Checkpoint, Checkpoint] | None = None
 
     def page(
@@ -193,14 +193,6 @@ class Site:
                 self._remembered.popitem(last=False)
         return value
 
-    def scorer_of(self, rules: StateRules) -> Scorer:
-        """Return the scorer of rules of the state, bound once."""
-        from tallystick.scoring.scorer import bind
-
-        if rules.digest not in self._scorers:
-            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
-        return self._scorers[rules.digest]
-
     def signed(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return a checkpoint, signed where there is a signer: once, as each time differs."""
         if self.signer is None:
@@ -212,13 +204,9 @@ class Site:
 
     def etag(self, state: Version, viewer: Viewer) -> str:
         """Return the strong tag of every answer to somebody about a version of the state."""
-        shown = f"{self.settings.shows} {self.settings.embargo}"
-        parts = (state.log, state.digest, state.rules, viewer.key, self.build, shown)
+        embargo = str(self.settings.embargo)
+        parts = (state.log, state.digest, state.rules, viewer.key, self.build, embargo)
         return f'"{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"'
-
-    def seen_as(self, viewer: Viewer) -> Viewer:
-        """Return who asks, or the operator where the settings show everyone everything."""
-        return OPERATOR if self.settings.shows == "all" else viewer
 
 
 class KeptAnswers:
@@ -253,7 +241,7 @@ def _size(address: str, answer: Answer) -> int:
     return len(answer.body) + len(address) + 512
 
 
-def environment(assets: Assets) -> Environment:
+def environment(assets: Mapping[str, Asset]) -> Environment:
     """Return the templates, which escape every value."""
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -267,7 +255,7 @@ def environment(assets: Assets) -> Environment:
     )
     templates.filters.update({function.__name__: function for function in _FILTERS})
     templates.filters.update(FILTERS)
-    templates.globals["asset"] = assets.address
+    templates.globals["asset"] = lambda name: assets[name].address
     return templates
 
 
@@ -277,9 +265,9 @@ def _seen(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def build_digest(assets: Assets, proofs: Path | None = None) -> str:
+def build_digest(addresses: Iterable[str], proofs: Path | None = None) -> str:
     """Return the digest of what makes answers of values: release, templates, files, proofs."""
-    hashed = hashlib.sha256(f"{version('tallystick')}\n{assets.digest}".encode())
+    hashed = hashlib.sha256("\n".join([version("tallystick"), *addresses]).encode())
     shown = [] if proofs is None else sorted(proofs.glob("*.json"))
     for path in (*sorted(TEMPLATES.rglob("*.html")), *shown):
         hashed.update(path.read_bytes())

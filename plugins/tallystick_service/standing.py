@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 import attrs
 
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick_allocation.column import RationalColumn, RealColumn, Values
 from tallystick_allocation.explanation import ExplainedStep, explained
-from tallystick_allocation.steps import AllocationStep, CapStep, Filter
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
-from tallystick_state.queries import StateQueries
+from tallystick_state.queries import ALL_LINES, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import LineWeights, Weights, before_carried
-
-ALL_LINES = "all lines"
-"""Name of the pay of a state whose lines share all weight."""
 
 
 @attrs.frozen
@@ -73,27 +67,6 @@ class TypeStanding:
 
 
 @attrs.frozen
-class PayStep:
-    """One step from records to a weight.
-
-    Attributes:
-        name: of the step.
-        sentence: what it does.
-        value: what it gives the miner: the exact value, or one by group; None without one.
-        groups: by group, where it has groups.
-        is_computed: false of a step that was not needed.
-        is_published: whether it is rounded to nine places.
-    """
-
-    name: str
-    sentence: str
-    value: str | None
-    groups: Mapping[str, str | None]
-    is_computed: bool
-    is_published: bool
-
-
-@attrs.frozen
 class Pay:
     """The weight of a miner in one line, and how it comes about.
 
@@ -105,8 +78,7 @@ class Pay:
         weighed: how many have a weight above 0.
         uint16: the weight as the chain takes it; None without one.
         reason: why there is no weight; empty where there is one.
-        steps: in their order.
-        distances: to filters and caps.
+        steps: in their order, each with what it does.
         epoch: as whose closing it is; None of the weight of now.
     """
 
@@ -117,8 +89,7 @@ class Pay:
     weighed: int
     uint16: int | None
     reason: str
-    steps: tuple[PayStep, ...]
-    distances: tuple[Distance, ...]
+    steps: tuple[tuple[ExplainedStep, str], ...]
     epoch: int | None = None
 
 
@@ -156,10 +127,14 @@ def type_standing(
     )
 
 
-def public_standing(standing: Standing, skill_type: str, ranked: int) -> TypeStanding:
-    """Return what a public leaderboard says of a miner."""
-    reputation = from_decimal(standing.reputation)
-    return TypeStanding(skill_type, True, reputation, standing.rank, ranked, "", (), None, (), ())
+def public_standing(
+    queries: StateQueries, standing: Standing, skill_type: str, ranked: int
+) -> TypeStanding:
+    """Return what a public leaderboard says of a miner, beside the tiers of the type."""
+    reputation, tiers = from_decimal(standing.reputation), tiers_of(queries, skill_type)
+    return TypeStanding(
+        skill_type, True, reputation, standing.rank, ranked, "", (), None, (), tiers
+    )
 
 
 def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
@@ -249,7 +224,7 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     uid = queries.state.miners[hotkey].uid
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
     shared = queries.shared_weights(found=columns)
-    found = [] if shared is None else [_shared_pay(shared, uid)]
+    found = [] if shared is None else [shared_pay(shared, uid)]
     for line, weighed in columns.items():
         chosen = queries.weights(line=line, found=weighed)
         reason = chosen.without.get(hotkey, chosen.reason)
@@ -260,7 +235,7 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     return found
 
 
-def _shared_pay(shared: Weights, uid: int | None) -> Pay:
+def shared_pay(shared: Weights, uid: int | None) -> Pay:
     """Return the weight of a slot by all lines together, as the pools share it."""
     weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
     weight = None if uid is None else weights.get(uid)
@@ -268,16 +243,26 @@ def _shared_pay(shared: Weights, uid: int | None) -> Pay:
     reason = "" if weight else shared.reason or "no weight in any line"
     place = above.index(weight) + 1 if weight else None
     uint16 = None if uid is None else shared.uint16.get(uid)
-    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, (), ())
+    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
 
 
-def closed_pays(log: EpochLog, number: int, hotkey: str) -> list[Pay]:
-    """Return what a miner was paid by each line as an epoch closed."""
-    pays_of_lines = (
-        pay_of(closed.line, closed.rules.rule_set.reference, closed.weights, hotkey)
-        for closed in log.weighed(number)
-    )
-    return [attrs.evolve(pay, epoch=number) for pay in pays_of_lines]
+def closed_pays(
+    log: EpochLog, number: int, hotkey: str, uid: int | None, lines: Mapping[str, Weights]
+) -> Iterator[Pay]:
+    """Yield what a miner was paid by each line as an epoch closed.
+
+    Args:
+        log: of the state.
+        number: of the epoch.
+        hotkey: of the miner.
+        uid: its slot as the epoch closed; None without one.
+        lines: the weights of the epoch as the chain takes them, by line.
+    """
+    for closed in log.weighed(number):
+        uint16 = None if uid is None else lines[closed.line].uint16.get(uid)
+        reference = closed.rules.rule_set.reference
+        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
+        yield attrs.evolve(pay, epoch=number)
 
 
 def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
@@ -299,60 +284,13 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
         reason: why there is no weight, where it is known.
     """
     allocation = weighed.allocation
-    steps: tuple[PayStep, ...] = ()
-    distances: tuple[Distance, ...] = ()
+    steps: tuple[tuple[ExplainedStep, str], ...] = ()
     if allocation is not None and hotkey in allocation.given.places:
         explanation = explained(allocation, hotkey, before_carried(allocation))
         rules = {step.name: step.rules for step in allocation.bound.steps}
-        steps = tuple(_pay_step(step, rules[step.name]) for step in explanation.steps)
-        distances = tuple(_step_edges(weighed, hotkey))
+        steps = tuple((step, rules[step.name].sentence) for step in explanation.steps)
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
     why = "" if weight else reason or weighed.refused or "no record counts"
     place = above.index(weight) + 1 if weight else None
-    return Pay(line, reference, weight, place, len(above), uint16, why, steps, distances)
-
-
-def _pay_step(step: ExplainedStep, rules: AllocationStep) -> PayStep:
-    by_group = step.value if isinstance(step.value, Mapping) else {}
-    value = None if isinstance(step.value, Mapping) else step.value
-    return PayStep(step.name, rules.sentence, value, by_group, step.is_computed, step.is_published)
-
-
-def _step_edges(weighed: LineWeights, hotkey: str) -> Iterator[Distance]:
-    allocation = weighed.allocation
-    assert allocation is not None  # noqa: S101  # as its caller has seen
-    index = allocation.given.places[hotkey]
-    for step in allocation.bound.steps:
-        rules = step.rules
-        if isinstance(rules, Filter | CapStep):
-            value = _exact(allocation.columns.get(rules.of), index)
-            if value is None:
-                continue
-            if isinstance(rules, CapStep):
-                cap = Fraction(rules.share)
-                miners = _present(allocation.columns[rules.of])
-                if rules.lowest_share is not None and miners:
-                    cap = max(cap, Fraction(1, miners))
-                meaning = "what is above it goes to others"
-                yield Distance(f"the cap of {rules.name}", value, cap, value <= cap, meaning)
-            elif isinstance(rules.above, Decimal | int):
-                edge = Fraction(rules.above)
-                meaning = "at most that counts as nothing"
-                yield Distance(f"the filter of {rules.name}", value, edge, value > edge, meaning)
-            elif isinstance(rules.at_least, Decimal | int):
-                edge = Fraction(rules.at_least)
-                meaning = "less counts as nothing"
-                yield Distance(f"the filter of {rules.name}", value, edge, value >= edge, meaning)
-
-
-def _exact(values: Values | None, index: int) -> Fraction | None:
-    if not isinstance(values, RationalColumn | RealColumn):
-        return None
-    value = values.exact(index)
-    return value if isinstance(value, Fraction) else None
-
-
-def _present(values: Values) -> int:
-    """Return how many miners have a value."""
-    return len(values.present) if isinstance(values, RationalColumn | RealColumn) else 0
+    return Pay(line, reference, weight, place, len(above), uint16, why, steps)

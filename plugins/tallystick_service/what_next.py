@@ -6,8 +6,9 @@ Each candidate is a valid record, which the engine scores again, so that a move 
 names is what such a record earns.
 
 Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every
-value at which a comparison, a minimum, a maximum or an absolute value of a formula turns, and
-values between them, refined around the best. Of values that earn the same, the nearest is named.
+value at which a comparison, a minimum, a maximum or an absolute value of a requirement or a formula
+turns, and values between them, refined around the best. Of values that earn the same, the nearest
+is named.
 """
 
 from __future__ import annotations
@@ -545,7 +546,9 @@ class _Search:
 
     def _comparisons(self) -> Iterator[tuple[Node, Node | None]]:
         values = (v for v in self.answer.bound.values if isinstance(v, FormulaValue))
-        for tree in (tree for value in values for tree in value.trees):
+        conditions = (required.condition for required, _ in self.answer.bound.requirements)
+        # the edges of what is valid come first, as beyond them nothing is worth anything
+        for tree in (*conditions, *(tree for value in values for tree in value.trees)):
             for node in walk(tree):
                 if node.op not in _TURNING and node.op != "abs":
                     continue

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import attrs
 
 from tallystick.numbers.nano import to_decimal, to_decimals
-from tallystick.numbers.text import repr_as
+from tallystick.numbers.text import numbered, repr_as
 from tallystick_state.claims import Claim
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot
-
-if TYPE_CHECKING:
-    pass
 
 
 @attrs.frozen
@@ -261,14 +258,92 @@ class Profile:
         epoch: the open epoch.
         reputation: by skill type.
         rank: by declared skill type, its rank; None while it cannot be selected.
-        rounds: in how many rounds it was dispatched lately.
+        rounds: in how many rounds it was dispatched; None where some of them may be pruned.
+        counted: over what they are counted: the ``hours`` of the rule set, or ``all`` rounds where
+            it names none, or no round has a time.
     """
 
     hotkey: str
     epoch: int
     reputation: Mapping[str, Decimal]
     rank: Mapping[str, int | None]
-    rounds: int
+    rounds: int | None
+    counted: Literal["hours", "all"]
+
+    @property
+    def dispatched(self) -> str:
+        """In how many rounds it was dispatched, in words."""
+        if self.rounds is None:
+            return "of its rounds records were pruned"
+        over = "of the last hours" if self.counted == "hours" else "in all"
+        return f"dispatched in {numbered(self.rounds, 'round')} {over}"
+
+
+@attrs.frozen
+class RecordScore:
+    """What a record of a miner earned.
+
+    Attributes:
+        round: of the dispatch.
+        skill_type: of the task.
+        task_id: the task.
+        quality: None without a submission.
+        emission: None without a submission, or where the rule set has none.
+        events: names of reputation events; they may repeat.
+    """
+
+    round: int
+    skill_type: str
+    task_id: str
+    quality: Decimal | None
+    emission: Decimal | None
+    events: tuple[str, ...]
+
+    @classmethod
+    def of(cls, event: StateEvent) -> RecordScore:
+        """Return what is told of a record."""
+        numbers = event.quality, event.emission
+        quality, emission = (None if n is None else to_decimal(n) for n in numbers)
+        about = event.round, event.skill_type, event.task_id
+        return cls(*about, quality, emission, event.events)
+
+
+@attrs.frozen
+class Movement:
+    """A reputation over the last closed epoch, and what moved it.
+
+    Attributes:
+        skill_type: the type.
+        before: as the epoch began.
+        after: as it ended.
+        records: how many records of the miner the epoch counts.
+        events: by name of those that the rule set lists, how often they came.
+    """
+
+    skill_type: str
+    before: Decimal
+    after: Decimal
+    records: int
+    events: Mapping[str, int]
+
+
+@attrs.frozen
+class Recent:
+    """What a miner is paid now, and what came lately.
+
+    Attributes:
+        uid: its slot; None without one.
+        weights: by line, or of all lines where pools share; None without one.
+        reasons: by line, why there is no weight.
+        scores: of its newest records, the newest first.
+        movements: of the reputations that the last closed epoch counted something for.
+    """
+
+    uid: int | None
+    weights: Mapping[str, Decimal | None]
+    reasons: Mapping[str, str]
+    scores: tuple[RecordScore, ...]
+    movements: tuple[Movement, ...]
 
 
 @attrs.frozen

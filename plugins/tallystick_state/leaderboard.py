@@ -81,6 +81,12 @@ def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standi
     return [_standing(miner, skill_type, first) for miner in pool]
 
 
+def has_window(times: Mapping[int, datetime], rules: StateRules) -> bool:
+    """Return whether `rounds_dispatched` counts within the last hours, not all rounds."""
+    reputation = rules.rule_set.section(REPUTATION)
+    return bool(times) and reputation is not None and reputation.visibility is not None
+
+
 def rounds_dispatched(
     dispatched: Collection[int],
     times: Mapping[int, datetime],
@@ -100,10 +106,11 @@ def rounds_dispatched(
         at: the end of the window; None for the latest recorded time.
         rules: its ``reputation.visibility`` has the length and the edges of the window.
     """
-    rounds, reputation = set(dispatched), rules.rule_set.section(REPUTATION)
-    visibility = reputation.visibility if reputation is not None else None
-    if visibility is None or not times:
+    rounds = set(dispatched)
+    if not has_window(times, rules):
         return len(rounds)
+    visibility = rules.reputation.visibility
+    assert visibility is not None  # noqa: S101  # there is a window
     end, timed = at or max(times.values()), sorted(times)
     before = (bisect_right(timed, number) for number in rounds)
     counted = (times[timed[count - 1]] for count in before if count)

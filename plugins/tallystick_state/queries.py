@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from operator import attrgetter
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
-from tallystick.numbers.nano import from_decimal, to_decimals, to_text
+from tallystick.numbers.nano import from_decimal, to_decimal, to_decimals, to_text
 from tallystick.numbers.text import numbered
 from tallystick.records.messages import shown
 from tallystick_allocation.allocate import Allocation
@@ -28,7 +29,10 @@ from tallystick_state.answers import (
     ClosedRound,
     EpochInfo,
     MinerInfo,
+    Movement,
     Profile,
+    Recent,
+    RecordScore,
     Rerun,
     RoundInfo,
     SnapshotInfo,
@@ -39,7 +43,13 @@ from tallystick_state.carry import carried_names
 from tallystick_state.claims import DROPPED
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick_state.groups import is_ejected
-from tallystick_state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
+from tallystick_state.leaderboard import (
+    Standing,
+    has_window,
+    leaderboard,
+    rank_of,
+    rounds_dispatched,
+)
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
 from tallystick_state.pruned import PrunedPoint
@@ -48,6 +58,7 @@ from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import LogHead, Transaction
 from tallystick_state.weights import (
     LineRecords,
@@ -195,16 +206,64 @@ class StateQueries:
         Raises:
             StateError: there is no such miner.
         """
-        miner = miner_of(self.state, hotkey)
+        miner, times, rules = miner_of(self.state, hotkey), self._times(), self.rules.watching()
+        gone = [] if self.pruned is None else range(self.pruned.last_round + 1)
+        dispatched = self._transaction.dispatched(hotkey)
         return Profile(
             hotkey=hotkey,
             epoch=self.state.epoch,
             reputation=MinerInfo.of(miner).reputation,
             rank={name: self._rank(hotkey, name) for name in miner.types},
-            rounds=rounds_dispatched(
-                self._transaction.dispatched(hotkey), self._times(), at, self.rules.watching()
-            ),
+            # nobody knows who had a record in a round that is pruned
+            rounds=None
+            if rounds_dispatched(gone, times, at, rules)
+            else rounds_dispatched(dispatched, times, at, rules),
+            counted="hours" if has_window(times, rules) else "all",
         )
+
+    def recent(self, hotkey: str) -> Recent:
+        """Return what a miner is paid now, its newest scores, and what moved its reputations.
+
+        Raises:
+            StateError: there is no such miner.
+        """
+        miner, shared = miner_of(self.state, hotkey), self.shared_weights()
+        by_line = {ALL_LINES: shared} if shared is not None else {}
+        by_line = by_line or {line: self.weights(line=line) for line in self.in_force.lines}
+        weights, reasons = dict[str, Decimal | None](), dict[str, str]()
+        for line, chosen in by_line.items():
+            paid = dict(zip(chosen.uids, chosen.weights, strict=True))
+            weights[line] = None if miner.uid is None else paid.get(miner.uid)
+            if miner.uid is None:
+                reasons[line] = NO_SLOT
+            elif weights[line] is None:
+                why = chosen.without.get(hotkey) or chosen.dropped.get(miner.uid)
+                reasons[line] = chosen.reason or why or NO_RECORD
+        newest = islice(self._transaction.scored(hotkey), MOST_SCORES)
+        scores = tuple(map(RecordScore.of, newest))
+        return Recent(miner.uid, weights, reasons, scores, tuple(self._movements(hotkey)))
+
+    def _movements(self, hotkey: str) -> Iterator[Movement]:
+        """Yield by skill type what the last closed epoch counts of a miner."""
+        epoch = self.state.epoch - 1
+        counted = [] if epoch < 0 else self._transaction.counted(hotkey, epoch)
+        if not counted:
+            return
+        before, after = (self._snapshot(n).state.miners.get(hotkey) for n in (epoch, epoch + 1))
+        for skill_type in sorted({event.skill_type for event in counted}):
+            rules = self.in_force.at(epoch).of_type(skill_type)
+            if rules.rule_set.section(REPUTATION) is None or after is None:
+                continue
+            own = [event for event in counted if event.skill_type == skill_type]
+            start = rules.initial_reputation if before is None else before.reputation[skill_type]
+            names = Counter(name for event in own for name in event.events)
+            yield Movement(
+                skill_type,
+                to_decimal(start),
+                to_decimal(after.reputation[skill_type]),
+                sum(event.is_record for event in own),
+                {name: names[name] for name in sorted(names) if name in rules.reputation.events},
+            )
 
     def miner(self, hotkey: str) -> MinerInfo:
         """Return a miner.
@@ -552,6 +611,12 @@ NO_RECORD = "no record in the round"
 """Reason of no weight under rules that weigh the records of one round alone."""
 REFUSED = "the rules refuse what they are given"
 """Reason of no weight where a step refuses the round."""
+NO_SLOT = "it holds no slot"
+"""Reason of no weight of a miner without a slot."""
+ALL_LINES = "all lines"
+"""Name of the weights of a state whose lines share all."""
+MOST_SCORES = 5
+"""Number of newest records whose scores are told."""
 NO_LINE = "no weight in any line"
 """Reason of no weight in a state whose lines share all."""
 NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"

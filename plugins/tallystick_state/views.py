@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         EpochInfo,
         MinerInfo,
         Profile,
+        Recent,
         Rerun,
         RoundInfo,
         StateInfo,
@@ -319,7 +320,20 @@ def profile(miner_profile: Profile, seen: Collection[str]) -> View:
         view["rank"] = dict(miner_profile.rank)
     if "dispatched_rounds" in seen:
         view["rounds_24h"] = miner_profile.rounds
+        view["rounds_counted"] = miner_profile.counted
     return {**view, "epoch": miner_profile.epoch}
+
+
+def recent(answer: Recent) -> View:
+    """Return what a miner is paid now, its newest scores, and what moved its reputations."""
+    weights = {line: None if w is None else to_text(w) for line, w in answer.weights.items()}
+    return {
+        "uid": answer.uid,
+        "weights": weights,
+        "without": dict(answer.reasons),
+        "scores": [json_value(score) for score in answer.scores],
+        "movements": [json_value(movement) for movement in answer.movements],
+    }
 
 
 def leaderboard(

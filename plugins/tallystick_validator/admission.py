@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -24,19 +24,13 @@ from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick_state.event import StateEvent
-from tallystick_validator.closing import (
-    FUTURE,
-    NO_HEAD,
-    OTHER_ROUND,
-    OTHER_VALIDATOR,
-    EpochBlocks,
-    objection,
-)
+from tallystick_validator.closing import FUTURE, OTHER_ROUND, OTHER_VALIDATOR, objection
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
+    from tallystick_chain.network import Network
 
-CONFLICT, FULL = "conflict", "intake-full"
+CONFLICT, FULL, NOT_WRITTEN = "conflict", "intake-full", "not-written"
 NO_CHAIN, NO_SLOT, OTHER_UID = "chain-unknown", "no-slot", "other-uid"
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -44,8 +38,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         FULL: "as much waits as the intake may keep",
         FUTURE: "the epoch has not begun on the chain",
         NO_CHAIN: "the record leaves out what the chain says, which has given no answer yet",
-        NO_HEAD: "validator, epoch or round are not of their kinds",
         NO_SLOT: "the record leaves out the uid, and its miner has no slot",
+        NOT_WRITTEN: "the line, and those after it in a post, cannot be written",
         OTHER_ROUND: "the round is none of the epoch, by the network file",
         OTHER_UID: "the uid is not that of the hotkey",
         OTHER_VALIDATOR: "the record is of another validator",
@@ -57,16 +51,6 @@ _ROLE = "primary"
 _FILLED = ("round", "epoch", "validator", "role")
 """Fields of a record that are filled in where they are left out, beside the uid of the miner."""
 _UID = "miner.uid"
-
-
-class RoundBlocks(EpochBlocks, Protocol):
-    """The blocks and rounds of epochs, and the round and the epoch of a block."""
-
-    def round_at(self, block: int) -> int | None:
-        """Return the round that has a block; None before the first."""
-
-    def epoch_of_round(self, number: int) -> int:
-        """Return the epoch that has a round."""
 
 
 @attrs.frozen
@@ -98,7 +82,7 @@ class Admission:
         uids: the slots of the chain, by hotkey; None while nobody knows them.
     """
 
-    def __init__(self, scorer: Scorer, network: RoundBlocks, validator: str) -> None:
+    def __init__(self, scorer: Scorer, network: Network, validator: str) -> None:
         """Take the scorer of the state, which has the schemas of its rules.
 
         Args:
@@ -139,7 +123,7 @@ class Admission:
         if isinstance(event, Reject):
             return event
         newest = _LAST_EPOCH if self.newest_epoch is None else self.newest_epoch
-        code = objection(self._network, self.validator, newest, line)
+        code = objection(self._network, self.validator, newest, event)
         if code is not None:
             return self._reject(code, event, number)
         digest = bytes.fromhex(event.claim_digest)

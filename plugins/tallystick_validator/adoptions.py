@@ -16,9 +16,10 @@ import attrs
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
+from tallystick_service.health import Problem
 from tallystick_state.authority import Authority, read_authority
 from tallystick_state.rules import StateRules
-from tallystick_validator.health import Problem
+from tallystick_validator.health import problem_of
 
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
@@ -105,7 +106,7 @@ class AdoptionFolder:
                     continue
                 problem = _applied(ledger, ScheduledRules.read(file))
             except (OSError, TallystickError) as error:
-                problem = Problem.of("adoption-refused", visible(f"{file.name}: {error}"))
+                problem = problem_of("adoption-refused", visible(f"{file.name}: {error}"))
             if problem is None:
                 self._done[file] = mark
             else:
@@ -140,7 +141,7 @@ def _applied(ledger: Ledger, scheduled: ScheduledRules) -> Problem | None:
     if timeline is not None and timeline.at(scheduled.epoch).digest == rules.digest:
         return None
     if scheduled.epoch <= ledger.open_epoch():
-        return Problem.of(
+        return problem_of(
             "adoption-late",
             f"{scheduled.file.name}: found that epoch {scheduled.epoch} has begun under other "
             f"rules of {rules.line}, expected {rules.digest}",

@@ -1,9 +1,9 @@
 """Agreement: the interface between the daemon's loop and the batches that validators agree on.
 
-The loop calls an `Agreement` in a thread of its own, and nothing else does: `advance` whenever the
-finalized block moved, or a few seconds have passed; `counted` once an epoch can be closed. Both may
-be called again at any time, also after kill -9 at any place, and for several epochs behind. The
-agreement of a network without ``[exchange]`` is `Alone`.
+The loop calls ``advance`` whenever the finalized block moved, or a few seconds have passed, and
+``counted`` once an epoch can be closed: a pure function of the chain at the blocks of the epoch.
+Both may be called again at any time, also after kill -9 at any place, and for several epochs
+behind. The agreement of a network with ``[exchange]`` is a `BatchExchange`, else it is `Alone`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from tallystick_service.health import Problem
     from tallystick_state.trust.envelope import Envelope
     from tallystick_validator.attributes import ChainBlock
-    from tallystick_validator.health import Problem
 
 
 @attrs.frozen
@@ -69,48 +69,6 @@ class Waiting:
     problems: tuple[Problem, ...]
 
 
-class Agreement(Protocol):
-    """The batches that the validators of a network agree on."""
-
-    def advance(self, finalized: int, epoch: int) -> None:
-        """Do what is due: freeze, publish, pull and vote; returns within some seconds.
-
-        Args:
-            finalized: the finalized block.
-            epoch: the open epoch of the state: the first one that is not closed.
-
-        Raises:
-            ChainError: the chain gives no answer; the call is repeated later.
-        """
-
-    def counted(self, epoch: int) -> Counted | Waiting:
-        """Return the batches of an epoch whose closing block is finalized.
-
-        It is a pure function of the chain at the blocks of the epoch; the same for ever.
-
-        Raises:
-            ChainError: the chain gives no answer.
-        """
-
-    def closed(self, epoch: int, digest: str, rules: str) -> None:
-        """Note that the state has closed an epoch, with its digests, for peers to compare.
-
-        Args:
-            epoch: which.
-            digest: of the snapshot that the epoch ended with.
-            rules: of the rules in force and scheduled.
-        """
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return what is wrong now: peers that cannot be reached, that differ, and where."""
-
-    def compared(self) -> Mapping[str, bool]:
-        """Return the peers whose digests were compared, and whether they are ours."""
-
-    def routes(self) -> Sequence[Any]:
-        """Return the Starlette routes for peers."""
-
-
 class IntakeBatches(Protocol):
     """The part of the intake that an agreement needs."""
 
@@ -122,7 +80,10 @@ class IntakeBatches(Protocol):
 
 
 class Alone:
-    """The agreement of a validator alone: its own batch counts, at the end of each epoch."""
+    """The agreement of a validator alone: its own batch counts, at the end of each epoch.
+
+    Its methods are those of `BatchExchange`.
+    """
 
     def __init__(self, intake: IntakeBatches, validator: str) -> None:
         self._intake, self._validator = intake, validator

@@ -22,8 +22,9 @@ from tallystick_allocation.files import read_document
 from tallystick_chain.chain import Chain, Neuron
 from tallystick_chain.network import Network
 from tallystick_chain.sync import immune_hotkeys
+from tallystick_service.health import Problem
 from tallystick_state.rules import StateRules
-from tallystick_validator.health import Problem
+from tallystick_validator.health import problem_of
 
 MINER_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -162,4 +163,4 @@ def _missing(rules: StateRules, name: str, kind: str) -> Problem:
         f"{rules.rule_set.reference}: found nothing that says {name}, {kind}, expected the chain "
         "or the file of validator.attributes to have it"
     )
-    return Problem.of("attribute-missing", visible(message), failing=True)
+    return problem_of("attribute-missing", visible(message), failing=True)

@@ -9,7 +9,7 @@ Each validator publishes **ballots** as its commitment, of which the chain keeps
 1. by C, the SHA-256 of its batch: the records that it has of the epoch, and late ones;
 2. by V, the same again, and for each uid whether it has the batch of that uid, whole and valid.
 
-The law of `tally` and `counted`:
+The law of `tally`:
 
 - a validator is *heard* as the network file says, by the neurons at E; all stake is that of E;
 - the batch of a heard validator is the one in its ballot at C, if that one is of the epoch;
@@ -211,17 +211,6 @@ def tally(
             )
         )
     return tuple(tallies)
-
-
-def counted(
-    epoch: int,
-    committed: Iterable[Commitment],
-    voted: Iterable[Commitment],
-    neurons: Iterable[Neuron],
-    exchange: Exchange,
-) -> tuple[Tally, ...]:
-    """Return the batches that an epoch counts, by uid; arguments are those of `tally`."""
-    return tuple(t for t in tally(epoch, committed, voted, neurons, exchange) if t.counts)
 
 
 @attrs.frozen

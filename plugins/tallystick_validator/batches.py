@@ -378,7 +378,7 @@ def _digest(
     if isinstance(event, Reject):
         path = visible(event.path)[:100]
         raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
-    code = objection(network, validator, epoch, line)
+    code = objection(network, validator, epoch, event)
     if code is not None:
         of_validator = code == OTHER_VALIDATOR
         raise BatchError("batch-other-validator" if of_validator else "batch-round", CLOSING[code])

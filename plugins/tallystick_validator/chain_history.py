@@ -10,28 +10,20 @@ is corrected by another endpoint of the same chain that the operator names in it
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import attrs
 import msgspec
 
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.chain import ChainError, Refusal
-from tallystick_validator.health import Problem
+from tallystick_chain.chain import Chain, ChainError, Refusal
+from tallystick_service.health import Problem
+from tallystick_validator.health import problem_of
 from tallystick_validator.intake import Intake
 
 LAGGING_BLOCKS = 10
 """Number of finalized blocks by which another node of the same chain may be behind."""
 _NAME, _FIRST = "finalized", "first block"
 _LOG = logger_of(__name__)
-
-
-class Hashes(Protocol):
-    """The hashes of a chain's blocks."""
-
-    def block_hash(self, block: int) -> str:
-        """Return the hash of a block."""
 
 
 @attrs.frozen
@@ -46,7 +38,7 @@ class _Newest:
 class ChainHistory:
     """The first block, and the newest finalized one that was acted on, durable in the intake."""
 
-    def __init__(self, chain: Hashes, intake: Intake) -> None:
+    def __init__(self, chain: Chain, intake: Intake) -> None:
         """Take the chain, and read the blocks.
 
         Args:
@@ -102,7 +94,7 @@ class ChainHistory:
                 f"which {visible(newest.endpoint)} said was finalized"
             )
             is_other = newest.block - finalized > LAGGING_BLOCKS
-            return (Problem.of("chain-went-back", message, failing=is_other),)
+            return (problem_of("chain-went-back", message, failing=is_other),)
         found = self._hash(newest.block)
         if found in {None, newest.hash}:
             return ()
@@ -123,4 +115,4 @@ def _differs(which: str, found: str, expected: str) -> Problem:
         f"found the hash {visible(found)[:80]} of the {which}, expected "
         f"{visible(expected)[:80]} as before"
     )
-    return Problem.of("chain-went-back", message, failing=True)
+    return problem_of("chain-went-back", message, failing=True)

@@ -1,18 +1,17 @@
 """Closing: the epochs that are due at a finalized block, and the closing of one in a ledger.
 
 `epochs_due` and `row_due` are functions of the network file, the open epoch and the finalized
-block.
-`close` syncs the miners, closes every round with the records of the counted batches, takes late
-ones, and closes the epoch, all in one transaction: kill -9 anywhere leaves the state before it or
-after it. Nothing in it depends on when or in which order anything arrived, nor on whose state it
+block. `close` syncs the miners, closes every round with the records of the counted batches, takes
+late ones, and closes the epoch, all in one transaction: kill -9 anywhere leaves the state before it
+or after it. Nothing in it depends on when or in which order anything arrived, nor on whose state it
 is: no time is written, batches go by hotkey, their lines by their own order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -22,6 +21,8 @@ from tallystick.records.rejects import Reject
 from tallystick_state.authority import OPERATOR, Authority, batch_of
 
 if TYPE_CHECKING:
+    from tallystick_chain.network import Network
+    from tallystick_state.event import StateEvent
     from tallystick_state.ingest import Ingested
     from tallystick_state.ledger import Ledger
     from tallystick_validator.agreement import Counted, CountedBatch
@@ -41,23 +42,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 _EXPIRED = "expired-root"
 
 
-class EpochBlocks(Protocol):
-    """The blocks and rounds of epochs, as a network file gives them."""
-
-    def epoch_at(self, block: int) -> int | None:
-        """Return the epoch that has a block; None before the first."""
-
-    def closing_block(self, epoch: int) -> int:
-        """Return the block at which an epoch is closed."""
-
-    def weights_block(self, epoch: int) -> int:
-        """Return the block at which the row of an epoch is due."""
-
-    def rounds_of(self, epoch: int) -> range:
-        """Return the rounds of an epoch."""
-
-
-def epochs_due(network: EpochBlocks, open_epoch: int, finalized: int) -> range:
+def epochs_due(network: Network, open_epoch: int, finalized: int) -> range:
     """Return the epochs that are to be closed at a finalized block, in their order.
 
     Args:
@@ -73,7 +58,7 @@ def epochs_due(network: EpochBlocks, open_epoch: int, finalized: int) -> range:
     return range(open_epoch, max(open_epoch, end))
 
 
-def row_due(network: EpochBlocks, open_epoch: int, finalized: int) -> int | None:
+def row_due(network: Network, open_epoch: int, finalized: int) -> int | None:
     """Return the newest closed epoch whose row is due at a finalized block; None without one.
 
     Args:
@@ -129,7 +114,7 @@ class EpochClosing:
 
 def close(
     ledger: Ledger,
-    network: EpochBlocks,
+    network: Network,
     counted: Counted,
     slots: Sequence[Mapping[str, Any]],
     attributes: Mapping[str, Any] | None = None,
@@ -193,16 +178,23 @@ def head_of(line: bytes) -> LineHead | None:
         return None
 
 
-def objection(network: EpochBlocks, validator: str, epoch: int, line: bytes) -> str | None:
+def objection(
+    network: Network, validator: str, epoch: int, head: LineHead | StateEvent | None
+) -> str | None:
     """Return why a line cannot be of a validator's batch of an epoch; None where it can.
 
     A round is of one epoch, by its number alone, so that nobody can pin the rounds of others to
     another one.
 
+    Args:
+        network: the rounds of epochs.
+        validator: whose batch it is.
+        epoch: of the batch.
+        head: of the line, or the event in it; None where it has none.
+
     Returns:
         A key of `CODES`.
     """
-    head = head_of(line)
     if head is None:
         return NO_HEAD
     if head.validator != validator:
@@ -214,14 +206,10 @@ def objection(network: EpochBlocks, validator: str, epoch: int, line: bytes) -> 
     return None
 
 
-Line = tuple[str, int, bytes]
-"""The validator of a batch, the place in it from 0, and the line."""
-
-
 class _Taken:
     """The lines of counted batches as they go into a state."""
 
-    def __init__(self, ledger: Ledger, network: EpochBlocks, epoch: int) -> None:
+    def __init__(self, ledger: Ledger, network: Network, epoch: int) -> None:
         self._ledger, self._network, self._epoch = ledger, network, epoch
         self.refused = list[Refused]()
         self.recorded = self.late = 0
@@ -233,16 +221,7 @@ class _Taken:
             if authority is None:
                 self._refuse_all(batch)
             else:
-                self._record([*self._lines(batch)], authority)
-
-    def _lines(self, batch: CountedBatch) -> Iterator[Line]:
-        """Yield the lines that can be of a batch; the others are refused."""
-        for index, line in enumerate(batch.lines):
-            code = objection(self._network, batch.validator, self._epoch, line)
-            if code is None:
-                yield batch.validator, index, line
-            else:
-                self.refused.append(Refused(batch.validator, index, code, CODES[code]))
+                self._record(batch, authority)
 
     def _authority(self, batch: CountedBatch) -> Authority | None:
         """Return what stands behind a batch; None where a trust file asks for more than it has.
@@ -277,24 +256,28 @@ class _Taken:
             for index in range(len(batch.lines))
         ]
 
-    def _record(self, lines: Sequence[Line], authority: Authority) -> None:
-        of_epoch, late = list[Line](), list[Line]()
-        for line in lines:
-            head = head_of(line[2])
-            is_late = head is not None and head.epoch < self._epoch
-            (late if is_late else of_epoch).append(line)
+    def _record(self, batch: CountedBatch, authority: Authority) -> None:
+        """Record the lines of a batch that can be of it: those of the epoch, then late ones."""
+        of_epoch, late = dict[int, bytes](), dict[int, bytes]()
+        for index, line in enumerate(batch.lines):
+            head = head_of(line)
+            code = objection(self._network, batch.validator, self._epoch, head)
+            if code is not None:
+                self.refused.append(Refused(batch.validator, index, code, CODES[code]))
+            elif head is not None:
+                (late if head.epoch < self._epoch else of_epoch)[index] = line
         if of_epoch:
-            source = [line for _, _, line in of_epoch]
-            _, ingested = self._ledger.close_round(source, authority=authority, bad="reject")
-            self._note(of_epoch, ingested)
+            lines = of_epoch.values()
+            _, ingested = self._ledger.close_round(lines, authority=authority, bad="reject")
+            self._note(batch.validator, [*of_epoch], ingested)
         if late:
-            source = [line for _, _, line in late]
-            ingested = self._ledger.import_events(source, authority=authority, bad="reject")
-            self._note(late, ingested)
+            lines = late.values()
+            ingested = self._ledger.import_events(lines, authority=authority, bad="reject")
+            self._note(batch.validator, [*late], ingested)
             self.late += ingested.events
 
-    def _note(self, lines: Sequence[Line], ingested: Ingested) -> None:
-        """Note which lines were not recorded."""
+    def _note(self, validator: str, places: Sequence[int], ingested: Ingested) -> None:
+        """Note which lines of a batch were not recorded; its places are those of the lines."""
         self.recorded += ingested.events
         reasons = {
             outcome.line: (outcome.code, outcome.expected)
@@ -304,9 +287,8 @@ class _Taken:
         for claim in ingested.quarantined_claims:
             if claim.line is not None:
                 reasons[claim.line] = claim.reason, _quarantined(claim.reason)
-        for place, (code, expected) in sorted(reasons.items()):
-            validator, index, _ = lines[place - 1]
-            self.refused.append(Refused(validator, index, code, expected))
+        for number, (code, expected) in sorted(reasons.items()):
+            self.refused.append(Refused(validator, places[number - 1], code, expected))
 
 
 def _quarantined(reason: str) -> str:

@@ -19,9 +19,9 @@ from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
+from tallystick_chain.bounded import DEADLINE_SECONDS
 from tallystick_chain.connect import is_url, not_a_url, path_in
 from tallystick_chain.network import Network
-from tallystick_validator.chain_calls import DEADLINE_SECONDS
 from tallystick_validator.intake import MAX_WAITING_BYTES
 from tallystick_validator.validator import POLL_SECONDS
 
@@ -117,21 +117,6 @@ class Configuration:
         configuration = _configuration(file, source)
         _check(configuration, source)
         return configuration
-
-    def changed(self, other: Configuration) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the attributes that another one has otherwise: those that are live, and the rest.
-
-        Args:
-            other: the configuration of the same file, read later.
-        """
-        names = [field.name for field in attrs.fields(Configuration)]
-        differ = [name for name in names if getattr(self, name) != getattr(other, name)]
-        live = tuple(name for name in differ if name in LIVE)
-        return live, tuple(name for name in differ if name not in LIVE)
-
-    def with_live(self, other: Configuration) -> Configuration:
-        """Return the same with the live attributes of another one."""
-        return attrs.evolve(self, **{name: getattr(other, name) for name in LIVE})
 
     def signer(self) -> PairSigner | None:
         """Return the key of the hotkey; None where only its address is known.
@@ -253,32 +238,17 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
     )
 
 
-_PLACES = (
-    ("validator", "state"),
-    ("validator", "network"),
-    ("validator", "folder"),
-    ("validator", "adoptions"),
-    ("validator", "attributes"),
-    ("chain", "key"),
-    ("intake", "folder"),
-    ("intake", "socket"),
-    ("checkpoints", "folder"),
-    ("checkpoints", "key"),
-    ("checkpoints", "password_file"),
-)
-
-
 def _check(configuration: Configuration, source: TomlSource) -> None:
     """Refuse values that no daemon can use, or that do not go together.
 
     Raises:
         InputError: the first of them.
     """
-    for table, key in _PLACES:
-        place = source.tables.get(table, {}).get(key, "")
-        if place.startswith("~"):
-            expected = "a path without ~, which a shell alone knows: write the folder out"
-            raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
+    for table, values in source.tables.items():
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, str) and value.startswith("~"):
+                expected = "a path without ~, which a shell alone knows: write the folder out"
+                raise source.error((table, key), f"found {visible(value)!r}, expected {expected}")
     if not is_url(configuration.url):
         raise source.error(("chain", "url"), not_a_url(configuration.url))
     if configuration.password_file is not None and configuration.checkpoint_key is None:
@@ -299,5 +269,8 @@ def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tupl
         # a pipe would be waited for
         raise InputError(f"{current.path}: found no file, expected {_EXPECTED}: put it back")
     newer = Configuration.load(current.path)
-    live, rest = current.changed(newer)
-    return current.with_live(newer), live, rest
+    names = [field.name for field in attrs.fields(Configuration)]
+    differ = [name for name in names if getattr(current, name) != getattr(newer, name)]
+    live = {name: getattr(newer, name) for name in differ if name in LIVE}
+    rest = tuple(name for name in differ if name not in LIVE)
+    return attrs.evolve(current, **live), tuple(live), rest

@@ -26,18 +26,19 @@ from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.network import Network
+from tallystick_service.health import Problem
+from tallystick_service.server import is_loopback
 from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.configuration import LEVELS, Configuration, reread
-from tallystick_validator.health import Problem
+from tallystick_validator.health import problem_of
 from tallystick_validator.sources import posts_taken
 from tallystick_validator.systemd import Supervisor
-from tallystick_validator.validator import Options, Parts, Step, Validator
+from tallystick_validator.validator import Options, Step, Validator
 
 if TYPE_CHECKING:
     from tallystick_chain.chain import Chain
+    from tallystick_service.health import Health
     from tallystick_state.trust.keys import Signer
-    from tallystick_validator.agreement import Agreement
-    from tallystick_validator.health import Health
 
 LOOK_SECONDS = 5.0
 """Longest wait for the chain before records are taken, in seconds."""
@@ -103,6 +104,7 @@ class Daemon:
                 attributes=AttributeFile()
                 if configuration.attributes is None
                 else AttributeFile.load(configuration.attributes),
+                peers=configuration.peers,
                 adoptions=configuration.adoptions,
                 checkpoints=configuration.checkpoints,
                 checkpoint_signer=configuration.checkpoint_signer(),
@@ -110,32 +112,13 @@ class Daemon:
                 poll_seconds=configuration.poll_seconds,
                 waiting_bytes=configuration.waiting_bytes,
             ),
-            agreement=None if network.exchange is None else self._exchange,
             signer=signer,
             held=held,
             deadline_s=configuration.deadline_seconds,
         )
-        alone = [*_alone(configuration, network)]
-        self.validator.watch.put("exchange", alone)
-        for problem in alone:
-            _LOG.warning("%s", problem.message, extra={"code": problem.code})
+        self.validator.watch.put("exchange", _alone(configuration, network))
         self._is_ended = False
         self._reading: asyncio.Future[None] | None = None
-
-    def _exchange(self, parts: Parts) -> Agreement:
-        from tallystick_validator.exchange import BatchExchange
-
-        return BatchExchange(
-            parts.network,
-            parts.chain,
-            parts.ledger,
-            parts.intake,
-            parts.folder,
-            peers=self.configuration.peers,
-            signer=parts.signer,
-            state_name=parts.ledger.store.shown,
-            checkpoint=parts.checkpoint,
-        )
 
     async def run(self) -> tuple[Health, bool]:
         """Run until the end, or a signal; give the last health, and whether a signal came.
@@ -196,7 +179,7 @@ class Daemon:
             app = application(
                 ledger,
                 settings,
-                health=lambda: validator.health().for_service(),
+                health=validator.health,
                 observations=validator.observations,
                 routes=validator.agreement.routes(),
             )
@@ -229,7 +212,7 @@ class Daemon:
         health = self.validator.health()
         status = f"{health.status}, epoch {step.open_epoch}, block {step.finalized}"
         self._supervisor.status(status)
-        text = json.dumps(health.to_json(), indent=1, default=str)
+        text = json.dumps(attrs.asdict(health), indent=1, default=str)
         write_beside(self.validator.folder / HEALTH_FILE, text)
         return not self._until.is_reached(step)
 
@@ -294,7 +277,7 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
                 "others"
             )
         return
-    is_open = configuration.serves and configuration.host not in _LOOPBACK
+    is_open = configuration.serves and not is_loopback(configuration.host)
     if is_open and configuration.wallet is None and configuration.simulated is None:
         raise InputError(
             f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
@@ -309,10 +292,9 @@ def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
     lacking = [name for name, is_there in parts.items() if not is_there]
     if network.exchange is not None and lacking:
         found = f"found a network with [exchange] and no {' and no '.join(lacking)}"
-        yield Problem.of("no-peers", f"{found}, expected both")
+        yield problem_of("no-peers", f"{found}, expected both")
 
 
-_LOOPBACK = ("127.0.0.1", "::1", "[::1]", "localhost")
 _ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 

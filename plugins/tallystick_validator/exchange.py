@@ -1,6 +1,6 @@
 """The exchange: batches made, published, pulled, voted on and compared, as `ballots` has the law.
 
-`BatchExchange` is the `Agreement` of a network with ``[exchange]``. Everything that it knows is on
+`BatchExchange` is the agreement of a network with ``[exchange]``. Everything that it knows is on
 the chain, on its shelf or in the intake, so it may be killed anywhere: an own batch is on the disk
 before its hash is on the chain, a batch of others is whole and valid before a vote names it, and
 reads of finalized blocks are kept, so that an epoch whose blocks passed while it ran needs no
@@ -9,13 +9,15 @@ archive node later.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError, TallystickError
@@ -24,12 +26,12 @@ from tallystick.json_values import json_value
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Refusal
 from tallystick_service.challenge import Challenge
+from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
-from tallystick_validator.agreement import Counted, CountedBatch, Waiting
+from tallystick_validator.agreement import Counted, CountedBatch, IntakeBatches, Waiting
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError
-from tallystick_validator.health import Problem
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
 from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
@@ -67,16 +69,6 @@ CODES: Mapping[str, str] = {
     "peer-unreachable": "a peer cannot be asked, or gave an answer that is not taken",
 }
 """Codes of the problems of an exchange, with meanings."""
-
-
-class IntakeBatches(Protocol):
-    """The part of the intake that an exchange needs."""
-
-    def freeze(self, epoch: int) -> None:
-        """Fill the batch of an epoch, once for ever."""
-
-    def lines(self, epoch: int) -> Sequence[bytes]:
-        """Return the lines of the batch of an epoch."""
 
 
 class BatchExchange:
@@ -209,8 +201,7 @@ class BatchExchange:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what is wrong now."""
-        told = {problem: None for group in [*self._problems.values()] for problem in group}
-        return tuple(told)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(self._problems.values())))
 
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers.
@@ -273,7 +264,7 @@ class BatchExchange:
         else:
             committed = ballots.batches_at(epoch, reads.committed, validators)
             # a validator may have overwritten its ballot many times
-            for digest in self.shelf.sizes(epoch).keys() - {*committed.values()}:
+            for digest in {*self.shelf.digests(epoch)} - {*committed.values()}:
                 if digest != self.shelf.own(epoch):
                     self.shelf.drop(epoch, digest)
         return [Wanted(epoch, digest, hotkey) for hotkey, digest in committed.items()]
@@ -436,7 +427,7 @@ class BatchExchange:
         Raises:
             PeerError: the peer cannot be asked.
         """
-        status = peer.status = await peer.json("/status", Status)
+        status = await peer.status_now()
         genesis = self._state.in_force.genesis
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"
@@ -455,10 +446,11 @@ class BatchExchange:
         if newest is None or own is None:
             self._differences.pop(peer.url, None)
             return
-        theirs = newest if newest.epoch == common else None
-        digests = None if theirs is not None else await peer.closed(common)
-        snapshot = theirs.snapshot if theirs is not None else _snapshot(digests)
-        rules = theirs.rules if theirs is not None else digests.rules if digests else ""
+        if newest.epoch == common:
+            snapshot, rules = newest.snapshot, newest.rules
+        else:
+            digests = await peer.closed(common)
+            snapshot, rules = _leaf(digests).snapshot, digests.rules
         is_equal = snapshot == _leaf(own).snapshot
         epoch, step = (common, "") if is_equal else await self._parting(peer, common)
         if rules != own.rules and not step:
@@ -488,7 +480,7 @@ class BatchExchange:
             middle = (low + high) // 2
             own = self.shelf.closed(middle)
             # an epoch that is here no more was equal, as far as anybody can say
-            if own is None or _snapshot(await peer.closed(middle)) == _leaf(own).snapshot:
+            if own is None or _leaf(await peer.closed(middle)).snapshot == _leaf(own).snapshot:
                 low = middle + 1
             else:
                 high = middle
@@ -529,7 +521,7 @@ class BatchExchange:
 
     def _not_heard(self, epoch: int) -> Problem:
         found = f"found {short(self._hotkey)} without a voice at the end of the epoch {epoch}"
-        asks = "a permit" if self._rules.hear is None else "its name under hear"
+        asks = "a permit" if self._rules.hear == "permit" else "its name under hear"
         message = f"{found}, expected {asks} and enough stake"
         return Problem("not-heard", message, "stake more, or compare the network file")
 
@@ -584,14 +576,7 @@ def _leaf(closed: ClosedEpochDigests) -> EpochLeaf:
     Raises:
         PeerError: it is none.
     """
-    import msgspec
-
     try:
         return EpochLeaf.of_value(msgspec.json.decode(closed.leaf))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise PeerError("gave an epoch without the leaf of one") from error
-
-
-def _snapshot(closed: ClosedEpochDigests | None) -> str:
-    """Return the digest of the snapshot that an epoch ended with."""
-    return "" if closed is None else _leaf(closed).snapshot

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,21 +67,24 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def exclusive_state(store: Store) -> Iterator[None]:
+def exclusive_state(store: Store) -> Iterator[Callable[[], object]]:
     """Hold the lock of a state while the block runs.
+
+    Yields:
+        A check that it is held still, which raises a `StoreError` where it was lost.
 
     Raises:
         InputError: another daemon holds it, or its file has another name too.
         StoreError: the server cannot be asked.
     """
     if store.path is None:
-        with store.locked() as is_ours:
-            if not is_ours:
+        with store.locked() as check:
+            if check is None:
                 raise InputError(
                     f"{store.shown}: found that another process has this state, expected nobody: "
                     "one daemon runs for each, so stop the other one first"
                 )
-            yield
+            yield check
         return
     real = Path(os.path.realpath(store.path))
     names = real.stat().st_nlink
@@ -91,4 +94,4 @@ def exclusive_state(store: Store) -> Iterator[None]:
             "remove the others, or copy the state by tallystick state backup"
         )
     with exclusive(real.with_name(f"{real.name}.daemon"), f"the state {store.shown}"):
-        yield
+        yield lambda: None

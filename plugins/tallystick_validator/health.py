@@ -1,21 +1,20 @@
 """Health: what is wrong with the daemon now, and what to do, as one answer.
 
-A `Problem` has a code with a remedy; the worst of all problems is the status: ``ok``, ``degraded``
-(it goes on, somebody should look), ``failing`` (no epoch is closed, or no row set, until somebody
-acts).
+A `Problem` has a code with a remedy; the worst of all problems is the status of a `Health`: ``ok``,
+``degraded`` (it goes on, somebody should look), ``failing`` (no epoch is closed, or no row set,
+until somebody acts).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-import attrs
-
-if TYPE_CHECKING:
-    from tallystick_service.health import Health as ServiceHealth
+from tallystick.plugins.logger import logger_of
+from tallystick_service.health import Health, Problem
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -57,63 +56,12 @@ CODES: Mapping[str, str] = MappingProxyType(
 )
 """Codes of problems with the remedy of each; others come with one of their own."""
 
-
-@attrs.frozen
-class Problem:
-    """One thing that is wrong.
-
-    Attributes:
-        code: one of `CODES`, or a code of the chain.
-        message: what was found, and what was expected.
-        remedy: what to do.
-        failing: whether the daemon cannot do its work until somebody acts.
-    """
-
-    code: str
-    message: str
-    remedy: str
-    failing: bool = False
-
-    @classmethod
-    def of(cls, code: str, message: str, *, failing: bool = False) -> Problem:
-        """Return the problem of a code, with its remedy."""
-        return cls(code, message, CODES[code], failing)
+_LOG = logger_of(__name__)
 
 
-@attrs.frozen
-class Health:
-    """The health of the daemon.
-
-    Attributes:
-        problems: all that is wrong, the worst first.
-        facts: what else a look tells, by name: blocks, epochs, digests, counts.
-    """
-
-    problems: tuple[Problem, ...] = ()
-    facts: Mapping[str, Any] = attrs.field(factory=dict)
-
-    @property
-    def status(self) -> Literal["ok", "degraded", "failing"]:
-        """The worst of all problems."""
-        if any(problem.failing for problem in self.problems):
-            return "failing"
-        return "degraded" if self.problems else "ok"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the health as a JSON value."""
-        problems = [
-            {"code": p.code, "message": p.message, "remedy": p.remedy, "failing": p.failing}
-            for p in self.problems
-        ]
-        return {"status": self.status, "problems": problems, "facts": dict(self.facts)}
-
-    def for_service(self) -> ServiceHealth:
-        """Return the answer that the service gives."""
-        from tallystick_service.health import Health as OfService
-        from tallystick_service.health import Problem as OneOfService
-
-        problems = (OneOfService(p.code, p.message, p.remedy) for p in self.problems)
-        return OfService(self.status, tuple(problems))
+def problem_of(code: str, message: str, *, failing: bool = False) -> Problem:
+    """Return the problem of a code, with its remedy; see `Problem`."""
+    return Problem(code, message, CODES[code], failing)
 
 
 class Watch:
@@ -125,9 +73,17 @@ class Watch:
         self._facts: dict[str, Any] = {}
 
     def put(self, source: str, problems: Iterable[Problem] = ()) -> None:
-        """Replace the problems of a source; none means that it does its work."""
+        """Replace the problems of a source; none means that it does its work.
+
+        Each is logged once for as long as it lasts: a step is taken every few seconds.
+        """
         with self._lock:
-            self._problems[source] = tuple(problems)
+            before = self._problems.get(source, ())
+            self._problems[source] = now = tuple(problems)
+        for new in now:
+            if new not in before:
+                level = logging.ERROR if new.failing else logging.WARNING
+                _LOG.log(level, "%s", new.message, extra={"stage": source, "code": new.code})
 
     def know(self, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Replace some facts."""
@@ -140,4 +96,7 @@ class Watch:
             # one cause may be met in several parts of a step
             every = {problem: None for group in self._problems.values() for problem in group}
             facts = dict(self._facts)
-        return Health(tuple(sorted(every, key=lambda problem: not problem.failing)), facts)
+        problems = tuple(sorted(every, key=lambda problem: not problem.failing))
+        if not problems:
+            return Health("ok", facts=facts)
+        return Health("failing" if problems[0].failing else "degraded", problems, facts)

@@ -1,8 +1,7 @@
 """The intake: records of this validator, durable before they are answered.
 
-`Intake` is a SQLite file of its own in the folder of the daemon, with one writer thread. Lines come
-from any thread by `Intake.take`; many are written in one transaction and answered when it is
-durable. Invariants:
+`Intake` is a SQLite file of its own in the folder of the daemon. The lines that `Intake.take` gets
+are written in transactions, and answered once these are durable. Invariants:
 
 - a line that was answered ``recorded`` is in the file, whatever is killed afterwards;
 - a record is kept once, by the digest that the state knows it by; the same again is ``duplicate``,
@@ -22,14 +21,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import attrs
 
@@ -55,7 +52,6 @@ _NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_Result = TypeVar("_Result")
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE record (
@@ -131,27 +127,10 @@ class IntakeCounts:
     oldest_epoch: int | None
 
 
-@attrs.frozen
-class _Lines:
-    """Lines to be taken, and where their answers go."""
-
-    lines: Sequence[bytes]
-    first: int
-    answers: Future[list[Answer]]
-
-
-@attrs.frozen
-class _Call:
-    """Another piece of work of the writer."""
-
-    work: Callable[[], Any]
-    outcome: Future[Any]
-
-
 class Intake:
     """The durable records of one validator, and their batches.
 
-    Every method may be called from any thread; the work is done in one of its own.
+    Every method may be called from any thread, one at a time, and waits for the disk.
     """
 
     def __init__(  # noqa: PLR0913  # limits, and whose file it is
@@ -170,9 +149,9 @@ class Intake:
         Args:
             path: the file.
             admission: the judge of lines; it may be replaced at any time.
-            network: the name of the network, by which the file of another one is refused.
-            network_file: the digest of the network file, by which another content is refused;
-                empty: it is not compared.
+            network: the name of the network, by which the file of another one is refused; empty:
+                it is not compared.
+            network_file: the digest of the network file, likewise.
             waiting_bytes: the most that may wait.
             batch_bytes: the most that a batch may have.
             rejected: told the code of each line that is rejected.
@@ -183,36 +162,38 @@ class Intake:
         """
         self.path, self.admission = path, admission
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
-        self._rejected = rejected
-        self._work: queue.SimpleQueue[_Lines | _Call | None] = queue.SimpleQueue()
-        self._closed = False
+        self._rejected, self._lock, self._closed = rejected, threading.Lock(), False
+        self._bytes = 0
+        owner = {"validator": admission.validator, "network": network, _NETWORK_FILE: network_file}
         with self._errors():
             self._db = _opened(path)
         try:
-            self._begin({"validator": admission.validator, "network": network})
-            self._check_network_file(network_file)
+            self._begin({name: value for name, value in owner.items() if value})
         except BaseException:
             self._db.close()
             raise
-        self._bytes = self._size()
-        self._writer = threading.Thread(target=self._write_all, name="intake", daemon=True)
-        self._writer.start()
 
-    def take(self, lines: Sequence[bytes], first: int = 1) -> Future[list[Answer]]:
-        """Take lines; the future has an answer to each, in order, once all of them are durable.
+    def take(self, lines: Sequence[bytes], first: int = 1) -> list[Answer]:
+        """Take lines; return an answer to each, in order, once all of them are durable.
 
         Args:
             lines: records and late events, without their ends.
             first: the number of the first line.
 
         Raises:
-            StoreError: by the future: the file cannot be written; or at once: it is closed.
+            StoreError: the file is closed, or cannot be written; what was taken before is kept.
         """
-        item = _Lines(lines, first, Future())
-        # who no longer waits for the answers cancels nothing: the lines are taken
-        item.answers.set_running_or_notify_cancel()
-        self._put(item)
-        return item.answers
+        answers = list[Answer]()
+        for start in range(0, len(lines), _MOST_LINES):
+            with self._transaction():
+                answers += [
+                    self._answer(line, number)
+                    for number, line in enumerate(lines[start : start + _MOST_LINES], first + start)
+                ]
+        for answer in answers:
+            if answer.code and self._rejected is not None:
+                self._rejected(answer.code)
+        return answers
 
     def freeze(self, epoch: int) -> None:
         """Fill the batch of an epoch with what waits of it and of earlier ones, once for ever.
@@ -220,7 +201,17 @@ class Intake:
         Raises:
             StoreError: the file cannot be written.
         """
-        self._call(lambda: self._freeze(epoch))
+        with self._transaction():
+            if not self._changed("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", epoch):
+                return
+            # those that wait longest come first, where not all of them fit
+            self._changed(
+                "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
+                "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
+                "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+                "WHERE total <= ?)",
+                *(epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
+            )
 
     def lines(self, epoch: int) -> tuple[bytes, ...]:
         """Return the lines of the batch of an epoch by their digests; none once it is settled.
@@ -228,7 +219,17 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._call(lambda: self._lines(epoch))
+        select = (
+            "SELECT digest, CAST(line AS BLOB), hash FROM record "
+            "WHERE batch = ? AND closed IS NULL ORDER BY digest"
+        )
+        lines = list[bytes]()
+        with self._transaction():
+            for digest, line, written in self._db.execute(select, (epoch,)):
+                if _hash(line) != written:
+                    raise self._damaged(f"the record {digest.hex()} is not as it was written")
+                lines.append(line)
+        return tuple(lines)
 
     def identities(self, epoch: int) -> tuple[bytes, ...]:
         """Return the identities of the records of the batch of an epoch; none once it is settled.
@@ -237,8 +238,7 @@ class Intake:
             StoreError: the file cannot be read.
         """
         select = "SELECT identity FROM record WHERE batch = ? AND closed IS NULL"
-        rows = self._call(lambda: self._db.execute(select, (epoch,)).fetchall())
-        return tuple(identity for (identity,) in rows)
+        return tuple(identity for (identity,) in self._rows(select, epoch))
 
     def settle(self, epoch: int, held: Collection[bytes], *, lets_go: bool = False) -> None:
         """End the batch of an epoch: its records are closed, or wait for the next batch.
@@ -254,7 +254,21 @@ class Intake:
         Raises:
             StoreError: the file cannot be written.
         """
-        self._call(lambda: self._settle(epoch, held, lets_go))
+        with self._transaction():
+            select = "SELECT settled FROM batch WHERE epoch = ?"
+            if self._db.execute(select, (epoch,)).fetchone() == (1,):
+                return
+            close = (
+                "UPDATE record SET closed = batch, line = NULL "
+                "WHERE identity = ? AND batch = ? AND closed IS NULL"
+            )
+            self._db.executemany(close, ((identity, epoch) for identity in held))
+            others = "DELETE FROM record" if lets_go else "UPDATE record SET batch = NULL"
+            self._changed(f"{others} WHERE batch = ? AND closed IS NULL", epoch)
+            self._changed("INSERT OR REPLACE INTO batch (epoch, settled) VALUES (?, 1)", epoch)
+            self._changed("DELETE FROM record WHERE closed < ?", epoch - KEPT_EPOCHS)
+            self._changed("DELETE FROM batch WHERE epoch < ?", epoch - KEPT_EPOCHS)
+            self._bytes = self._size()
 
     def newest_settled(self) -> int | None:
         """Return the newest epoch whose batch is settled; None without one.
@@ -262,9 +276,8 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        select = "SELECT max(epoch) FROM batch WHERE settled"
-        newest: int | None = self._call(lambda: self._db.execute(select).fetchone()[0])
-        return newest
+        ((newest,),) = self._rows("SELECT max(epoch) FROM batch WHERE settled")
+        return None if newest is None else int(newest)
 
     def unsettled(self, before: int) -> tuple[int, ...]:
         """Return the epochs before another one whose batches are not settled, ascending.
@@ -272,7 +285,8 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._call(lambda: self._unsettled(before))
+        select = "SELECT epoch FROM batch WHERE NOT settled AND epoch < ? ORDER BY epoch"
+        return tuple(epoch for (epoch,) in self._rows(select, before))
 
     def counts(self) -> IntakeCounts:
         """Return how much the intake has.
@@ -280,7 +294,11 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._call(self._counts)
+        ((waiting, batched, oldest),) = self._rows(
+            "SELECT count(*) FILTER (WHERE batch IS NULL), count(batch), "
+            "min(epoch) FILTER (WHERE batch IS NULL) FROM record WHERE closed IS NULL"
+        )
+        return IntakeCounts(waiting, batched, self._bytes, oldest)
 
     def note(self, name: str, value: str) -> None:
         """Keep a note, in place of an earlier one of the name.
@@ -288,8 +306,8 @@ class Intake:
         Raises:
             StoreError: the file cannot be written.
         """
-        insert = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-        self._call(lambda: self._db.execute(insert, (_NOTE + name, value)))
+        with self._transaction():
+            self._changed("INSERT OR REPLACE INTO meta VALUES (?, ?)", _NOTE + name, value)
 
     def noted(self, name: str) -> str | None:
         """Return the note of a name; None without one.
@@ -297,16 +315,14 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        select = "SELECT value FROM meta WHERE name = ?"
-        row = self._call(lambda: self._db.execute(select, (_NOTE + name,)).fetchone())
-        return None if row is None else str(row[0])
+        rows = self._rows("SELECT value FROM meta WHERE name = ?", _NOTE + name)
+        return str(rows[0][0]) if rows else None
 
     def close(self) -> None:
-        """Answer what was given, and close the file."""
-        if not self._closed:
+        """Close the file, once what is under way is done."""
+        with self._lock:
             self._closed = True
-            self._work.put(None)
-        self._writer.join()
+            self._db.close()
 
     def __enter__(self) -> Self:
         return self
@@ -314,70 +330,13 @@ class Intake:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _call(self, work: Callable[[], _Result]) -> _Result:
-        item = _Call(work, Future())
-        self._put(item)
-        result: _Result = item.outcome.result()
-        return result
+    def _rows(self, select: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._transaction():
+            return self._db.execute(select, values).fetchall()
 
-    def _put(self, item: _Lines | _Call) -> None:
-        if self._closed:
-            raise StoreError(f"{self.path}: found an intake that is closed, expected an open one")
-        self._work.put(item)
-
-    def _write_all(self) -> None:
-        """Do the work in the order in which it came, until the end of it."""
-        item = self._work.get()
-        while item is not None:
-            if isinstance(item, _Call):
-                self._do(item)
-                item = self._work.get()
-            else:
-                item = self._take_many(item)
-        self._db.close()
-
-    def _do(self, call: _Call) -> None:
-        try:
-            with self._transaction():
-                result = call.work()
-        except BaseException as error:  # noqa: BLE001  # whoever called gets it
-            self._bytes = self._size_or(self._bytes)
-            call.outcome.set_exception(error)
-        else:
-            call.outcome.set_result(result)
-
-    def _take_many(self, first: _Lines) -> _Lines | _Call | None:
-        """Write lines of several senders in one transaction; give the work that comes after."""
-        items, lines = [first], len(first.lines)
-        # looked for only once these are written
-        following: _Lines | _Call | None = _NOTHING
-        while following is _NOTHING and lines < _MOST_LINES and not self._work.empty():
-            following = self._work.get()
-            if isinstance(following, _Lines):
-                items.append(following)
-                lines += len(following.lines)
-                following = _NOTHING
-        self._write(items)
-        return self._work.get() if following is _NOTHING else following
-
-    def _write(self, items: Sequence[_Lines]) -> None:
-        try:
-            with self._transaction():
-                answers = [self._answers(item) for item in items]
-        except BaseException as error:  # noqa: BLE001  # whoever sent them gets it
-            self._bytes = self._size_or(self._bytes)
-            for item in items:
-                item.answers.set_exception(error)
-            return
-        for item, answer in zip(items, answers, strict=True):
-            item.answers.set_result(answer)
-            for each in answer:
-                if each.code and self._rejected is not None:
-                    self._rejected(each.code)
-
-    def _answers(self, item: _Lines) -> list[Answer]:
-        numbered = enumerate(item.lines, item.first)
-        return [self._answer(line, number) for number, line in numbered]
+    def _changed(self, statement: str, *values: object) -> int:
+        """Return how many rows a statement has changed, within a transaction."""
+        return self._db.execute(statement, values).rowcount
 
     def _answer(self, line: bytes, number: int) -> Answer:
         admitted = self.admission.judge(line, number)
@@ -411,76 +370,16 @@ class Intake:
         )
         self._bytes += size
 
-    def _freeze(self, epoch: int) -> None:
-        cursor = self._db.execute("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", (epoch,))
-        if not cursor.rowcount:
-            return
-        # those that wait longest come first, where not all of them fit
-        self._db.execute(
-            "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
-            "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
-            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
-            "WHERE total <= ?)",
-            (epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
-        )
-
-    def _lines(self, epoch: int) -> tuple[bytes, ...]:
-        select = (
-            "SELECT digest, CAST(line AS BLOB), hash FROM record "
-            "WHERE batch = ? AND closed IS NULL ORDER BY digest"
-        )
-        lines = list[bytes]()
-        for digest, line, written in self._db.execute(select, (epoch,)):
-            if _hash(line) != written:
-                raise self._damaged(f"the record {digest.hex()} is not as it was written")
-            lines.append(line)
-        return tuple(lines)
-
-    def _settle(self, epoch: int, held: Collection[bytes], lets_go: bool) -> None:
-        select = "SELECT settled FROM batch WHERE epoch = ?"
-        if self._db.execute(select, (epoch,)).fetchone() == (1,):
-            return
-        close = (
-            "UPDATE record SET closed = batch, line = NULL "
-            "WHERE identity = ? AND batch = ? AND closed IS NULL"
-        )
-        self._db.executemany(close, ((identity, epoch) for identity in held))
-        others = "DELETE FROM record" if lets_go else "UPDATE record SET batch = NULL"
-        self._db.execute(f"{others} WHERE batch = ? AND closed IS NULL", (epoch,))
-        self._db.execute("INSERT OR REPLACE INTO batch (epoch, settled) VALUES (?, 1)", (epoch,))
-        for table, column in (("record", "closed"), ("batch", "epoch")):
-            old = f"DELETE FROM {table} WHERE {column} < ?"  # noqa: S608  # as above
-            self._db.execute(old, (epoch - KEPT_EPOCHS,))
-        self._bytes = self._size()
-
-    def _unsettled(self, before: int) -> tuple[int, ...]:
-        select = "SELECT epoch FROM batch WHERE NOT settled AND epoch < ? ORDER BY epoch"
-        return tuple(epoch for (epoch,) in self._db.execute(select, (before,)))
-
-    def _counts(self) -> IntakeCounts:
-        waiting, batched, oldest = self._db.execute(
-            "SELECT count(*) FILTER (WHERE batch IS NULL), count(batch), "
-            "min(epoch) FILTER (WHERE batch IS NULL) FROM record WHERE closed IS NULL"
-        ).fetchone()
-        return IntakeCounts(waiting, batched, self._bytes, oldest)
-
     def _size(self) -> int:
-        with self._errors():
-            select = "SELECT coalesce(sum(size), 0) FROM record WHERE closed IS NULL"
-            total: int = self._db.execute(select).fetchone()[0]
-            return total
-
-    def _size_or(self, before: int) -> int:
-        """Return the size after a transaction was undone; as before where it cannot be read."""
-        with suppress(StoreError):
-            return self._size()
-        return before
+        select = "SELECT coalesce(sum(size), 0) FROM record WHERE closed IS NULL"
+        total: int = self._db.execute(select).fetchone()[0]
+        return total
 
     def _begin(self, owner: Mapping[str, str]) -> None:
-        """Make the tables of a new file; refuse one of somebody else.
+        """Make the tables of a new file; refuse one of somebody else, or of another network file.
 
         Raises:
-            InputError: it is of another validator or network, or no intake.
+            InputError: it is of another owner, or no intake.
             StoreError: it is damaged, or of a newer version.
         """
         with self._errors():
@@ -497,59 +396,43 @@ class Intake:
             with self._transaction():
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._db.execute(statement)
-                self._db.executemany("INSERT INTO meta VALUES (?, ?)", owner.items())
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 self._db.execute(f"PRAGMA user_version = {_VERSION}")
-            return
-        if version != _VERSION:
+        elif version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
                 "tallystick that wrote it"
             )
-        with self._errors():
-            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            known = dict(self._db.execute("SELECT name, value FROM meta"))
-        if problem != "ok":
-            raise self._damaged(problem)
-        for name, value in owner.items():
-            if known.get(name) != value:
-                raise InputError(
-                    f"{self.path}: found the intake of the {name} {json.dumps(known.get(name))}, "
-                    f"expected that of {json.dumps(value)}: give each validator a folder of its own"
-                )
-
-    def _check_network_file(self, digest: str) -> None:
-        """Keep the digest of the network file of the first start; refuse another one.
-
-        Blocks and rounds of epochs are as the network file says: with another one, epochs would be
-        closed at once that nobody else closes.
-
-        Raises:
-            InputError: it is another one.
-            StoreError: the file cannot be used.
-        """
-        if not digest:
-            return
         with self._transaction():
-            insert = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
-            self._db.execute(insert, (_NETWORK_FILE, digest))
-            select = "SELECT value FROM meta WHERE name = ?"
-            (begun,) = self._db.execute(select, (_NETWORK_FILE,)).fetchone()
-        if begun != digest:
-            raise InputError(
-                f"{self.path}: found a folder that was begun with the network file {begun}, "
-                f"expected the file in use, {digest}: put back the network file, or begin with "
-                "another folder"
-            )
+            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise self._damaged(problem)
+            self._db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", owner.items())
+            begun = dict(self._db.execute("SELECT name, value FROM meta"))
+            self._bytes = self._size()
+            for name, value in owner.items():
+                # with another network file, epochs would be closed at once that nobody else closes
+                if begun[name] != value:
+                    raise InputError(
+                        f"{self.path}: found the intake of the {name} {json.dumps(begun[name])}, "
+                        f"expected that of {json.dumps(value)}: put back the {name}, or give each "
+                        "validator a folder of its own"
+                    )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._errors():
+        with self._lock, self._errors():
+            if self._closed:
+                raise StoreError(
+                    f"{self.path}: found an intake that is closed, expected an open one"
+                )
             self._db.execute("BEGIN IMMEDIATE")
+            before = self._bytes
             try:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
+                self._bytes = before
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
@@ -575,10 +458,6 @@ class Intake:
 
 def _hash(line: bytes) -> bytes:
     return hashlib.sha256(line).digest()
-
-
-_NOTHING = _Call(lambda: None, Future())
-"""Mark of no work."""
 
 
 def _opened(path: Path) -> sqlite3.Connection:

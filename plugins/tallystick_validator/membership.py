@@ -8,12 +8,13 @@ from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick_allocation.recipients import EXPECTED, is_bound, key_of
 from tallystick_chain.network import Network
+from tallystick_service.health import Problem
 from tallystick_state.ledger import Ledger
 from tallystick_state.pools import Pools
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_validator.attributes import AttributeFile
-from tallystick_validator.health import Problem
+from tallystick_validator.health import problem_of
 
 
 def check_membership(
@@ -77,7 +78,7 @@ def unmet(in_force: RulesInForce, open_epoch: int, attributes: AttributeFile) ->
         for key in keys:
             if not is_bound(key):
                 message = f"{owner}: found a share for {key}, whoever holds it, expected {EXPECTED}"
-                yield Problem.of("recipient-unbound", visible(message), failing=True)
+                yield problem_of("recipient-unbound", visible(message), failing=True)
 
 
 def _recipients(rules: StateRules) -> Iterator[str]:

@@ -38,7 +38,7 @@ class NewValidator:
         key: the file of the hotkey.
         anchor_block: the first block of epoch 0; None where the network has a file.
         network: the text of the network file; None where the configuration has the network.
-        is_simulated: whether the chain is one in the daemon's process.
+        is_simulated: whether the chain is a simulated one.
     """
 
     folder: Path

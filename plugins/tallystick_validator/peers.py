@@ -2,7 +2,7 @@
 
 =======================  ======================================================================
 ``/status``              `Status`: who it is, of which network, and its newest closed epoch
-``/batches/{epoch}``     `BatchList`: the batches of an epoch that it has, whole and valid
+``/batches/{epoch}``     `Digests`: the batches of an epoch that it has, whole and valid
 ``/batch/{digest}``      the bytes of a batch
 ``/closed/{epoch}``      `ClosedEpochDigests`: leaf with the roots of all steps, digest of rules
 ``/checkpoint``          the checkpoint that the validator has published last
@@ -92,30 +92,9 @@ class Status:
     newest: Newest | None = None
 
 
-@attrs.frozen
-class Listed:
-    """A batch that a peer has.
-
-    Attributes:
-        batch: its SHA-256, 64 hexadecimal digits.
-        size: in bytes.
-    """
-
-    batch: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-    size: _Number
-
-
-@attrs.frozen
-class BatchList:
-    """The batches of an epoch that a peer has.
-
-    Attributes:
-        epoch: its number.
-        batches: by digest.
-    """
-
-    epoch: _Number
-    batches: Annotated[tuple[Listed, ...], msgspec.Meta(max_length=MAX_BATCHES)]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Digests = Annotated[tuple[_Digest, ...], msgspec.Meta(max_length=MAX_BATCHES)]
+"""The batches of an epoch that a peer has: SHA-256, 64 hexadecimal digits each, ascending."""
 
 
 @attrs.frozen
@@ -174,8 +153,7 @@ class PeerAnswers:
         text = request.path_params["epoch"]
         if not _EPOCH.fullmatch(text):
             return _absent()
-        sizes = sorted(self.shelf.sizes(int(text)).items())[:MAX_BATCHES]
-        return _json(BatchList(int(text), tuple(Listed(*item) for item in sizes)))
+        return _json(self.shelf.digests(int(text))[:MAX_BATCHES])
 
     def _batch(self, request: Request) -> Response:
         from starlette.responses import FileResponse

@@ -4,8 +4,8 @@ A peer may be slow, cut off, or hostile. So every request has one deadline, in w
 resolved, a connection is made and all of the answer comes, however slowly bytes drip; every answer
 has a greatest size; redirects and content encodings are refused, so that no few bytes become many;
 names in answers are digests and numbers, and none becomes a path. A batch comes whole from one
-peer,
-its hash says whether it is right, and one that fails is asked of the next peer in the same pull.
+peer, its hash says whether it is right, and one that fails is asked of the next peer in the same
+pull.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any, TypeVar
@@ -25,14 +25,13 @@ import msgspec
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
-from tallystick_validator.peers import PREFIX, BatchList, Status
+from tallystick_validator.peers import PREFIX, Digests, Status
 from tallystick_validator.shelf import ClosedEpochDigests
 
 _T = TypeVar("_T")
 # made here, in one thread: msgspec 0.22 crashes where two threads learn a type at the same time
-_DECODERS: Mapping[type, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (Status, BatchList, ClosedEpochDigests)
-}
+_STATUS, _CLOSED = msgspec.json.Decoder(Status), msgspec.json.Decoder(ClosedEpochDigests)
+_LISTED: msgspec.json.Decoder[tuple[str, ...]] = msgspec.json.Decoder(Digests)
 _OK = 200
 
 
@@ -117,7 +116,6 @@ class Peer:
         status: what it said last about itself; None before it was reached.
         failure: the last reason why it was of no use; empty while it is.
         failures: how often it failed one after the other.
-        lies: batches of which it gave wrong bytes: of these others are asked first.
         retry_at: until when it is left alone, by the clock.
     """
 
@@ -128,33 +126,48 @@ class Peer:
     status: Status | None = None
     failure: str = ""
     failures: int = 0
-    lies: set[str] = attrs.field(factory=set)
     retry_at: float = 0.0
 
-    def fail(self, reason: str) -> None:
-        """Note that a request failed; the peer is left alone for a while."""
+    def fail(self, reason: str, wasted: float = 0.0) -> None:
+        """Note that a request failed; the peer is left alone for a while.
+
+        Args:
+            reason: for the operator.
+            wasted: seconds that it took, in which another peer may have served; twice as many are
+                the others', so that one that drips keeps no batch from coming.
+        """
         self.failure, self.failures = reason, self.failures + 1
-        self.retry_at = self.clock.now() + min(
-            self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16)
-        )
+        pause = min(self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16))
+        self.retry_at = self.clock.now() + max(pause, 2 * wasted)
 
     def succeed(self) -> None:
         """Note that a request succeeded."""
         self.failure, self.failures, self.retry_at = "", 0, 0.0
 
-    async def json(self, path: str, kind: type[_T]) -> _T:
-        """Return a small answer.
+    async def status_now(self) -> Status:
+        """Return what the peer says about itself, which is noted.
 
         Raises:
             PeerError: it cannot be had, or is something else.
         """
+        self.status = await self._json("/status", _STATUS)
+        return self.status
+
+    async def listed(self, epoch: int) -> tuple[str, ...]:
+        """Return the digests of the batches that the peer has of an epoch.
+
+        Raises:
+            PeerError: they cannot be had, or are something else.
+        """
+        return await self._json(f"/batches/{epoch}", _LISTED)
+
+    async def _json(self, path: str, decoder: msgspec.json.Decoder[_T]) -> _T:
         data = await self._answer(path, self.limits.answer_seconds, self.limits.answer_bytes)
         try:
-            decoded: _T = _DECODERS[kind].decode(data)
+            return decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             found = visible(str(error))[:200]
             raise PeerError(f"gave something else than was asked for ({found})") from error
-        return decoded
 
     async def closed(self, epoch: int) -> ClosedEpochDigests:
         """Return the digests of a closed epoch.
@@ -162,7 +175,7 @@ class Peer:
         Raises:
             PeerError: it cannot be asked, or has them no more.
         """
-        return await self.json(f"/closed/{epoch}", ClosedEpochDigests)
+        return await self._json(f"/closed/{epoch}", _CLOSED)
 
     async def batch(self, digest: str) -> bytes:
         """Return the bytes of a batch, whose hash is right.
@@ -172,7 +185,6 @@ class Peer:
         """
         data = await self._answer(f"/batch/{digest}", self.limits.batch_seconds, MAX_BATCH_BYTES)
         if digest_of(data) != digest:
-            self.lies.add(digest)
             raise PeerError(f"gave other bytes than those of the batch {digest}")
         return data
 
@@ -249,10 +261,11 @@ class Puller:
             return
 
         async def attempt(peer: Peer) -> None:
+            began = self.clock.now()
             try:
                 await work(peer)
             except PeerError as error:
-                peer.fail(str(error))
+                peer.fail(str(error), self.clock.now() - began)
             else:
                 peer.succeed()
 
@@ -293,17 +306,11 @@ class Puller:
 
         async def draw(peer: Peer) -> None:
             """Fetch from one peer what nobody else fetches; what another fails at comes back."""
-            offered = set[str]()
-            for epoch in epochs:
-                listed = (await peer.json(f"/batches/{epoch}", BatchList)).batches
-                offered |= {item.batch for item in listed}
+            offered = {digest for epoch in epochs for digest in await peer.listed(epoch)}
             # peers begin at different batches
             order = sorted(
                 offered & needed.keys(),
-                key=lambda digest: (
-                    digest in peer.lies,
-                    digest_of(f"{digest} {peer.url}".encode()),
-                ),
+                key=lambda digest: digest_of(f"{digest} {peer.url}".encode()),
             )
 
             def left() -> list[str]:

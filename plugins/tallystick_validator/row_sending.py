@@ -14,7 +14,8 @@ from tallystick_chain.chain import REMEDIES, Chain, Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.submission import OUTCOMES, Outcome
 from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
-from tallystick_validator.health import CODES, Problem
+from tallystick_service.health import Problem
+from tallystick_validator.health import CODES, problem_of
 
 if TYPE_CHECKING:
     from tallystick_chain.journal import Journal
@@ -61,7 +62,7 @@ class RowSender:
     def send(
         self,
         weights: WeightsToSet | None,
-        became: Callable[[Outcome], None],
+        became: Callable[[str], None],
         *,
         is_to_send: bool = True,
     ) -> tuple[Problem, ...]:
@@ -81,7 +82,7 @@ class RowSender:
             if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
                 details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
-                became(outcome)
+                became(str(outcome))
         self._outcomes = {**status.outcomes}
         if weights is not None and isinstance(status.row, WeightRow):
             self._name_unpaid(weights.epoch, status.row)
@@ -103,7 +104,7 @@ class RowSender:
                 f"found {len(self.unpaid)} with a weight that are not in the row of epoch "
                 f"{self._unpaid_of}, expected none ({'; '.join(named)})"
             )
-            yield Problem.of("unpaid", visible(message))
+            yield problem_of("unpaid", visible(message))
 
     @property
     def outcomes(self) -> Mapping[int, str | None]:
@@ -117,7 +118,7 @@ class RowSender:
 def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
     reason = status.action.reason
     if isinstance(status.row, RowError) and reason == status.row.code:
-        yield Problem.of(reason, visible(str(status.row)), failing=reason != "no-weights")
+        yield problem_of(reason, visible(str(status.row)), failing=reason != "no-weights")
     code = (is_to_send and status.cannot) or reason
     if code in _STOPPING | _PASSING:
         code = Refusal(code)
@@ -131,7 +132,7 @@ def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
             "found that a slot of the committed row was taken over, and that no other row can be "
             f"committed{until} ({reason}), expected its reveal to pay whom it was made for"
         )
-        yield Problem.of("slot-taken-over", message)
+        yield problem_of("slot-taken-over", message)
     newest = max(status.outcomes, default=None)
     if newest is not None:
         outcome, detail = status.outcomes[newest]

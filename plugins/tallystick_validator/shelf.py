@@ -21,6 +21,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import attrs
 import msgspec
@@ -107,8 +108,7 @@ class Shelf:
         Raises:
             OutputError: it cannot be written.
         """
-        with atomic_files(self._in(epoch, _name(digest, validator))) as (file,):
-            file.write(data)
+        self._write(epoch, _name(digest, validator), data)
 
     def put_own(self, epoch: int, validator: str, data: bytes) -> None:
         """Keep the own batch of an epoch, which is this one from now on.
@@ -130,15 +130,10 @@ class Shelf:
             return None
         return text if DIGEST.fullmatch(text) and any(self._batches(epoch, text)) else None
 
-    def sizes(self, epoch: int) -> dict[str, int]:
-        """Return the size of each batch of an epoch that is there, in bytes, by digest."""
-        sizes = dict[str, int]()
-        for path in self._batches(epoch):
-            digest = path.name.partition(".")[0]
-            if DIGEST.fullmatch(digest):
-                with suppress(OSError):
-                    sizes[digest] = path.stat().st_size
-        return dict(sorted(sizes.items()))
+    def digests(self, epoch: int) -> list[str]:
+        """Return the digests of the batches of an epoch that are there, ascending."""
+        names = {path.name.partition(".")[0] for path in self._batches(epoch)}
+        return sorted(filter(DIGEST.fullmatch, names))
 
     def epochs(self) -> list[int]:
         """Return the epochs of which something is there, newest first."""
@@ -149,11 +144,8 @@ class Shelf:
 
     def reads(self, epoch: int) -> PinnedReads:
         """Return the reads of the chain that were kept; none where they cannot be read."""
-        try:
-            data = self._folder.joinpath(str(epoch), _CHAIN).read_bytes()
-            return _READS.decode(data)
-        except (OSError, ValueError):
-            return PinnedReads()
+        reads: PinnedReads | None = self._decoded(epoch, _CHAIN, _READS)
+        return reads or PinnedReads()
 
     def put_reads(self, epoch: int, reads: PinnedReads) -> None:
         """Keep reads of the chain, of finalized blocks, which never change.
@@ -161,16 +153,12 @@ class Shelf:
         Raises:
             OutputError: they cannot be written.
         """
-        with atomic_files(self._in(epoch, _CHAIN)) as (file,):
-            file.write(msgspec.json.encode(reads))
+        self._write(epoch, _CHAIN, msgspec.json.encode(reads))
 
     def closed(self, epoch: int) -> ClosedEpochDigests | None:
         """Return the digests of a closed epoch; None where they were not kept."""
-        try:
-            data = self._folder.joinpath(str(epoch), _CLOSED).read_bytes()
-            return _DIGESTS.decode(data)
-        except (OSError, ValueError):
-            return None
+        digests: ClosedEpochDigests | None = self._decoded(epoch, _CLOSED, _DIGESTS)
+        return digests
 
     def put_closed(self, epoch: int, leaf: bytes, rules: str) -> None:
         """Keep the digests of a closed epoch.
@@ -178,8 +166,8 @@ class Shelf:
         Raises:
             OutputError: they cannot be written.
         """
-        with atomic_files(self._in(epoch, _CLOSED)) as (file,):
-            file.write(msgspec.json.encode(ClosedEpochDigests(msgspec.Raw(leaf), rules)))
+        digests = ClosedEpochDigests(msgspec.Raw(leaf), rules)
+        self._write(epoch, _CLOSED, msgspec.json.encode(digests))
 
     def drop(self, epoch: int, digest: str) -> None:
         """Take away a batch that no closing needs."""
@@ -198,6 +186,17 @@ class Shelf:
                 folder = self._folder / str(epoch)
                 with output_errors(folder):
                     shutil.rmtree(folder)
+
+    def _write(self, epoch: int, name: str, data: bytes) -> None:
+        with atomic_files(self._in(epoch, name)) as (file,):
+            file.write(data)
+
+    def _decoded(self, epoch: int, name: str, decoder: msgspec.json.Decoder[Any]) -> Any:  # noqa: ANN401  # of the decoder
+        """Return the content of a file; None where it cannot be read, or is damaged."""
+        try:
+            return decoder.decode(self._folder.joinpath(str(epoch), name).read_bytes())
+        except (OSError, ValueError):
+            return None
 
     def _in(self, epoch: int, name: str) -> Path:
         folder = self._folder / str(epoch)

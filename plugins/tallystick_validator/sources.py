@@ -7,7 +7,6 @@ answered.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import stat
@@ -27,7 +26,8 @@ from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_service.server import bound_privately, check_installed, serving
 from tallystick_service.settings import Settings
-from tallystick_validator.admission import FULL
+from tallystick_validator.admission import FULL, NOT_WRITTEN
+from tallystick_validator.exclusive import made
 from tallystick_validator.intake import Answer, Intake
 
 if TYPE_CHECKING:
@@ -92,16 +92,15 @@ class FolderSource:
         """Take the files that are there, by name; one that cannot be taken stays, as a problem.
 
         Raises:
-            InputError: the folder cannot be read.
-            OutputError: the folders within it cannot be made.
+            InputError: the folder cannot be read, or the folders within it cannot be made.
             StoreError: the intake cannot be written.
         """
         problems, taken = dict[str, str](), list[TakenFile]()
         names = self._names(self.folder)
-        for folder in (IN_PROGRESS, TAKEN) if names else ():
-            self._make(self.folder / folder)
+        for folder in (IN_PROGRESS, TAKEN):
+            made(self.folder / folder)
         # those of a run that was killed, or for which there was no room, come first
-        begun = self._names(self.folder / IN_PROGRESS) if self._has_begun() else []
+        begun = self._names(self.folder / IN_PROGRESS)
         for name, is_begun in [*((name, True) for name in begun), *((n, False) for n in names)]:
             if is_stopping():
                 break
@@ -111,15 +110,8 @@ class FolderSource:
                     taken.append(self._take(private))
             except (OSError, OutputError) as error:
                 problems[name] = visible(getattr(error, "strerror", None) or str(error))
-        for name, reason in problems.items():
-            # once for as long as it lasts: the folder is looked at every few seconds
-            if self.problems.get(name) != reason:
-                _LOG.warning("%s: not taken (%s)", self.folder / name, reason)
         self.problems = problems
         return taken
-
-    def _has_begun(self) -> bool:
-        return (self.folder / IN_PROGRESS).is_dir()
 
     def _names(self, folder: Path) -> list[str]:
         try:
@@ -128,16 +120,6 @@ class FolderSource:
             reason = error.strerror or str(error)
             raise InputError(
                 f"{folder}: the folder cannot be read ({reason}): make it, or name another"
-            ) from error
-
-    @staticmethod
-    def _make(folder: Path) -> None:
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise OutputError(
-                f"{folder}: cannot be made ({error.strerror}): take away what has its name, or "
-                "give this user the right to write there"
             ) from error
 
     def _claim(self, name: str) -> str | None:
@@ -190,7 +172,6 @@ class FolderSource:
         """
         counts: dict[str, int] = {}
         folder, is_whole = self.folder / TAKEN, True
-        self._make(folder)
         with (
             self._opened(name) as file,
             atomic_files(folder / f"{name}{ANSWERS}") as (output,),
@@ -206,7 +187,7 @@ class FolderSource:
     def _answers(self, file: BinaryIO) -> Iterator[Answer]:
         """Yield the answer to each line, block by block."""
         for number, lines in _blocks_of(file):
-            yield from self.intake.take(lines, number).result()
+            yield from self.intake.take(lines, number)
 
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
@@ -253,8 +234,8 @@ async def posts_taken(
     from tallystick_service.guard import Guard
 
     async def post(request: Request) -> Response:
-        body = io.BytesIO(await request.body())
-        return StreamingResponse(_answers_to(intake, body), media_type="application/jsonl")
+        answers = _answers_to(intake, io.BytesIO(await request.body()))
+        return StreamingResponse(answers, media_type="application/jsonl")
 
     app = Starlette(routes=[Route("/intake", post, methods=["POST"])])
     with bound_privately(path) as listener:
@@ -262,10 +243,10 @@ async def posts_taken(
             yield
 
 
-async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
+def _answers_to(intake: Intake, body: BinaryIO) -> Iterator[bytes]:
     """Yield the answers to the lines of a post, as JSONL, as soon as they are durable.
 
-    They end early where the intake cannot be written: who got no answer sends the line again.
+    They end early where the intake cannot be written: the last one says so.
     """
     rejects = 0
     for start, block in _blocks_of(body):
@@ -276,9 +257,11 @@ async def _answers_to(intake: Intake, body: BinaryIO) -> AsyncIterator[bytes]:
                 yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
                 return
             try:
-                answers = await asyncio.wrap_future(intake.take(lines, number))
+                answers = intake.take(lines, number)
             except StoreError as error:
                 _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
+                expected = "an intake that can be written: send the lines from here on again"
+                yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
                 return
             yield b"".join(answer.to_json() for answer in answers)
             rejects += sum(answer.status == "rejected" for answer in answers)

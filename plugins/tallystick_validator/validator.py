@@ -1,9 +1,8 @@
 """The validator: the loop from the chain's blocks to closed epochs, checkpoints and rows.
 
 `Validator` is what programs embed, as `tallystick.Validator`: ``await validator.step()`` does all
-that is due at the finalized block, and ``await validator.run()`` steps until it is stopped. Work on
-the state is done in one thread, calls of the chain in another, the agreement in a third, so that
-the event loop of a program never waits for them.
+that is due at the finalized block, and ``await validator.run()`` steps until it is stopped. A step
+is one call in a thread of the validator's own, so that the event loop of a program never waits.
 
 A step can be killed anywhere and taken again: an epoch is closed in one transaction, its batch is
 settled after it, a checkpoint is written again where it lacks, and a row has a journal of its own.
@@ -19,45 +18,44 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, NoStoreError, OutputError, StoreError, TallystickError
+from tallystick.errors import NoStoreError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
+from tallystick_chain.bounded import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import journal_subject
-from tallystick_chain.submission import Outcome
 from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
+from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
+from tallystick_validator.agreement import Alone, Counted, Waiting
 from tallystick_validator.attributes import AttributeFile, ChainBlock
-from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive, exclusive_state, made
-from tallystick_validator.health import Health, Problem, Watch
+from tallystick_validator.health import Watch, problem_of
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
 from tallystick_validator.membership import check_membership, lengths_of_others, unmet
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
-    from tallystick_service.metrics import ReceiptKind
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
+    from tallystick_validator.exchange import BatchExchange
 
 POLL_SECONDS = 6.0
 """Time between two looks at the chain, by default, in seconds: half a block of a real one."""
@@ -66,37 +64,12 @@ MIN_FREE_BYTES = 256 << 20
 SLOTS_BLOCKS = 25
 """Blocks between two looks at who has which slot, by which uids of records are compared."""
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
-ROWS, EXCHANGE = "rows.jsonl", "exchange"
+ROWS, EXCHANGE = "rows.db", "exchange"
 """Names within the folder of the daemon."""
 
 _LOG = logger_of(__name__)
 _MOST_TOLD = 20
 _Result = TypeVar("_Result")
-
-
-@attrs.frozen
-class Parts:
-    """The parts that an agreement is made of.
-
-    Attributes:
-        network: the network file.
-        chain: with deadlines; any thread may call it.
-        ledger: the state, for reading.
-        intake: the records of this validator.
-        folder: a folder of its own.
-        hotkey: of this validator.
-        signer: its key, where statements are to be signed; None without.
-        checkpoint: the file of the newest checkpoint.
-    """
-
-    network: Network
-    chain: BoundedChain
-    ledger: Ledger
-    intake: Intake
-    folder: Path
-    hotkey: str
-    signer: Signer | None
-    checkpoint: Path
 
 
 @attrs.frozen
@@ -123,6 +96,7 @@ class Options:
     Attributes:
         records: a folder whose files are taken; None without.
         attributes: what rules ask of miners and rounds beside records and chain.
+        peers: addresses of other validators' services, in a network with an exchange.
         adoptions: a folder of adoptions; None without.
         checkpoints: the folder of checkpoints; by default one in that of the daemon.
         checkpoint_signer: signs them; None: nobody does.
@@ -133,6 +107,7 @@ class Options:
 
     records: Path | None = None
     attributes: AttributeFile = attrs.field(factory=AttributeFile)
+    peers: tuple[str, ...] = ()
     adoptions: Path | None = None
     checkpoints: Path | None = None
     checkpoint_signer: Signer | None = None
@@ -170,7 +145,6 @@ class Validator:
         *,
         hotkey: str | None = None,
         options: Options | None = None,
-        agreement: Callable[[Parts], Agreement] | None = None,
         signer: Signer | None = None,
         held: Held | None = None,
         deadline_s: float = DEADLINE_SECONDS,
@@ -184,49 +158,38 @@ class Validator:
             folder: of the daemon's own files; it is made.
             hotkey: of this validator; by default the chain is asked.
             options: what it does beside closing epochs.
-            agreement: makes the agreement of a network with an exchange.
             signer: its key, for statements; by default none.
             held: the lock that its rules must have; by default none.
             deadline_s: the longest time of a read of the chain, in seconds.
 
         Raises:
-            InputError: the network file cannot be read, or the network has an exchange and nothing
-                makes its agreement.
+            InputError: the network file cannot be read.
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
-        connect = chain if callable(chain) else lambda: chain
-        self._other_epochs: Mapping[str, int] = {}
-        self.chain, self._deadline_s = BoundedChain(connect, deadline_s), deadline_s
-        self._rows: RowSender | None = None
+        self.chain = BoundedChain(chain if callable(chain) else lambda: chain, deadline_s)
         self.options = options or Options()
         self.watch = Watch()
         self._state, self.folder = state, path_of(folder, "the folder of a daemon")
         self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
         self.observations = Observations()
-        self._hotkey, self._signer = hotkey, signer
-        self._make_agreement, self._held = agreement, held or NoLock()
-        if self.network.exchange is not None and agreement is None:
-            raise InputError(
-                "found a network file with an exchange and nothing that makes its agreement, "
-                "expected both or none"
-            )
+        self._hotkey, self._signer, self._held = hotkey, signer, held or NoLock()
         self._open: ExitStack | None = None
-        self._stop: asyncio.Event | None = None
+        self._is_stopping = False
         self._awake: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._open_epoch, self._failures = 0, dict[str, str]()
-        self._slots_block, self._looked_at = 0, 0
+        self._other_epochs: Mapping[str, int] = {}
+        self._problems = list[Problem]()
+        self._endpoint, self._open_epoch = "", 0
+        self._slots_block, self._looked_at, self._since = 0, 0, 0
         self._rejects: Mapping[int, Counter[str]] = {-1: Counter()}
+        self._rows: RowSender | None = None
         self.ledger: Ledger
         self.intake: Intake
-        self.agreement: Agreement
+        self.agreement: Alone | BatchExchange
 
     @property
     def hotkey(self) -> str:
         """The hotkey of this validator; the chain is asked once where nobody named it."""
-        if self._hotkey is None:
-            self._hotkey = self.chain.hotkey()
-        return self._hotkey
+        return self._hotkey or self.chain.hotkey()
 
     async def __aenter__(self) -> Self:
         """Open the state and the intake, alone.
@@ -235,31 +198,23 @@ class Validator:
             InputError: another daemon has them, or the folder cannot be used.
             TallystickError: the state cannot be opened, or is none for this network.
         """
-        stack = ExitStack()
+        stack, self._pool = ExitStack(), ThreadPoolExecutor(1, thread_name_prefix="validator")
+        stack.callback(self._pool.shutdown, wait=False, cancel_futures=True)
         try:
-            for name in ("state", "calls", "peers"):
-                # a thread each, made anew: a closed one takes no more work
-                pool = ThreadPoolExecutor(1, thread_name_prefix=name)
-                setattr(self, f"_in_{name}", pool)
-                stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-            await self._on(self._in_state, self._open_parts, stack)
+            await self._in_thread(self._open_parts, stack)
         except BaseException:
             stack.close()
             raise
-        self._open, self._loop = stack, asyncio.get_running_loop()
-        self._stop, self._awake = asyncio.Event(), asyncio.Event()
+        self._open, self._is_stopping = stack, False
+        self._loop, self._awake = asyncio.get_running_loop(), asyncio.Event()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close what was opened; work that is under way in a thread ends by itself."""
         stack, self._open = self._open, None
+        self._is_stopping = True
         if stack is not None:
             await asyncio.to_thread(stack.close)
-
-    _endpoint = ""
-    _in_state: ThreadPoolExecutor
-    _in_calls: ThreadPoolExecutor
-    _in_peers: ThreadPoolExecutor
 
     def _open_parts(self, stack: ExitStack) -> None:
         from tallystick_state.ledger import Ledger
@@ -274,11 +229,11 @@ class Validator:
                 raise
             expected = f"expected the state that closed the epochs of {self.folder}: {TAKE_BACK}"
             raise StoreError(f"{error.found}, {expected}") from error
-        stack.enter_context(exclusive_state(self.ledger.store))
+        self._alone = stack.enter_context(ExitStack())
+        self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
         check_membership(self.ledger, self.network, self.options.attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
-        self._opened, self._weights = stack, dict[int, WeightsToSet]()
-        self._rows = None
+        self._opened, self._weights, self._rows = stack, dict[int, WeightsToSet](), None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
         self._admits_by = self.ledger.in_force.seq
         self.intake = stack.enter_context(
@@ -301,22 +256,22 @@ class Validator:
         self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
         self.agreement = self._agreement()
 
-    def _agreement(self) -> Agreement:
-        if self.network.exchange is None or self._make_agreement is None:
+    def _agreement(self) -> Alone | BatchExchange:
+        if self.network.exchange is None:
             return Alone(self.intake, self.hotkey)
-        folder = self.folder / EXCHANGE
-        folder.mkdir(mode=0o700, exist_ok=True)
-        parts = Parts(
-            network=self.network,
-            chain=self.chain,
-            ledger=self.ledger,
-            intake=self.intake,
-            folder=folder,
-            hotkey=self.hotkey,
+        from tallystick_validator.exchange import BatchExchange  # loads what serves
+
+        return BatchExchange(
+            self.network,
+            self.chain,
+            self.ledger,
+            self.intake,
+            self.folder / EXCHANGE,
+            peers=self.options.peers,
             signer=self._signer,
+            state_name=self.ledger.store.shown,
             checkpoint=self._checkpoints / NEWEST,
         )
-        return self._make_agreement(parts)
 
     def _compare_epochs(self, rules: EpochRules) -> None:
         others = lengths_of_others(rules, self.network)
@@ -331,10 +286,8 @@ class Validator:
 
     def stop(self) -> None:
         """End `run` after the step under way; any thread may call it."""
-        loop, stop = self._loop, self._stop
-        if loop is not None and stop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(stop.set)
-            self.wake()
+        self._is_stopping = True
+        self.wake()
 
     async def run(self, after: Callable[[Step], bool] | None = None) -> None:
         """Step until it is stopped.
@@ -346,8 +299,7 @@ class Validator:
             async with self:
                 await self.run(after)
             return
-        assert self._stop is not None  # noqa: S101  # it is open
-        while not self._stop.is_set():
+        while not self._is_stopping:
             step = await self.step()
             if after is not None and not after(step):
                 return
@@ -355,9 +307,8 @@ class Validator:
 
     def wake(self) -> None:
         """Look at the chain at once; any thread may call it."""
-        loop, awake = self._loop, self._awake
-        if loop is not None and awake is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(awake.set)
+        if self._awake is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._awake.set)
 
     async def _pause(self) -> None:
         assert self._awake is not None  # noqa: S101  # it is open
@@ -376,10 +327,7 @@ class Validator:
 
         What fails is told by `health`, and None is returned.
         """
-        finalized: int | None = await self._stage("chain", self._in_calls, self._look)
-        if finalized is not None:
-            await self._stage("slots", self._in_calls, self._look_at_slots, finalized)
-        return finalized
+        return await self._in_thread(self._look_at_chain)
 
     async def step(self) -> Step:
         """Do all that is due at the finalized block; what fails is told by `health`.
@@ -389,116 +337,100 @@ class Validator:
         """
         if self._open is None:
             raise RuntimeError("a validator steps within `async with`")
-        closed = list[int]()
-        await self._stage("records", self._in_state, self._take_records)
-        await self._stage("disk", self._in_state, self._look_at_disk)
-        finalized = await self.look()
-        await self._stage("adoptions", self._in_state, self._adopt)
-        settled = await self._stage("intake", self._in_peers, self._settle_closed)
-        waits = finalized is not None and not (
-            settled and await self._stage("history", self._in_calls, self._is_same_chain, finalized)
-        )
-        opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
-        if opened:
-            await self._stage("checkpoints", self._in_state, self._publish, opened - 1)
-        if finalized is not None and opened is not None and not waits:
-            await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
-            waits = not await self._close_all(finalized, opened, closed)
-            await self._stage("weighing", self._in_state, self._weigh)
-            await self._stage("weights", self._in_calls, self._send_row, finalized)
-        await self._stage("recorded", self._in_state, self._look_at_epochs)
-        await self._stage("counts", self._in_peers, self._count_records)
-        opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
-        self.watch.put("peers", self.agreement.problems())
-        compared = self.agreement.compared()
-        self.observations.peers(
-            (peer for peer, agrees in compared.items() if agrees),
-            (peer for peer, agrees in compared.items() if not agrees),
-        )
-        if opened is not None:
-            self._open_epoch = opened
-        self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
-        return Step(finalized, tuple(closed), self._open_epoch, waits)
+        return await self._in_thread(self._step)
 
-    async def _on(
+    async def _in_thread(
         self,
-        pool: ThreadPoolExecutor,
         work: Callable[..., _Result],
         *arguments: Any,  # noqa: ANN401  # of the work
     ) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *arguments))
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
-    async def _stage(
+    def _hold_state(self) -> bool:
+        """Take the lock of the state again where it was lost with the server.
+
+        Raises:
+            InputError: another process has it by now.
+            StoreError: the server cannot be asked.
+        """
+        try:
+            self._check_alone()
+        except StoreError:
+            self._alone.close()
+            self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
+        return True
+
+    def _step(self) -> Step:
+        closed = list[int]()
+        if not self._stage("alone", self._hold_state):
+            return Step(None, (), self._open_epoch)
+        self._stage("records", self._take_records)
+        self._stage("disk", self._look_at_disk)
+        finalized = self._look_at_chain()
+        self._stage("adoptions", self._adopt)
+        settled = self._stage("intake", self._settle_closed)
+        waits = finalized is not None and not (
+            settled and self._stage("history", self._is_same_chain, finalized)
+        )
+        opened = self._stage("state", self.ledger.open_epoch)
+        if opened:
+            self._stage("checkpoints", self._publish, opened - 1)
+        if finalized is not None and opened is not None and not waits:
+            self._stage("agreement", self.agreement.advance, finalized, opened)
+            waits = not self._close_all(finalized, opened, closed)
+            self._stage("weighing", self._weigh)
+            self._stage("weights", self._send_row, finalized)
+        self._stage("recorded", self._look_at_epochs)
+        self._stage("counts", self._count_records)
+        opened = self._stage("state", self.ledger.open_epoch)
+        self._open_epoch = self._open_epoch if opened is None else opened
+        self.watch.put("peers", self.agreement.problems())
+        self.observations.peers(self.agreement.compared())
+        self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
+        return Step(finalized, tuple(closed), self._open_epoch, waits)
+
+    def _stage(
         self,
         name: str,
-        pool: ThreadPoolExecutor,
         work: Callable[..., _Result],
         *arguments: Any,  # noqa: ANN401  # of the work
     ) -> _Result | None:
         """Return the result of a part of a step; a failure is a problem, and gives None."""
-        began = time.monotonic()
+        began, result = time.monotonic(), None
+        self._problems = problems = list[Problem]()
         try:
-            result = await self._on(pool, work, *arguments)
-        except ChainError as error:
-            self._fail(name, "chain-unreachable", error)
-        except StoreError as error:
-            code = _CODES.get(name, "state")
-            self._fail(name, code if code == "intake" else "state", error)
-        except TallystickError as error:
-            self._fail(name, _CODES.get(name, "state"), error)
+            result = work(*arguments)
         except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
-            _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
-            self._fail(name, "internal", error)
-        else:
-            if result is not False:
-                self._failures.pop(name, None)
-                if not isinstance(result, _Told):
-                    self.watch.put(name)
-            self._took(name, time.monotonic() - began)
-            return result
-        return None
+            problems.append(_failure(name, error))
+        self.watch.put(name, problems)
+        self.observations.took(name, time.monotonic() - began)
+        return result
 
-    def _fail(self, name: str, code: str, error: Exception) -> None:
-        message = visible(str(error) or type(error).__name__)
-        self._log_once(name, code, message)
-        self.watch.put(name, [Problem.of(code, message, failing=True)])
-
-    def _log_once(self, name: str, code: str, message: str) -> None:
-        """Log what is wrong, once for as long as it lasts: a step is taken every few seconds."""
-        if self._failures.get(name) != message:
-            _LOG.error("%s", message, extra={"stage": name, "code": code})
-        self._failures[name] = message
-
-    def _took(self, name: str, seconds: float) -> None:
-        self.observations.took(name, seconds)
-
-    def _take_records(self) -> _Told | None:
+    def _take_records(self) -> None:
         if self._records is None:
-            return None
-        stop = self._stop
-        taken = self._records.take_all(lambda: stop is not None and stop.is_set())
-        for file in taken:
+            return
+        for file in self._records.take_all(lambda: self._is_stopping):
             _LOG.info("took a file of records", extra={"file": file.name, **file.answers})
-        problems = [
-            Problem.of("record-file", visible(f"{name}: not taken ({reason})"))
+            if not file.is_whole:
+                message = "found more records than the intake may keep, expected closed epochs"
+                self._problems.append(problem_of("intake-full", message, failing=True))
+        self._problems += [
+            problem_of("record-file", visible(f"{name}: not taken ({reason})"))
             for name, reason in [*self._records.problems.items()][:_MOST_TOLD]
         ]
-        if not all(file.is_whole for file in taken):
-            message = "found more records than the intake may keep, expected closed epochs"
-            problems.append(Problem.of("intake-full", message, failing=True))
-        self.watch.put("records", problems)
-        return _TOLD
 
-    def _look_at_disk(self) -> _Told | None:
-        problems = []
+    def _look_at_disk(self) -> None:
         store = self.ledger.store.path
         for folder in {self.folder, self.folder if store is None else store.absolute().parent}:
-            free = shutil.disk_usage(folder).free
-            if free < MIN_FREE_BYTES:
-                message = f"found {free} free bytes for {folder}, expected {MIN_FREE_BYTES}"
-                problems.append(Problem.of("disk", message))
-        self.watch.put("disk", problems)
-        return _TOLD
+            if shutil.disk_usage(folder).free < MIN_FREE_BYTES:
+                found = f"found less than {MIN_FREE_BYTES >> 20} MiB free for {folder}"
+                self._problems.append(problem_of("disk", f"{found}, expected more"))
+
+    def _look_at_chain(self) -> int | None:
+        finalized = self._stage("chain", self._look)
+        if finalized is not None:
+            self._stage("slots", self._look_at_slots, finalized)
+        return finalized
 
     def _look(self) -> int:
         """Return the finalized block, and tell the intake which epochs have begun."""
@@ -512,25 +444,22 @@ class Validator:
         self.watch.know(best=head.best, endpoint=head.endpoint)
         return head.finalized
 
-    def _look_at_slots(self, finalized: int) -> bool:
+    def _look_at_slots(self, finalized: int) -> None:
         """Tell the intake which hotkey has which slot, as of now and then."""
         admission = self.intake.admission
         if admission.uids is None or finalized >= self._slots_block + SLOTS_BLOCKS:
             neurons = self.chain.neurons(self.network.netuid, finalized)
             admission.uids = {neuron.hotkey: neuron.uid for neuron in neurons}
             self._slots_block = finalized
-        return True
 
     def _is_same_chain(self, finalized: int) -> bool:
         """Return whether the finalized blocks that were acted on are still there."""
-        problems = self._history.look(finalized, self._endpoint)
-        for problem in problems:
-            self._log_once("history", problem.code, problem.message)
-        self.watch.put("history", problems)
-        return not problems
+        self._problems += self._history.look(finalized, self._endpoint)
+        return not self._problems
 
-    def _adopt(self) -> _Told | None:
-        problems = () if self._adoptions is None else self._adoptions.apply(self.ledger)
+    def _adopt(self) -> None:
+        if self._adoptions is not None:
+            self._problems += self._adoptions.apply(self.ledger)
         in_force = self.ledger.in_force
         if in_force.seq != self._admits_by:
             admission = Admission(self.ledger.scorer, self.network, self.hotkey)
@@ -539,8 +468,6 @@ class Validator:
             self.watch.put(
                 "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
             )
-        self.watch.put("adoptions", problems)
-        return _TOLD
 
     def _settle_closed(self) -> bool:
         """Settle the batches of epochs that were closed by hand, or before this process died.
@@ -575,7 +502,7 @@ class Validator:
                 "peer's; or move the intake away, and send these records again"
             )
 
-    def _count_records(self) -> _Told:
+    def _count_records(self) -> None:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
         totals, newest = self.observations.observed().rejects, self.intake.admission.newest_epoch
@@ -584,47 +511,37 @@ class Validator:
         if epoch not in self._rejects:
             self._rejects = dict([*self._rejects.items(), (epoch, totals)][-2:])
         rejects = totals - self._rejects[min(self._rejects)]
-        problems = []
         if rejects:
             told = ", ".join(f"{count} {code}" for code, count in rejects.most_common())
             message = f"found records of this epoch or the last that were rejected ({told})"
-            problems.append(Problem.of("records-rejected", f"{message}, expected none"))
-        self.watch.put("counts", problems)
-        return _TOLD
+            self._problems.append(problem_of("records-rejected", f"{message}, expected none"))
 
-    def _look_at_epochs(self) -> _Told:
+    def _look_at_epochs(self) -> None:
         """Tell the closed epochs since the last one in which a record came, late ones too."""
         opened = self.ledger.open_epoch()
-        if opened == self._looked_at:
-            return _TOLD
-        with self.ledger.store.reading() as transaction:
-            first = max(transaction.counted_events(), default=-1) + 1
-        problems = []
-        if first < opened:
-            epochs = f"epoch {first}" if first == opened - 1 else f"epochs {first} to {opened - 1}"
+        if opened != self._looked_at:
+            with self.ledger.store.reading() as transaction:
+                self._since = max(transaction.counted_events(), default=-1) + 1
+            self._looked_at = opened
+        if self._since < opened:
+            one = self._since == opened - 1
+            epochs = f"epoch {self._since}" if one else f"epochs {self._since} to {opened - 1}"
             message = f"found no record in the {epochs}, expected some in each"
-            problems.append(Problem.of("no-records", message))
-            self._log_once("recorded", "no-records", message)
-        self._looked_at = opened
-        self.watch.put("recorded", problems)
-        return _TOLD
+            self._problems.append(problem_of("no-records", message))
 
-    def _advance(self, finalized: int, open_epoch: int) -> None:
-        self.agreement.advance(finalized, open_epoch)
-
-    async def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
+    def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
         """Close every epoch that is due; False where one of them cannot be closed yet."""
         epochs = epochs_due(self.network, open_epoch, finalized)
         for epoch in epochs:
-            if self._stop is not None and self._stop.is_set():
+            if self._is_stopping:
                 return False
-            if not await self._close_one(epoch):
+            if not self._close_one(epoch):
                 self._behind(finalized, epoch)
                 return False
             closed.append(epoch)
             if self.network.weights_block(epoch + 1) > finalized:
-                await self._stage("weighing", self._in_state, self._weigh)
-            await self._stage("agreement", self._in_peers, self._advance, finalized, epoch + 1)
+                self._stage("weighing", self._weigh)
+            self._stage("agreement", self.agreement.advance, finalized, epoch + 1)
         self._behind(finalized, epochs.stop)
         return True
 
@@ -632,35 +549,32 @@ class Validator:
         behind = max(0, finalized - self.network.closing_block(open_epoch))
         self.watch.know(blocks_behind=behind)
         self.observations.chain(finalized, behind)
-        problems = []
         if behind > self.network.epoch_blocks:
             message = (
-                f"found the epoch {open_epoch} open {behind} blocks after its closing block, "
+                f"found the epoch {open_epoch} open more than an epoch after its closing block, "
                 "expected it closed"
             )
-            problems.append(Problem.of("blocks-behind", message))
-        self.watch.put("behind", problems)
+            self.watch.put("behind", [problem_of("blocks-behind", message)])
+        else:
+            self.watch.put("behind")
 
-    async def _close_one(self, epoch: int) -> bool:
-        counted = await self._stage("counted", self._in_peers, self.agreement.counted, epoch)
+    def _close_one(self, epoch: int) -> bool:
+        counted = self._stage("counted", self.agreement.counted, epoch)
         if isinstance(counted, Waiting):
             self.watch.put("counted", counted.problems)
         if not isinstance(counted, Counted):
             return False
-        if not await self._stage("lock", self._in_state, self._require_locked, epoch):
+        if not self._stage("lock", self._require_locked, epoch):
             return False
-        block = counted.end or await self._stage("miners", self._in_calls, self._block, epoch)
+        block = counted.end or self._stage("miners", self._block, epoch)
         if block is None:
             return False
-        closing: EpochClosing | None = await self._stage(
-            "closing", self._in_state, self._close, counted, block
-        )
+        closing = self._stage("closing", self._close, counted, block)
         if closing is None:
             return False
         # the epoch is closed, whether or not a file can be written
-        await self._stage("checkpoints", self._in_state, self._publish, epoch)
-        done = await self._stage("settling", self._in_peers, self._settle, counted, closing)
-        return done is not None
+        self._stage("checkpoints", self._publish, epoch)
+        return self._stage("settling", self._settle, counted, closing) is not None
 
     def _require_locked(self, epoch: int) -> bool:
         """Require the rules of an epoch in the lock.
@@ -685,15 +599,9 @@ class Validator:
         _LOG.info(
             "closed an epoch",
             extra={
-                "epoch": closing.epoch,
-                "already": closing.already,
-                "snapshot": closing.snapshot,
-                "rules": closing.rules,
-                "recorded": closing.recorded,
-                "late": closing.late,
+                **attrs.asdict(closing, recurse=False),
                 "refused": len(closing.refused),
                 "batches": len(counted.batches),
-                "miners": closing.miners,
             },
         )
         self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
@@ -728,52 +636,38 @@ class Validator:
         kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
         self._weights = {**kept, epoch: weights}
 
-    def _send_row(self, finalized: int) -> _Told:
+    def _send_row(self, finalized: int) -> None:
         """Send the row of the newest epoch whose row is due, and watch those before it."""
         if self._rows is None:
             subject = journal_subject(self.network, self.hotkey)
             journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
-            self._rows = RowSender(self.chain, self.network, journal, self._deadline_s)
+            self._rows = RowSender(self.chain, self.network, journal, self.chain.deadline_s)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
         asked = weights if self.options.sets_weights else None
-        try:
-            problems = self._rows.send(
-                asked, self._row_became, is_to_send=self.options.sets_weights
-            )
-        except OutputError:
-            # a full disk has closed the journal, which is opened again where there is room
-            self._rows = None
-            raise
-        self.watch.put("weights", problems)
+        self._problems += self._rows.send(
+            asked, self.observations.received, is_to_send=self.options.sets_weights
+        )
         self.watch.know(
             rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},
             unpaid=dict(self._rows.unpaid),
         )
         self.observations.unpaid(len(self._rows.unpaid))
-        return _TOLD
-
-    def _row_became(self, outcome: Outcome) -> None:
-        kind = _RECEIPTS.get(outcome)
-        if kind is not None:
-            self.observations.received(kind)
 
 
-class _Told:
-    """Mark of a part of a step that has told its problems itself."""
+def _failure(stage: str, error: Exception) -> Problem:
+    """Return the problem that a part of a step failed."""
+    code = _CODES.get(stage, "state")
+    if isinstance(error, ChainError):
+        code = "chain-unreachable"
+    elif isinstance(error, StoreError) and code != "intake":
+        code = "state"
+    elif not isinstance(error, TallystickError):
+        code = "internal"
+        _LOG.error("a defect", extra={"stage": stage, "trace": traceback.format_exc()})
+    return problem_of(code, visible(str(error) or type(error).__name__), failing=True)
 
 
-_TOLD = _Told()
-_RECEIPTS: Mapping[Outcome, ReceiptKind] = {
-    Outcome.SET: "set",
-    Outcome.COMMITTED: "committed",
-    Outcome.REVEALED_OTHER: "revealed-other",
-    Outcome.INHERITED: "inherited",
-    Outcome.VANISHED: "vanished",
-    Outcome.REFUSED: "refused",
-    Outcome.LAPSED: "unknown",
-    Outcome.UNKNOWN: "unknown",
-}
 _CODES = {
     "adoptions": "adoption-refused",
     "agreement": "peers",

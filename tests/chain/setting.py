@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
+from chain.faults import Faults, FaultyChain
 
 from tallystick_chain.chain import ChainError, Pairs
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import SetterStatus, WeightSetter, journal_subject
-from tallystick_chain.simulated.calls import RowCall
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
@@ -51,10 +51,9 @@ def weights_of(epoch: int, version_key: int = 5) -> WeightsToSet:
 def sent(chain: SimulatedChain, hotkey: str = VALIDATOR) -> Counter[Pairs]:
     """How often the chain has accepted each row of a validator."""
     rows = (
-        entry.call.pairs
+        entry.pairs
         for entry in chain.log
         if entry.kind in {"row", "committed"} and entry.hotkey == hotkey
-        if isinstance(entry.call, RowCall)
     )
     return Counter(rows)
 
@@ -66,6 +65,7 @@ class Process:
     Attributes:
         chain: the chain.
         path: its journal.
+        faults: what its calls of the chain meet.
         kill: the numbers of the steps before which it is killed, over all its lives.
         steps: the names of the steps so far.
     """
@@ -73,6 +73,7 @@ class Process:
     chain: SimulatedChain
     path: Path
     kill: frozenset[int] = frozenset()
+    faults: Faults = attrs.field(factory=Faults)
     steps: list[str] = attrs.field(factory=list)
     hotkey: str = VALIDATOR
     journal: Journal | None = None
@@ -81,7 +82,7 @@ class Process:
 
     def start(self) -> WeightSetter:
         """Open the journal, as a new process does."""
-        view = self.chain.as_hotkey(self.hotkey)
+        view = FaultyChain(self.chain.as_hotkey(self.hotkey), self.faults)
         self.journal = Journal.open(self.path, journal_subject(NETWORK, self.hotkey))
         self.setter = WeightSetter(
             view, NETWORK, self.journal, mortal_blocks=MORTAL, checkpoint=self._step

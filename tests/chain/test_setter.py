@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from chain.faults import Fault, Faults, FaultyChain
 from chain.setting import (
     MINERS,
     MORTAL,
@@ -18,7 +19,6 @@ from chain.setting import (
 from tallystick_chain.chain import Refusal
 from tallystick_chain.journal import Journal, JournalError
 from tallystick_chain.setter import WeightSetter, journal_subject
-from tallystick_chain.simulated.calls import Fault, RowCall
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_chain.submission import OUTCOMES, Outcome
@@ -48,8 +48,7 @@ def test_each_epoch_has_its_row_once(tmp_path: Path, commit_reveal: bool) -> Non
     assert _rows(process.chain, 3) == [1, 1, 1]
     assert sum(sent(process.chain).values()) == 3
     assert _outcomes(process) == [Outcome.SET] * 3
-    calls = [entry.call for entry in process.chain.log]
-    assert {call.version_key for call in calls if isinstance(call, RowCall)} == {5}
+    assert {entry.version_key for entry in process.chain.log} == {5}
 
 
 @pytest.mark.parametrize(
@@ -68,14 +67,13 @@ def test_each_epoch_has_its_row_once(tmp_path: Path, commit_reveal: bool) -> Non
     ],
 )
 def test_killed_before_any_step_it_sets_each_row_once(
-    tmp_path: Path, fault: str | None, commit_reveal: bool
+    tmp_path: Path, fault: Fault | None, commit_reveal: bool
 ) -> None:
     counted = 0
     for place in range(1000):
         chain = subnet(commit_reveal=commit_reveal)
-        if fault is not None:
-            chain.inject(Fault(fault, "row", blocks=MORTAL // 2))
-        process = Process(chain, tmp_path / f"{place}", kill=frozenset({place}))
+        faults = Faults(fault, late_blocks=MORTAL // 2)
+        process = Process(chain, tmp_path / f"{place}", kill=frozenset({place}), faults=faults)
         process.run(FIRST_END, 1)
         if not process.deaths:
             break
@@ -111,22 +109,22 @@ def test_a_fork_that_takes_the_row_back_is_waited_for(
 
     def fork(chain: SimulatedChain) -> None:
         if sent(chain) and not forked:
-            chain.fork(1, replay=replay)
-            forked.append(chain.best)
+            forked.append(chain.fork(1))
+            for entry in forked[0] if replay else ():
+                row = entry.netuid, entry.mechanism, entry.pairs, entry.version_key
+                chain.as_hotkey(entry.hotkey).submit_row(*row, 1.0)
             chain.advance()
 
     process = Process(chain, tmp_path / "journal")
     process.run(FIRST_END, 1, fork)
-    assert forked
-    assert chain.retracted
+    assert forked[0]
     assert _rows(chain, 1) == [1]
     assert _outcomes(process) == [Outcome.SET]
 
 
 def test_a_call_that_never_came_is_sent_again_only_when_it_cannot_land(tmp_path: Path) -> None:
     chain = subnet()
-    chain.inject(Fault("lost", "row"))
-    process = Process(chain, tmp_path / "journal")
+    process = Process(chain, tmp_path / "journal", faults=Faults("lost"))
     process.run(NETWORK.weights_block(0) + 2, 1)
     status = process.advance(weights_of(0))
     assert status is not None
@@ -199,8 +197,7 @@ def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
 def test_another_process_with_the_key_is_reported(tmp_path: Path, commit_reveal: bool) -> None:
     chain = subnet(commit_reveal=commit_reveal, rate_limit_blocks=0)
     other = chain.as_hotkey(VALIDATOR)
-    chain.inject(Fault("lost", "row"))
-    process = Process(chain, tmp_path / "journal")
+    process = Process(chain, tmp_path / "journal", faults=Faults("lost"))
     at = NETWORK.weights_block(0) + 4
 
     def interfere(chain: SimulatedChain) -> None:
@@ -336,8 +333,7 @@ def test_a_hotkey_that_registers_again_does_not_take_the_registration_for_a_row(
     tmp_path: Path,
 ) -> None:
     chain = subnet()
-    chain.inject(Fault("lost", "row"))
-    process = Process(chain, tmp_path / "journal")
+    process = Process(chain, tmp_path / "journal", faults=Faults("lost"))
     process.run(NETWORK.weights_block(0) + 3, 1)
     chain.register(NETUID, hotkey_of("sniper"), uid=0)
     chain.advance()
@@ -366,12 +362,10 @@ def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_pa
 def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> None:
     for place in range(0, 40, 3):
         chain = subnet()
-        process = Process(chain, tmp_path / f"{place}")
+        process = Process(chain, tmp_path / f"{place}", faults=Faults(reads_until=place))
         chain.advance(NETWORK.weights_block(0) + 3 - chain.best)
-        faults = iter([None] * place + [Fault("lost", "read")])
-        chain.read_fault = lambda _, faults=faults: next(faults, None)  # type: ignore[method-assign]
         process.run(FIRST_END, 1)
-        assert next(faults, None) is None
+        assert process.faults.reads_until is None
         assert _rows(chain, 1) == [1]
         assert _outcomes(process) == [Outcome.SET]
         process.stop()
@@ -396,9 +390,9 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
 
 def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(tmp_path: Path) -> None:
     chain = subnet()
-    chain.inject(Fault("landed", "row"))
+    view = FaultyChain(chain.as_hotkey(VALIDATOR), Faults("landed"))
     with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
-        setter = WeightSetter(chain.as_hotkey(VALIDATOR), NETWORK, journal, mortal_blocks=1000)
+        setter = WeightSetter(view, NETWORK, journal, mortal_blocks=1000)
         while chain.best < NETWORK.weights_block(1) + 6:
             chain.advance()
             epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1

@@ -1,4 +1,4 @@
-"""Blocks, epochs, forks, finality, registrations, commitments and faults of a simulated chain."""
+"""Blocks, epochs, forks, finality, registrations and commitments of a simulated chain."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,7 +12,6 @@ from chain.simulated_subnet import (
     OPEN,
     OTHER,
     OWNER,
-    ROW,
     VALIDATOR,
     everything,
     stored,
@@ -24,7 +23,6 @@ from hypothesis import strategies as st
 
 from tallystick.errors import TrustError
 from tallystick_chain.chain import Chain, ChainError, Head, Refusal
-from tallystick_chain.simulated.calls import CommitmentCall, Fault, LogEntry, RowCall
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
@@ -67,8 +65,8 @@ def test_old_blocks_are_pruned_at_the_limit_but_none_that_a_fork_may_reach() -> 
     chain.advance(10)
     assert [chain.block(number).number for number in range(6, 11)] == [*range(6, 11)]
     assert code_of(chain.as_hotkey(VALIDATOR), "block_hash", 5) is Refusal.NO_BLOCK
-    chain.has_finality = False
-    chain.advance(10)
+    chain = SimulatedChain(keep_blocks=5, finality_lag=12)
+    chain.advance(20)
     assert chain.block(chain.finalized).number == 8
     chain.fork(12)
     assert chain.best == 8
@@ -109,16 +107,6 @@ def test_an_epoch_comes_each_tempo_and_where_one_is_asked_for() -> None:
     chain.advance()
     assert chain.as_hotkey(VALIDATOR).subnet(NETUID, 0, chain.best).next_epoch_block is None
     assert epochs(chain, 50) == []
-
-
-def test_an_epoch_waits_where_a_block_has_had_its_number_of_them() -> None:
-    chain = SimulatedChain(max_epochs_per_block=1)
-    for netuid in (1, 2):
-        chain.create_subnet(netuid, attrs.evolve(OPEN, tempo=10))
-    chain.advance()
-    chain.advance(12)
-    view = chain.as_hotkey(VALIDATOR)
-    assert [view.subnet(netuid, 0, 13).last_epoch_block for netuid in (1, 2)] == [10, 11]
 
 
 def test_an_epoch_gives_permits_to_the_largest_stakes() -> None:
@@ -224,7 +212,7 @@ def test_hyperparameters_that_are_refused(changes: dict[str, object]) -> None:
         chain.set_hyperparameters(NETUID, **changes)
     assert caught.value.code is Refusal.NOT_MODELLED
     block = chain.advance()
-    assert chain.block(block).state.subnets[NETUID].hyperparameters == OPEN
+    assert chain.block(block).subnets[NETUID].hyperparameters == OPEN
 
 
 def test_subnets_that_cannot_be_made_or_changed() -> None:
@@ -288,27 +276,13 @@ def test_a_fork_takes_back_what_is_not_final_and_other_blocks_follow() -> None:
     submit(chain)
     block = chain.advance()
     before = chain.block(block).digest
-    chain.fork(1)
+    lost = chain.fork(1)
     assert code_of(chain.as_hotkey(VALIDATOR), "block_hash", block) is Refusal.NO_BLOCK
-    assert (chain.log, [entry.block for entry in chain.retracted]) == ((), [block])
+    assert (chain.log, [entry.block for entry in lost]) == ((), [block])
     assert stored(chain) == ()
     assert chain.block(block).digest != before
     chain.advance()
     assert submit(chain).kind == "included"
-
-
-def test_a_fork_may_make_the_calls_again() -> None:
-    chain = subnet(finality_lag=5)
-    submit(chain)
-    chain.as_hotkey(OTHER).commit(NETUID, b"x", 1.0)
-    chain.advance(2)
-    chain.set_permit(NETUID, 0, permit=False)
-    submit(chain, hotkey=OWNER)
-    chain.fork(2, replay=True)
-    assert stored(chain) == ROW
-    assert [entry.kind for entry in chain.log] == ["row", "commitment", "row"]
-    assert {entry.block for entry in chain.log} == {chain.best}
-    assert chain.as_hotkey(VALIDATOR).neurons(NETUID, chain.best)[0].permit
 
 
 def test_a_final_block_is_never_taken_back() -> None:
@@ -323,7 +297,7 @@ def test_a_final_block_is_never_taken_back() -> None:
 
 
 def _trim(chain: SimulatedChain, _: int) -> None:
-    chain.trim(NETUID, [len(chain._subnet(NETUID).neurons) - 1])
+    chain.trim(NETUID, [len(chain._building[NETUID].neurons) - 1])
 
 
 CHANGES: Mapping[str, Callable[[SimulatedChain, int], object]] = {
@@ -355,81 +329,24 @@ def test_a_finalized_read_never_changes(
         elif step > 0:
             chain.advance(step)
         else:
-            chain.fork(min(-step, chain.best - chain.finalized), replay=bool(number % 2))
+            chain.fork(min(-step, chain.best - chain.finalized))
         for block in range(FIRST + 1, chain.finalized + 1):
             now = everything(view, NETUID, block)
             assert final.setdefault(block, now) == now
 
 
-# faults
+# keys
 
 
-def test_an_answer_that_never_comes_leaves_open_whether_the_row_landed() -> None:
+def test_a_key_signs() -> None:
     chain = subnet()
-    for outcome, row in (("lost", ()), ("landed", ROW)):
-        chain.inject(Fault(outcome))  # type: ignore[arg-type]
-        assert submit(chain).kind == "unknown"
-        assert stored(chain) == row
-    assert len(chain.log) == 1
-
-
-def test_a_late_row_lands_some_blocks_later_if_it_still_may() -> None:
-    chain = subnet()
-    chain.inject(Fault("late", blocks=3))
-    assert submit(chain).kind == "unknown"
-    block = chain.building
-    chain.advance(3)
-    assert chain.as_hotkey(VALIDATOR).row(NETUID, 0, 0, chain.best) == ()
-    assert stored(chain) == ROW
-    assert [entry.block for entry in chain.log] == [block + 3]
-    chain.advance(10)
-    chain.inject(Fault("late", blocks=2))
-    submit(chain, ((1, 65535),))
-    chain.set_permit(NETUID, 0, permit=False)
-    chain.advance(4)
-    assert stored(chain) == ROW
-
-
-def test_a_row_of_a_wrong_fork_is_answered_as_included_and_is_not_there() -> None:
-    chain = subnet()
-    chain.inject(Fault("wrong-fork"))
-    receipt, block = submit(chain), chain.building
-    assert receipt.kind == "included"
-    assert stored(chain) == ()
-    assert receipt.block_hash not in {chain.block(block).digest, None}
-
-
-def test_a_fault_meets_the_call_that_it_is_for_and_only_once() -> None:
-    chain = subnet()
-    chain.inject(Fault("lost", kind="commitment", hotkey=OTHER))
-    chain.inject(Fault("lost", kind="read"))
-    view, other = chain.as_hotkey(VALIDATOR), chain.as_hotkey(OTHER)
-    assert code_of(view, "head") is Refusal.UNREACHABLE
-    assert view.head().best == chain.best
-    assert view.commit(NETUID, b"x", 1.0).kind == "included"
-    assert [other.commit(NETUID, b"x", 1.0).kind for _ in range(2)] == ["unknown", "included"]
-    with pytest.raises(ChainError) as caught:
-        chain.inject(Fault("late", kind="read"))
-    assert caught.value.code is Refusal.NOT_MODELLED
-
-
-# keys and the log
-
-
-def test_a_key_signs_and_the_log_says_so() -> None:
-    chain, signer = subnet(), signer_of("validator")
-    hotkey = address_of(signer)
-    chain.register(NETUID, hotkey, permit=True)
-    view = chain.as_hotkey(signer)
+    view = chain.as_hotkey(signer_of("validator"))
     key = key_of_hotkey(view.hotkey())
     assert key is not None
     assert key.verifies(b"statement", view.sign(b"statement"))
     assert len(view.sign(b"statement")) == 64
     with pytest.raises(TrustError):
         view.sign(b"<Bytes>statement")
-    view.commit(NETUID, b"x", 1.0)
-    chain.as_hotkey(VALIDATOR).commit(NETUID, b"x", 1.0)
-    assert [(e.hotkey, e.is_signed) for e in chain.log] == [(hotkey, True), (VALIDATOR, False)]
     with pytest.raises(ChainError) as caught:
         chain.as_hotkey(VALIDATOR).sign(b"x")
     assert caught.value.code is Refusal.NOT_MODELLED
@@ -440,23 +357,6 @@ def test_names_give_hotkeys_that_are_addresses() -> None:
     assert len(hotkeys) == 4
     assert all(key_of_hotkey(hotkey) for hotkey in hotkeys)
     assert hotkey_of("a") == hotkey_of("a") != address_of(signer_of("a"))
-
-
-def test_an_entry_of_the_log_has_the_call_that_it_is_of() -> None:
-    entry = LogEntry("row", 1, "0x", "5", NETUID, pairs=ROW, version_key=3)
-    assert entry.call == RowCall(NETUID, 0, ROW, 3)
-    entry = LogEntry("commitment", 1, "0x", "5", NETUID, data=b"x")
-    assert entry.call == CommitmentCall(NETUID, b"x")
-    assert attrs.evolve(entry, kind="revealed").call is None
-
-
-def test_the_runtime_has_a_version_at_each_block() -> None:
-    chain = SimulatedChain(spec_version=400)
-    chain.set_runtime(spec_version=401)
-    view = chain.as_hotkey(VALIDATOR)
-    assert view.head().spec_version == 400
-    chain.advance()
-    assert view.head().spec_version == 401
 
 
 def test_the_defaults_are_those_of_the_chain() -> None:

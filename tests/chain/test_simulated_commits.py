@@ -138,25 +138,24 @@ def test_ten_rows_may_wait_in_an_epoch_and_not_one_more() -> None:
     assert len(digests) == 10
 
 
-def test_without_the_beacon_a_row_waits_and_vanishes_with_its_epoch() -> None:
+def test_a_row_waits_for_its_round_of_the_beacon_though_its_epoch_came_early() -> None:
     chain = subnet(COMMITTED)
     submit(chain)
-    chain.set_runtime(beacon=False)
-    advance_to(chain, 1038)
+    chain.request_epoch(NETUID, 1014)
+    advance_to(chain, 1018)
     assert len(chain.as_hotkey(VALIDATOR).pending(NETUID, 0, VALIDATOR, chain.best)) == 1
     assert [kind for kind, _, _ in kinds(chain)] == ["committed"]
-    chain.advance(2)
-    assert kinds(chain)[-1] == ("vanished", 1040, "expired")
+    advance_to(chain, 1020)
+    assert kinds(chain)[-1] == ("revealed", 1020, "")
 
 
-def test_with_the_beacon_again_a_row_is_revealed_late() -> None:
+def test_a_row_whose_round_comes_behind_its_epoch_vanishes() -> None:
     chain = subnet(COMMITTED)
     submit(chain)
-    chain.set_runtime(beacon=False)
-    advance_to(chain, 1030)
-    chain.set_runtime(beacon=True)
-    chain.advance(2)
-    assert kinds(chain)[-1] == ("revealed", 1032, "")
+    for block in (1014, 1017):
+        chain.request_epoch(NETUID, block)
+        advance_to(chain, block)
+    assert kinds(chain)[-1] == ("vanished", 1017, "expired")
 
 
 def test_a_row_is_revealed_too_where_commits_were_ended_meanwhile() -> None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cli.command import run
+from cli.command import Finished, run
+from validator.daemons import NETWORK
 
 from tallystick.errors import InputError
 from tallystick_chain.simulated.document import SimulationFile
@@ -17,9 +18,9 @@ NEURON = f"{SUBNET}[[subnet.neuron]]\n"
 def test_an_empty_file_is_a_chain_without_subnets() -> None:
     content = SimulationFile.parse("format = 1\n", "file")
     chain = content.begin()
-    assert (chain.best, chain.finality_lag, chain.keep_blocks) == (1, 2, 4096)
-    assert (content.block_time, content.is_signed) == (12.0, False)
-    assert chain.block(1).state.subnets == {}
+    assert (chain.best, chain.finality_lag, chain.keep_blocks) == (3, 2, 4096)
+    assert content.block_time == 12.0
+    assert chain.block(1).subnets == {}
 
 
 def test_everything_that_a_file_can_have() -> None:
@@ -33,8 +34,6 @@ finality_lag = 4
 keep_blocks = 50
 block_time = 0.25
 spec_version = 9
-max_epochs_per_block = 1
-signed = true
 [[subnet]]
 netuid = 4095
 mechanisms = 2
@@ -67,12 +66,12 @@ netuid = 1
         "file",
     )
     chain = content.begin()
-    assert (content.block_time, content.is_signed) == (0.25, True)
+    assert content.block_time == 0.25
     head = chain.as_hotkey("5Owner").head()
-    assert (head.best, head.finalized, head.spec_version) == (901, 900, 9)
+    assert (head.best, head.finalized, head.spec_version) == (905, 901, 9)
     assert head.seconds_per_block == 0.25
-    assert (chain.finality_lag, chain.keep_blocks, chain.max_epochs_per_block) == (4, 50, 1)
-    subnets = chain.block(901).state.subnets
+    assert (chain.finality_lag, chain.keep_blocks) == (4, 50)
+    subnets = chain.block(901).subnets
     subnet = subnets[4095]
     assert subnet.hyperparameters == Hyperparameters(9, 8, 7, 6, 5, False, 4, 30, 2, 1, 3)
     assert (len(subnet.mechanisms), subnet.owner, len(subnets[1].neurons)) == (2, "5Owner", 0)
@@ -83,12 +82,6 @@ netuid = 1
         (hotkeys[1], 12, True),
         (hotkey_of("miner"), 0, False),
     ]
-
-
-def test_an_option_counts_more_than_the_file() -> None:
-    content = SimulationFile.parse("format = 1\n[chain]\nseed = 5\n", "file")
-    digests = [content.begin(seed).block(1).digest for seed in (None, 5, 6)]
-    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize(
@@ -102,9 +95,8 @@ def test_an_option_counts_more_than_the_file() -> None:
             "file:3: chain.seed: found 5.0, expected a whole number",
         ),
         ("format = 1\n[chain]\nseed = -1", "file:3: chain.seed: found -1, expected"),
-        ("format = 1\n[chain]\nblock_time = 0", "file:3: chain.block_time: found 0, expected"),
+        ("format = 1\n[chain]\nblock_time = -1", "file:3: chain.block_time: found -1, expected"),
         ("format = 1\n[chain]\nblock_time = nan", "file:3: chain.block_time"),
-        ("format = 1\n[chain]\nsigned = 1", "file:3: chain.signed: found 1, expected"),
         ("format = 1\n[[subnet]]\nnetuid = 0", "file:3: subnet[0].netuid: found 0, expected"),
         (f"{SUBNET}[[subnet]]\nnetuid = 7", "file:5: subnet[1].netuid: the subnet 7 is there"),
         (
@@ -138,11 +130,17 @@ def test_what_is_wrong_is_told_by_its_line_and_path(text: str, message: str) -> 
 
 
 def test_a_file_that_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
-    missing = run("chain", "simulate", "--file", tmp_path / "missing.toml")
+    (tmp_path / "network.toml").write_text(NETWORK)
+
+    def of(path: Path) -> Finished:
+        options = ("--network", tmp_path / "network.toml", "-o", tmp_path / "snapshot.json")
+        return run("chain", "snapshot", "--chain", f"simulate:{path}", *options)
+
+    missing = of(tmp_path / "missing.toml")
     assert missing.status == 2
     assert "missing.toml: the file of a simulated chain cannot be read" in missing.err
     wrong = tmp_path / "\x1b[31mred.toml"
     wrong.write_text(f'{NEURON}hotkey = "\\u202e5A"\ncount = 2')
-    done = run("chain", "simulate", "--file", wrong)
+    done = of(wrong)
     assert done.status == 2
     assert not {"\x1b", "\u202e"} & {*done.err}

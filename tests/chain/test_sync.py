@@ -1,11 +1,9 @@
 """Miners, seeds and stake of a state come from a chain at one finalized block."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chain.processes import simulated
 from cli.command import message_of, run
 from state.subnet import record, written
 
@@ -13,8 +11,8 @@ from tallystick.errors import InputError, StateError, TrustError
 from tallystick_chain.chain import ChainError, Neuron, Refusal
 from tallystick_chain.cli.inputs import reading
 from tallystick_chain.network import Network
-from tallystick_chain.simulated.client import Control
 from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.shared import SharedChain
 from tallystick_chain.snapshot import ChainSnapshot
 from tallystick_chain.sync import finalized_block, immune_hotkeys, miner_slots, seed_of_round
 from tallystick_state.ledger import Ledger
@@ -40,6 +38,9 @@ hotkeys = ["MINER 1"]
 types = ["mcp_server", "a type of other rules"]
 """
 SUBNET = """format = 1
+[chain]
+block_time = 0
+finality_lag = 2
 [[subnet]]
 netuid = 7
 [[subnet.neuron]]
@@ -68,11 +69,15 @@ def network_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
+def control(tmp_path: Path) -> SharedChain:
     path = tmp_path / "chain.toml"
     path.write_text(_text(SUBNET), encoding="utf-8")
-    with simulated(path) as address:
-        yield address
+    return SharedChain(path)
+
+
+@pytest.fixture
+def url(control: SharedChain) -> str:
+    return f"simulate:{control.file.with_suffix('')}"
 
 
 def _neuron(uid: int, hotkey: str, *, block: int = 1, **values: object) -> Neuron:
@@ -104,11 +109,10 @@ def test_miners_are_those_of_the_network_file_with_their_registrations() -> None
 
 
 def test_a_state_follows_a_chain_and_who_registers_again_begins_anew(
-    tmp_path: Path, network_file: Path, url: str
+    tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:
     state = ("--state", tmp_path / "subnet.db")
     chain = ("--chain", url, "--network", network_file)
-    control = Control(url)
     assert run("state", "init", "--rules", "skills@1.0.0", *state).status == 0
     refused = run("miner", "sync", *chain, "--block", "3", *state)
     assert "found the block 3, expected at most" in message_of(refused)
@@ -147,7 +151,6 @@ def test_a_state_follows_a_chain_and_who_registers_again_begins_anew(
     other = ("--state", tmp_path / "other.db")
     assert run("state", "import", tmp_path / "log.jsonl", *other).status == 0
     assert run("state", "digest", *other, "--json").json()["digest"] == digest
-    control.close()
 
 
 def test_a_list_of_an_older_block_is_refused(tmp_path: Path) -> None:
@@ -178,14 +181,14 @@ def test_a_list_in_csv_may_have_registrations(tmp_path: Path) -> None:
     [
         ((), "found no FILE, expected it, or --chain"),
         (
-            ("miners.csv", "--chain", "simulate://127.0.0.1:1", "--network", "n"),
+            ("miners.csv", "--chain", "simulate:none.toml", "--network", "n"),
             "found FILE and --ch",
         ),
-        (("--chain", "simulate://127.0.0.1:1"), "found --chain without --network"),
+        (("--chain", "simulate:none.toml"), "found --chain without --network"),
         (("miners.csv", "--network", "n"), "found --network without --chain"),
         (("miners.csv", "--block", "3"), "found --block without --chain"),
         (
-            ("--chain", "simulate://127.0.0.1:1", "--network", "n", "--block", "x"),
+            ("--chain", "simulate:none.toml", "--network", "n", "--block", "x"),
             "found 'x' for --b",
         ),
     ],
@@ -201,17 +204,20 @@ def test_a_source_of_miners_is_one_and_whole(
 def test_a_chain_that_does_not_answer_is_told(tmp_path: Path, network_file: Path) -> None:
     state = ("--state", tmp_path / "subnet.db")
     assert run("state", "init", "--rules", "skills@1.0.0", *state).status == 0
-    for chain in ("simulate://127.0.0.1:1", "simulate://nowhere", "other:finney"):
+    for chain, message in (
+        ("simulate:none.toml", "the file of a simulated chain cannot be read"),
+        ("simulate://127.0.0.1:9944", "expected simulate:FILE"),
+        ("other:finney", "look at the endpoint"),
+    ):
         done = run("miner", "sync", "--chain", chain, "--network", network_file, *state)
-        assert "look at the endpoint" in message_of(done)
+        assert message in message_of(done)
 
 
 def test_the_seed_of_a_group_is_the_hash_of_a_finalized_block(
-    tmp_path: Path, network_file: Path, url: str
+    tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:
     state = ("--state", tmp_path / "subnet.db")
     chain = ("--chain", url, "--network", network_file)
-    control = Control(url)
     assert run("state", "init", "--rules", "skills@1.0.0", *state).status == 0
     control.advance(20)
     assert run("miner", "sync", *chain, *state).status == 0
@@ -229,13 +235,11 @@ def test_the_seed_of_a_group_is_the_hash_of_a_finalized_block(
     assert "found the block 28, expected at most" in message_of(late)
     assert "found --seed and --chain" in run(*select, "--seed", "a", *chain).err
     assert "found no --seed, expected it, or --chain" in run(*select).err
-    control.close()
 
 
 def test_a_snapshot_is_one_file_for_stake_and_for_validators(
-    tmp_path: Path, network_file: Path, url: str
+    tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:
-    control = Control(url)
     control.advance(6)
     command = ("chain", "snapshot", "--chain", url, "--network", network_file, "--block", "4")
     shown = run(*command, "-o", tmp_path / "snapshot.json", "--json").json()
@@ -254,20 +258,17 @@ def test_a_snapshot_is_one_file_for_stake_and_for_validators(
     # validators of a back-test
     (validator,) = validators_of(tmp_path / "snapshot.json")
     assert (validator.hotkey, validator.stake) == (hotkey_of("VALIDATOR"), 9000)
-    control.close()
 
 
 def test_a_trust_file_counts_the_stake_of_a_snapshot(
-    tmp_path: Path, network_file: Path, url: str
+    tmp_path: Path, network_file: Path, url: str, control: SharedChain
 ) -> None:
-    control = Control(url)
     control.advance(6)
     path = tmp_path / "snapshot.json"
     shown = run(
         *("chain", "snapshot", "--chain", url, "--network", network_file, "--block", "4"),
         *("-o", path, "--json"),
     ).json()
-    control.close()
     trust = tmp_path / "trust.toml"
     text = f"""format = 1
 version = 1

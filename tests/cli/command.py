@@ -29,7 +29,7 @@ RULE_SETS = (
     *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
 )
 COMMAND = (sys.executable, "-m", "tallystick")
-ENDLESS = {("chain", "simulate"), ("run",), ("serve",)}
+ENDLESS = {("run",), ("serve",)}
 """Commands that run until they are told to end: each has tests of its own."""
 
 

@@ -10,6 +10,7 @@ from cli.command import REWARDS, RULE_SETS, SKILLS, WORKFLOWS, Finished, run
 from oracle import score
 
 KEYS = {
+    "verdict",
     "result",
     "rule_set",
     "digest",
@@ -50,10 +51,85 @@ def test_people_are_shown_every_published_value(rules: str, number: str) -> None
     path, _ = examples(rules)
     found = explain(path, "--line", number, rules=rules)
     assert (found.status, found.err) == (0, "")
-    result = explain(path, "--line", number, "--json", rules=rules).json()["result"]
-    assert found.out.startswith(f"record {number}: {result['skill_type']}, task ")
+    said = explain(path, "--line", number, "--json", rules=rules).json()
+    result = said["result"]
+    head = f"{said['verdict']}\nrecord {number}: {result['skill_type']}, task "
+    assert found.out.startswith(head)
     values = [*result["axes"].values(), result["quality"], result["emission"]]
     assert [value for value in values if value and f" = {value}" not in found.out] == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "place", "value", "verdict"),
+    [
+        (
+            "skills@1.2.0",
+            ("submission", "latency_ms"),
+            301_000,
+            (
+                "emission 0.000000000, because quality is 0: efficiency is 0: "
+                "1000 · deadline_s < latency_ms, as 300000 < 301000"
+            ),
+        ),
+        (
+            "skills@1.2.0",
+            ("submission", "recommended_policy"),
+            [],
+            (
+                "emission 0.000000000, because quality is 0: policy is 0: "
+                "|recommended_policy ∩ expected_policy| = 0"
+            ),
+        ),
+        (
+            "skills@1.2.0",
+            ("checks",),
+            dict.fromkeys(
+                (
+                    "probe_verified",
+                    "trace_hashes_consistent",
+                    "sandbox_digest_correct",
+                    "findings_cited",
+                ),
+                False,
+            ),
+            (
+                "emission 0.000000000, because quality is 0: evidence is below 0.100000000: "
+                "earned is 0"
+            ),
+        ),
+        (
+            "skills@1.2.0",
+            ("consensus",),
+            0,
+            "emission 0.000000000, because consensus is 0",
+        ),
+        (
+            "skills@1.2.0",
+            ("consensus",),
+            0.5,
+            "emission 0.893136248: quality 0.826978007, tier_3_novel",
+        ),
+        (
+            "workflow@1.2.0",
+            ("checks", "steps_completed"),
+            0,
+            "quality 0.000000000, because success is 0: steps_completed is 0",
+        ),
+    ],
+)
+def test_it_begins_with_a_verdict(
+    tmp_path: Path, rules: str, place: tuple[str, ...], value: object, verdict: str
+) -> None:
+    source, number = (SKILLS, 2) if rules.startswith("skills") else (WORKFLOWS, 0)
+    record = json.loads(source.read_bytes().splitlines()[number])
+    *way, last = place
+    inner = record
+    for name in way:
+        inner = inner[name]
+    inner[last] = value
+    path = tmp_path / "record.jsonl"
+    path.write_text(json.dumps(record))
+    assert explain(path, rules=rules).out.splitlines()[0] == verdict
 
 
 def test_the_first_line_is_explained_by_default() -> None:
@@ -62,7 +138,8 @@ def test_the_first_line_is_explained_by_default() -> None:
 
 def test_a_missed_deadline_has_nothing_to_explain() -> None:
     found, said = explain(SKILLS, "--line", "7"), explain(SKILLS, "--line", "7", "--json").json()
-    assert "no submission" in found.out
+    assert found.out.startswith(f"{said['verdict']}\n")
+    assert said["verdict"] == "nothing is scored, because there is no submission"
     assert (said["axes"], said["composite"], said["emission"]) == ([], None, None)
 
 

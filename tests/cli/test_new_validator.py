@@ -3,7 +3,6 @@
 import asyncio
 import json
 import tomllib
-from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ from cli.command import message_of, run
 
 import tallystick
 from tallystick_chain.network import Network
-from tallystick_chain.simulated import clocked
+from tallystick_chain.simulated import shared
 from tallystick_state.ledger import Ledger
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import connected
@@ -35,10 +34,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by a second each time that it is read."""
-    ticks = count()
-    monkeypatch.setattr(clocked, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands."""
+    clock = SimpleNamespace(seconds=10**9)
+    clock.time_ns = lambda: clock.seconds * 1_000_000_000
+    monkeypatch.setattr(shared, "time", clock)
+    return clock
 
 
 def sent(text: str, task: str) -> list[bytes]:
@@ -53,8 +54,7 @@ def sent(text: str, task: str) -> list[bytes]:
     return [json.dumps(record).encode() for record in records]
 
 
-@pytest.mark.usefixtures("seconds")
-def test_a_trial_runs_to_its_first_row_and_goes_on(folder: Path) -> None:
+def test_a_trial_runs_to_its_first_row_and_goes_on(folder: Path, clock: SimpleNamespace) -> None:
     done = run(*TRIAL)
     assert (done.status, done.err) == (0, "")
     trial = folder / "trial"
@@ -71,15 +71,20 @@ def test_a_trial_runs_to_its_first_row_and_goes_on(folder: Path) -> None:
             configuration.folder,
             hotkey=configuration.hotkey,
         ) as validator:
-            await validator.step()
+
+            async def step() -> None:
+                clock.seconds += 1
+                await validator.step()
+
+            await step()
             for number in range(1000):
                 if validator.ledger.open_epoch() >= epochs:
                     break
-                answers = validator.intake.take(sent(feeder, f"{epochs} {number}")).result()
+                answers = validator.intake.take(sent(feeder, f"{epochs} {number}"))
                 assert {answer.status for answer in answers} == {"recorded"}
-                await validator.step()
+                await step()
             for _ in range(10):
-                await validator.step()
+                await step()
             assert validator.health().status == "ok"
             found: dict[str, str] = validator.health().facts["rows"]
             return found

@@ -16,25 +16,33 @@ def test_init_says_the_rule_set_and_the_epoch(tmp_path: Path) -> None:
     assert said == {"rule_set": "skills@1.1.0", "digest": digest, "epoch": 0}
 
 
-def test_show_has_five_keys(subnet: Subnet) -> None:
+def test_show_has_the_miner_whole(subnet: Subnet) -> None:
     found = subnet.do("state", "show", "hk-1", "--json")
     assert (found.status, found.err) == (0, "")
-    assert list(found.json()) == ["hotkey", "reputation", "rank", "rounds_24h", "epoch"]
-    assert found.json() == {
+    shown = found.json()
+    recent = {key: shown.pop(key) for key in ("uid", "weights", "without", "scores", "movements")}
+    assert shown == {
         "hotkey": "hk-1",
         "reputation": {PYTHON: "0.500000000", RAG: "0.500000000"},
         "rank": {PYTHON: 1, RAG: 1},
         "rounds_24h": 1,
+        "rounds_counted": "hours",
         "epoch": 0,
     }
+    assert (recent["uid"], recent["movements"]) == (1, [])
     subnet.do("epoch", "close", "--epoch", "0")
-    assert subnet.do("state", "show", "hk-1", "--json").json() == {
-        "hotkey": "hk-1",
-        "reputation": {PYTHON: "0.452000000", RAG: "0.500000000"},
-        "rank": {PYTHON: 1, RAG: 1},
-        "rounds_24h": 1,
-        "epoch": 1,
-    }
+    shown = subnet.do("state", "show", "hk-1", "--json").json()
+    assert shown["reputation"] == {PYTHON: "0.452000000", RAG: "0.500000000"}
+    (moved,) = shown["movements"]
+    assert moved["skill_type"] == PYTHON
+    assert (moved["before"], moved["after"]) == ("0.500000000", "0.452000000")
+    assert (moved["records"], moved["events"]) == (1, {"consensus_pass": 1})
+    (score,) = shown["scores"]
+    assert (score["round"], score["skill_type"], score["task_id"]) == (0, PYTHON, "t1")
+    assert score["events"] == ["consensus_pass"]
+    text = subnet.do("state", "show", "hk-1").out
+    assert f"{PYTHON} 0.500000000 → 0.452000000 in the last epoch, by 1 record" in text
+    assert score["emission"] in text
 
 
 def test_the_rank_of_who_is_not_selectable_is_null(subnet: Subnet) -> None:
@@ -158,7 +166,7 @@ def test_nothing_is_seen_of_others(subnet: Subnet) -> None:
         subnet.do("state", "show", "hk-1", "--json").out + subnet.do("state", "show", "hk-1").out
     )
     assert "hk-2" not in shown
-    assert "t1" not in shown
+    assert "t2" not in shown
 
 
 def test_scoring_with_a_state(subnet: Subnet) -> None:
@@ -193,7 +201,7 @@ def test_another_order_comes_to_the_same(subnet: Subnet) -> None:
     do("miner", "register", "hk-2", "--uid", "2", "--types", PYTHON)
     do("miner", "register", "hk-1", "--uid", "1", "--types", f"{RAG},{PYTHON}")
     do("events", "import", subnet.lines(late, record("t2", "hk-2", consensus=0.5)))
-    do("round", "close", subnet.lines(record("t1")))
+    do("round", "close", subnet.lines(record("t1")), "--at", "2026-01-01T00:00:00Z")
     do("epoch", "close", "--epoch", "0", "--at", "2030-01-01")
     for command in (
         ("state", "digest"),

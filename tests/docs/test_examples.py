@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 from needs import tool
 
-from tallystick_chain.connect import connect
 from tallystick_chain.network import Network
-from tallystick_chain.simulated.client import Control
+from tallystick_chain.simulated.shared import SharedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 
@@ -69,6 +68,13 @@ def test_the_validator_runs_thirty_epochs(tmp_path: Path) -> None:
     assert ran(tmp_path, "--epochs", "30", "--seed", "1") == ran(tmp_path)
 
 
+def stepped(folder: Path) -> SharedChain:
+    """The chain of an example, whose blocks the test makes."""
+    file = folder / "simulated.toml"
+    file.write_text(re.sub("block_time = .*", "block_time = 0", file.read_text()))
+    return SharedChain(file)
+
+
 @contextmanager
 def process(folder: Path, *command: str) -> Iterator["subprocess.Popen[str]"]:
     with subprocess.Popen(
@@ -92,32 +98,23 @@ def test_the_sidecar_feeds_the_daemon_from_node(tmp_path: Path) -> None:
     assert subnet["rounds_an_epoch"] == network.epoch_rounds
     Ledger.create(tmp_path / "subnet.db", "workflow@1.2.0").close()
     tallystick = sys.executable, "-m", "tallystick"
-    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped"
-    with process(tmp_path, *simulate) as chain:
-        assert chain.stdout is not None
-        (url,) = re.findall(r"simulate://[0-9.:]*[0-9]", chain.stdout.readline())
-        settings = tmp_path / "validator.toml"
-        settings.write_text(settings.read_text().replace("simulate://127.0.0.1:9944", url))
-        control = Control(url)
-        with (
-            process(tmp_path, *tallystick, "run", "--config", "validator.toml") as daemon,
-            process(tmp_path, interpreter, "sidecar.mjs", "--epochs", "2") as loop,
-        ):
-            assert loop.stdout is not None
-            rounds = 2 * network.epoch_rounds
-            for number in range(rounds):
-                # a block ends a round when its records are answered
-                assert loop.stdout.readline() == f'round {number}: {{"recorded":8}}\n'
-                control.advance(network.round_blocks)
-            control.advance(network.epoch_blocks)
-            assert loop.stdout.readline() == "2 epochs are closed\n"
-            assert loop.wait() == 0
-            assert daemon.poll() is None
-        view = connect(url, subnet["validator"])
-        head = view.head()
-        row = view.row(network.netuid, 0, 0, head.best)
-        view.close()
-        control.close()
+    chain = stepped(tmp_path)
+    with (
+        process(tmp_path, *tallystick, "run", "--config", "validator.toml") as daemon,
+        process(tmp_path, interpreter, "sidecar.mjs", "--epochs", "2") as loop,
+    ):
+        assert loop.stdout is not None
+        rounds = 2 * network.epoch_rounds
+        for number in range(rounds):
+            # a block ends a round when its records are answered
+            assert loop.stdout.readline() == f'round {number}: {{"recorded":8}}\n'
+            chain.advance(network.round_blocks)
+        chain.advance(network.epoch_blocks)
+        assert loop.stdout.readline() == "2 epochs are closed\n"
+        assert loop.wait() == 0
+        assert daemon.poll() is None
+    view = chain.as_hotkey(subnet["validator"])
+    row = view.row(network.netuid, 0, 0, view.head().best)
     with Ledger.open(tmp_path / "subnet.db") as ledger:
         with ledger.queries() as queries:
             assert [info.records for info in queries.rounds()] == [8] * rounds
@@ -145,15 +142,12 @@ def test_two_validators_share_their_records_and_set_one_row(tmp_path: Path) -> N
     names, network = ("alice", "bob"), Network.load(tmp_path / "network.toml")
     ports = {"8641": str(free_port()), "8642": str(free_port())}
     tallystick = sys.executable, "-m", "tallystick"
-    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped"
-    with process(tmp_path, *simulate) as chain, ExitStack() as stack:
-        assert chain.stdout is not None
-        (url,) = re.findall(r"simulate://[0-9.:]*[0-9]", chain.stdout.readline())
-        control = Control(url)
-        control.advance(network.anchor_block - 10)
+    chain = stepped(tmp_path)
+    chain.advance(network.anchor_block - chain.now().best)
+    with ExitStack() as stack:
         for name in names:
             settings = tmp_path / f"{name}.toml"
-            text = settings.read_text().replace("simulate://127.0.0.1:9944", url)
+            text = settings.read_text()
             for port, own in ports.items():
                 text = text.replace(port, own)
             settings.write_text(text)
@@ -168,9 +162,8 @@ def test_two_validators_share_their_records_and_set_one_row(tmp_path: Path) -> N
             # a daemon acts at the block that it sees
             if blocks < 2 * network.epoch_blocks:
                 blocks += 1
-                control.advance(1)
+                chain.advance(1)
             time.sleep(0.5)
-        control.close()
     digests = set()
     for name in names:
         with Ledger.open(tmp_path / f"{name}.db") as ledger, ledger.queries() as queries:

@@ -43,4 +43,4 @@ def test_the_network_file_reads_its_numbers() -> None:
     network = Network.parse(f"{head}{table}[weights]\nat = 60\n", "network.toml")
     assert network.exchange is not None
     assert (network.exchange.commit_by, network.exchange.vote_by) == (20, 40)
-    assert network.exchange.hear is None
+    assert network.exchange.hear == "permit"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 DECLARED: Mapping[str, str] = {
     "machine/demo.json": "the skill type reward has examples",
+    "machine/explain-*": "an explanation has its verdict",
     "machine/facts*": "a file of facts has the columns and the digests of the type reward",
     "machine/made.jsonl.lines": "records of the type reward are made",
     "machine/plugins-list.json": "the plugin reward is listed",

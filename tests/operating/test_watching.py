@@ -55,7 +55,7 @@ def observations() -> Observations:
     seen.received("set")
     seen.took("close", 0.5)
     seen.chain(900, 2)
-    seen.peers(["5Agrees"], ["5Differs"])
+    seen.peers({"5Agrees": True, "5Differs": False})
     return seen
 
 

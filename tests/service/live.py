@@ -64,15 +64,17 @@ def history() -> History:
 def made(folder: Path, rules: str = "skills@1.2.0") -> Path:
     """The store of a network of a few epochs, with miners whose names are hostile."""
     path, made_up = folder / "state.db", history()
+    # the miner of slot 0 does every type
+    name, own = (text.encode() for text in (made_up.network.miners[TYPES[0]][0].hotkey, OWN))
     by_epoch: dict[int, list[bytes]] = {}
     for line in made_up.lines(96):
-        by_epoch.setdefault(json.loads(line)["epoch"], []).append(line)
+        by_epoch.setdefault(json.loads(line)["epoch"], []).append(line.replace(name, own))
     miners = folder / "miners.csv"
-    miners.write_bytes(made_up.network.to_csv())
+    miners.write_bytes(made_up.network.to_csv().replace(name, own))
     with Ledger.create(path, rules) as ledger:
         ledger.sync_miners(miners)
-        for number, name in enumerate((OWN, OTHER, *HOSTILE)):
-            ledger.register(name, _FIRST_SLOT + number, TYPES)
+        for number, hotkey_of in enumerate((OTHER, *HOSTILE)):
+            ledger.register(hotkey_of, _FIRST_SLOT + number, TYPES)
         for epoch in range(EPOCHS):
             ledger.close_round(by_epoch[epoch], bad="reject")
             ledger.close_epoch(epoch)

@@ -229,9 +229,9 @@ def test_an_answer_of_an_eighth_of_the_room_is_not_kept() -> None:
 
 
 def test_assets_have_their_digest_in_the_name_and_are_kept_for_ever(service: Live) -> None:
-    from tallystick_service.assets import Assets
+    from tallystick_service.assets import read_assets
 
-    for name, asset in Assets.of().by_name.items():
+    for name, asset in read_assets().items():
         reply = service.ask(asset.address)
         assert reply.body == asset.body, name
         assert "immutable" in reply.headers["cache-control"]

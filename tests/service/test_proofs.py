@@ -1,14 +1,16 @@
 """Who asks: a miner by its signature, for one origin and a short time; an operator by a secret."""
 
 import base64
+import re
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from service.conftest import OPERATOR
-from service.live import OTHER, OWN, Live, live
+from service.live import OTHER, OWN, Live, Reply, live
 from trust.council import signer
 
 from tallystick_service.challenge import Challenge
@@ -27,6 +29,96 @@ def test_a_proof_shows_a_miner_its_own_view(service: Live) -> None:
     reply = service.ask(ADDRESS, service.proof())
     assert reply.status == 200
     assert reply.json()["hotkey"] == OWN
+
+
+def challenged(service: Live, named: str = OWN) -> dict[str, str]:
+    """The fields of the form that a browser is shown."""
+    reply = service.ask(f"/miners/{named}/own", {"accept": "text/html"})
+    assert reply.status == 200
+    assert reply.headers["cache-control"] == "no-store"
+    fields = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', reply.body.decode())
+    return {"key-type": "sr25519", **dict(fields)}
+
+
+def signed(fields: dict[str, str], named: str = OWN, by: str = "own miner") -> str:
+    challenge = Challenge(fields["origin"], named, int(fields["expires"]))
+    return signer(by, "sr25519").sign(challenge.message).hex()
+
+
+def posted(service: Live, fields: dict[str, str]) -> Reply:
+    headers = {"accept": "text/html", "content-type": "application/x-www-form-urlencoded"}
+    body = urlencode(fields).encode()
+    return service.ask(f"/miners/{OWN}/own", headers, method="POST", body=body)
+
+
+def test_a_browser_is_shown_a_challenge_and_its_signature_shows_the_own_view(
+    service: Live,
+) -> None:
+    fields = challenged(service)
+    assert fields["origin"] == service.address
+    for signature in (signed(fields), f" 0x{signed(fields).upper()}\r\n"):
+        reply = posted(service, {**fields, "signature": signature})
+        assert reply.status == 200, reply.body
+        assert reply.headers["cache-control"] == "no-store"
+        assert "set-cookie" not in reply.headers
+        assert "form-action 'self'" in reply.headers["content-security-policy"]
+        assert b"Reputation by epoch" in reply.body
+    # nothing is remembered
+    assert b"Reputation by epoch" not in service.ask(f"/miners/{OWN}").body
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"expires": "1700000000"}, "a proof that is over"),
+        ({"expires": str(10**12)}, "a proof that is over, or holds for too long"),
+        ({"expires": "soon"}, "a proof that cannot be read"),
+        ({"origin": "https://evil.example"}, "a proof for https://evil.example"),
+        ({"signature": "0" * 128}, "a signature that does not hold"),
+        ({"signature": "xyz"}, "a proof that cannot be read"),
+        ({"signature": ""}, "a proof that cannot be read"),
+        ({"signature": "0" * 4000}, "a form of"),
+        ({"key-type": "rsa"}, "a proof that cannot be read"),
+        ({"hotkey": OTHER}, "a form that cannot be read"),
+        ({"more": "1"}, "expires, hotkey"),
+    ],
+    ids=str,
+)
+def test_a_form_that_does_not_hold_says_on_its_page_what_to_do(
+    service: Live, changes: dict[str, str], found: str
+) -> None:
+    fields = challenged(service)
+    reply = posted(service, {**fields, "signature": signed(fields), **changes})
+    assert reply.status == 401
+    assert found in reply.body.decode()
+    assert "sign" in reply.body.decode()
+    assert f'href="/miners/{OWN}/own"' in reply.body.decode()
+
+
+def test_a_signature_shows_the_view_of_its_hotkey_alone(service: Live) -> None:
+    theirs = challenged(service, OTHER)
+    for fields, signature in (
+        (theirs, signed(theirs, OTHER, "other miner")),
+        (theirs, signed(theirs, OWN, "other miner")),
+    ):
+        reply = posted(service, {**fields, "signature": signature})
+        assert (reply.status, b"a signature that does not hold" in reply.body) == (401, True)
+
+
+def test_a_name_that_is_no_key_is_shown_no_challenge(service: Live) -> None:
+    reply = service.ask("/miners/nobody/own")
+    assert (reply.status, reply.code) == (401, "bad-proof")
+
+
+def test_a_challenge_is_of_the_origin_by_which_it_is_asked(state: Path) -> None:
+    origins = ("https://board.example", "https://other.example")
+    with live(state, Settings(origins=origins, proxies=("127.0.0.1",))) as service:
+        for host, origin in (
+            ("other.example", "https://other.example"),
+            ("127.0.0.1:9999", "https://board.example"),
+        ):
+            body = service.ask(f"/miners/{OWN}/own", {"host": host}).body.decode()
+            assert f'name="origin" value="{origin}"' in body
 
 
 def test_a_proof_may_be_of_an_ed25519_key(service: Live) -> None:

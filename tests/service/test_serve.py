@@ -16,6 +16,7 @@ from service.command import Output, until_asked
 from service.live import OWN, InThread, Live
 
 from tallystick_service import scoring
+from tallystick_service.demo import MINER
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # what the command warns of
 
@@ -45,7 +46,6 @@ def test_it_serves_a_state_until_a_signal(state: Path, serve: Serve) -> None:
     secrets = set[str]()
 
     def ask(service: Live, said: dict[str, Any]) -> None:
-        assert said["shows"] == "public"
         assert service.place[0] == "127.0.0.1"
         assert service.ask("/healthz").json()["status"] == "ok"
         secret = {"authorization": f"Bearer {said['operator']}"}
@@ -160,8 +160,10 @@ def test_a_made_up_network_is_served_and_removed(tmp_path: Path) -> None:
         said = json.loads(text)
         service = Live(said["address"])
         assert service.ask("/healthz").status == 200
-        assert said["shows"] == "all"
-        assert len(service.ask("/api/v1/miners").json()["miners"]) >= 64
+        assert service.ask("/api/v1/miners").code == "not-shown"
+        as_operator = {"authorization": f"Bearer {said['operator']}"}
+        assert len(service.ask("/api/v1/miners", as_operator).json()["miners"]) >= 64
+        assert service.ask(f"/miners/{MINER}/own").status == 200
         assert service.ask("/api/v1/state").json()["epoch"] >= 12
         spans = service.ask("/api/v1/rules").json()["lines"][0]["rules"]
         assert [span["reference"] for span in spans] == ["skills@1.1.0", "skills@1.2.0"]

@@ -284,6 +284,11 @@ def test_what_is_pruned_is_said_plainly(tmp_path: Path) -> None:
             queries.round(0)
         assert next(info.round for info in queries.rounds()) > 1
         assert queries.epoch(0).events > 0
+        # rounds without a time all count, and nobody knows who had a record in one that is pruned
+        profile = queries.profile("hk-1")
+        assert (profile.rounds, profile.counted) == (None, "all")
+    shown = run("state", "show", "hk-1", "--state", str(tmp_path / "s.db"))
+    assert "of its rounds records were pruned" in shown.out
     scores, _ = ledger.close_round(
         [each | {"task_id": "late", "validator": "val-1"} for each in skills_of(1, 0)[:1]]
     )

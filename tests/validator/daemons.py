@@ -11,17 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import attrs
 import httpx
 from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
 from validator.states import begun
 
 from tallystick_chain.network import Network
-from tallystick_chain.simulated.client import Control
+from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.model import Hyperparameters
-from tallystick_chain.simulated.server import serving
+from tallystick_chain.simulated.shared import SharedChain
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 
@@ -54,20 +52,38 @@ def network(more: str = "") -> Network:
     return Network.parse(NETWORK + more, "network.toml")
 
 
+def document(validators: Sequence[str], *, seed: int = 0, owner: str | None = None) -> str:
+    """The file of a chain of miners, validators of equal stake, and the owner."""
+    neurons = [f'{{ hotkey = "{hotkey}" }}' for hotkey in (*MINERS, *filter(None, [owner]))]
+    staked = "stake_rao = 1_000_000_000, permit = true"
+    neurons[len(MINERS) : len(MINERS)] = [
+        f'{{ hotkey = "{hotkey}", {staked} }}' for hotkey in validators
+    ]
+    owned = "" if owner is None else f'owner = "{owner}"\n'
+    return (
+        f"format = 1\n[chain]\nseed = {seed}\nfinality_lag = {LAG}\nblock_time = 0\n"
+        f"[[subnet]]\nnetuid = {NETUID}\n{owned}"
+        "hyperparameters = { rate_limit_blocks = 2, commit_reveal = false, min_allowed = 1 }\n"
+        f"neuron = [{', '.join(neurons)}]\n"
+    )
+
+
 def chain_of(
     validators: Sequence[str], *, seed: int = 0, owner: str | None = None
 ) -> SimulatedChain:
-    """A chain at the first block of epoch 0: miners, validators of equal stake, and the owner."""
-    chain = SimulatedChain(finality_lag=LAG, seed=seed)
-    parameters = Hyperparameters(rate_limit_blocks=2, commit_reveal=False, min_allowed=1)
-    chain.create_subnet(NETUID, parameters, owner=owner)
-    for hotkey in MINERS:
-        chain.register(NETUID, hotkey)
-    for hotkey in validators:
-        chain.register(NETUID, hotkey, stake_rao=10**9, permit=True)
-    if owner is not None:
-        chain.register(NETUID, owner)
-    chain.advance(ANCHOR - chain.as_hotkey(MINERS[0]).head().best)
+    """Such a chain in memory, at the first block of epoch 0."""
+    text = document(validators, seed=seed, owner=owner)
+    chain = SimulationFile.parse(text, "chain.toml").begin()
+    chain.advance(ANCHOR - chain.best)
+    return chain
+
+
+def shared_chain(folder: Path, validators: Sequence[str]) -> SharedChain:
+    """The same in a file of a folder."""
+    path = folder / "chain.toml"
+    path.write_text(document(validators))
+    chain = SharedChain(path)
+    chain.advance(ANCHOR - chain.now().best)
     return chain
 
 
@@ -94,29 +110,6 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
 def lines(rows: Sequence[Record]) -> list[bytes]:
     """Records as lines without their ends."""
     return [json.dumps(row).encode() for row in rows]
-
-
-@attrs.frozen
-class ServedChain:
-    """A simulated chain on a loopback socket."""
-
-    url: str
-    control: Control
-
-    def advance(self, blocks: int = 1) -> int:
-        """Make blocks; gives the best one."""
-        return self.control.advance(blocks)
-
-
-@contextmanager
-def served(chain: SimulatedChain) -> Iterator[ServedChain]:
-    """Serve a chain until the block is left."""
-    with serving(chain) as url:
-        control = Control(url, deadline_s=PATIENCE)
-        try:
-            yield ServedChain(url, control)
-        finally:
-            control.close()
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
                 for row in rows:
                     row["miner"]["uid"] = uids[row["miner"]["hotkey"]]
                 lines = [json.dumps(row).encode() for row in rows]
-                answers = validator.intake.take(lines).result()
+                answers = validator.intake.take(lines)
                 assert {answer.status for answer in answers} == {"recorded"}
                 for _ in range(EPOCH_BLOCKS):
                     chain.advance()

@@ -19,7 +19,7 @@ from tallystick.errors import RefusedError, StateError, StoreError
 from tallystick_chain.network import Network
 from tallystick_state.ledger import Ledger
 from tallystick_validator.agreement import Counted, CountedBatch
-from tallystick_validator.closing import close, epochs_due, objection, row_due
+from tallystick_validator.closing import close, epochs_due, head_of, objection, row_due
 
 SLOTS = [{"uid": uid, "hotkey": hotkey, "types": [SKILL]} for uid, hotkey in enumerate(MINERS)]
 ALICE, BOB = "alice", "bob"
@@ -286,4 +286,4 @@ def test_events_alone_come_with_their_epoch(tmp_path: Path) -> None:
 @given(st.binary(max_size=200))
 @examples(300)
 def test_no_line_ends_the_daemon(line: bytes) -> None:
-    assert objection(NETWORK, ALICE, 3, line) is not None
+    assert objection(NETWORK, ALICE, 3, head_of(line)) is not None

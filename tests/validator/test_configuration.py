@@ -17,7 +17,7 @@ folder = "daemon"
 adoptions = "adoptions"
 attributes = "round.json"
 [chain]
-url = "simulate://127.0.0.1:9944"
+url = "sdk10:finney"
 key = "5FqRLmHshqtep3zEA9JmJaidNNrF6sj2r3q3yXVeW6wmYCXH"
 poll_seconds = 0.5
 deadline_seconds = 10
@@ -104,15 +104,14 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         ("[validator]\n", "[validator]\nstat = 1\n", ":2: validator", 'found "stat"'),
         ('state = "subnet.db"\n', "", ":2: validator", 'found no "state"'),
         ('folder = "daemon"', "folder = 5", ":5: validator.folder", "found 5"),
-        ('"simulate://127.0.0.1:9944"', '""', ":9: chain.url", 'found ""'),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1", ":9: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:70000", ":9: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:0", ":9: chain.url", "HOST:PORT"),
-        ("simulate://127.0.0.1:9944", "http://node", ":9: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk12:finney", ":9: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:", ":9: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:http://node", ":9: chain.url", "found the chain"),
-        ("simulate://127.0.0.1:9944", "sdk11:ws://node:99999", ":9: chain.url", "found the chain"),
+        ('"sdk10:finney"', '""', ":9: chain.url", 'found ""'),
+        ("sdk10:finney", "simulate://127.0.0.1:9944", ":9: chain.url", "simulate:FILE"),
+        ("sdk10:finney", "simulate:", ":9: chain.url", "simulate:FILE"),
+        ("sdk10:finney", "http://node", ":9: chain.url", "found the chain"),
+        ("sdk10:finney", "sdk12:finney", ":9: chain.url", "found the chain"),
+        ("sdk10:finney", "sdk11:", ":9: chain.url", "found the chain"),
+        ("sdk10:finney", "sdk11:http://node", ":9: chain.url", "found the chain"),
+        ("sdk10:finney", "sdk11:ws://node:99999", ":9: chain.url", "found the chain"),
         ('folder = "daemon"', 'folder = "~/daemon"', ":5: validator.folder", "without ~"),
         ('socket = "in.sock"', 'socket = "~/in.sock"', ":15: intake.socket", "without ~"),
         ("poll_seconds = 0.5", "poll_seconds = 0", ":11: chain.poll_seconds", "found 0"),
@@ -182,10 +181,10 @@ def test_a_second_look_at_a_bad_file_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["simulate://[::1]:9944", "sdk11:finney", "sdk10:ws://node:9944", "sdk11:wss://node/path"],
+    ["sdk10:ws://[::1]:9944", "sdk11:finney", "sdk10:ws://node:9944", "sdk11:wss://node/path"],
 )
 def test_urls_of_chains_are_taken(tmp_path: Path, url: str) -> None:
-    path = written(tmp_path, WHOLE.replace("simulate://127.0.0.1:9944", url))
+    path = written(tmp_path, WHOLE.replace("sdk10:finney", url))
     assert Configuration.load(path).url == url
 
 

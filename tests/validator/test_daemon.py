@@ -3,25 +3,27 @@
 import os
 import signal
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from service.ports import unanswered
 from validator.daemons import (
     ANCHOR,
     EPOCH_BLOCKS,
     LAG,
+    PATIENCE,
     House,
-    ServedChain,
-    chain_of,
     lines,
     records,
-    served,
+    shared_chain,
 )
 
+from tallystick_chain.simulated import shared
 from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.shared import SharedChain
 from tallystick_validator import daemon
 
 VALIDATOR = hotkey_of("validator")
@@ -39,14 +41,13 @@ def _no_end_later() -> Iterator[None]:
 
 
 @pytest.fixture
-def chain() -> Iterator[ServedChain]:
-    with served(chain_of([VALIDATOR])) as serving:
-        yield serving
+def chain(tmp_path: Path) -> SharedChain:
+    return shared_chain(tmp_path, [VALIDATOR])
 
 
 @pytest.fixture
-def house(tmp_path: Path, chain: ServedChain) -> House:
-    return House(tmp_path / "h", chain.url, VALIDATOR)
+def house(tmp_path: Path, chain: SharedChain) -> House:
+    return House(tmp_path / "h", f"simulate:{chain.path}", VALIDATOR)
 
 
 def rows(epoch: int) -> list[bytes]:
@@ -54,33 +55,31 @@ def rows(epoch: int) -> list[bytes]:
 
 
 def test_a_term_ends_it_though_the_chain_hangs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: House, chain: SharedChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        house = House(tmp_path / "h", f"simulate://127.0.0.1:{port}", VALIDATOR)
-        hanging, left = list[socket.socket](), list[int]()
+    with closing(sqlite3.connect(chain.file, check_same_thread=False)) as another:
+        another.execute("BEGIN IMMEDIATE")
+        left = list[int]()
 
         def leave(status: int) -> None:
             left.append(status)
             # where the process would end, its calls do
-            hanging[0].close()
-            silent.close()
+            another.rollback()
 
+        monkeypatch.setattr(shared, "WAIT_SECONDS", PATIENCE)
         monkeypatch.setattr(os, "_exit", leave)
         monkeypatch.setattr(daemon, "END_SECONDS", 0)
         monkeypatch.setattr(daemon, "LOOK_SECONDS", 0)
 
         def ask(_: Wait) -> None:
             # it waits for the head, and takes records meanwhile
-            hanging.append(silent.accept()[0])
             assert {answer["status"] for answer in house.send(rows(0))} == {"recorded"}
 
         assert house.run(ask).status == 0
         assert left == [0]
 
 
-def test_a_hup_changes_what_it_can_and_tells_the_rest(house: House, chain: ServedChain) -> None:
+def test_a_hup_changes_what_it_can_and_tells_the_rest(house: House, chain: SharedChain) -> None:
     text = house.config.read_text()
 
     def reread(after: str) -> None:
@@ -102,7 +101,7 @@ def test_a_hup_changes_what_it_can_and_tells_the_rest(house: House, chain: Serve
 
 
 def test_another_network_file_is_refused_before_an_epoch_is_closed(
-    house: House, chain: ServedChain
+    house: House, chain: SharedChain
 ) -> None:
     chain.advance(EPOCH_BLOCKS + LAG)
     assert house.once().status == 0
@@ -132,9 +131,9 @@ def test_another_network_file_is_refused_before_an_epoch_is_closed(
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(
-    tmp_path: Path, chain: ServedChain, more: str, exchange: str, message: str
+    tmp_path: Path, chain: SharedChain, more: str, exchange: str, message: str
 ) -> None:
-    house = House(tmp_path / "h", chain.url, VALIDATOR, more)
+    house = House(tmp_path / "h", f"simulate:{chain.path}", VALIDATOR, more)
     with (house.folder / "network.toml").open("a") as file:
         file.write(exchange)
     refused = house.once()
@@ -142,7 +141,7 @@ def test_a_configuration_that_does_not_fit_is_refused(
     assert message in refused.err
 
 
-def test_once_does_what_is_due_and_ends(house: House, chain: ServedChain) -> None:
+def test_once_does_what_is_due_and_ends(house: House, chain: SharedChain) -> None:
     chain.advance(2 * EPOCH_BLOCKS + LAG)
     assert house.once().status == 0
     assert house.open_epoch() == 2
@@ -151,7 +150,7 @@ def test_once_does_what_is_due_and_ends(house: House, chain: ServedChain) -> Non
     assert (house.folder / "daemon").stat().st_mode & 0o077 == 0
 
 
-def test_a_run_until_a_block_ends_there(house: House, chain: ServedChain) -> None:
+def test_a_run_until_a_block_ends_there(house: House, chain: SharedChain) -> None:
     def ask(_: Wait) -> None:
         chain.advance(EPOCH_BLOCKS + LAG)
 
@@ -161,9 +160,8 @@ def test_a_run_until_a_block_ends_there(house: House, chain: ServedChain) -> Non
 
 
 def test_a_chain_that_is_not_there_fails_once_and_is_told(tmp_path: Path) -> None:
-    with unanswered() as nobody:
-        house = House(tmp_path / "h", f"simulate://{nobody}", VALIDATOR)
-        assert house.once().status == 1
+    house = House(tmp_path / "h", f"simulate:{tmp_path / 'none.toml'}", VALIDATOR)
+    assert house.once().status == 1
     health = house.health()
     assert health["status"] == "failing"
     assert [problem["code"] for problem in health["problems"]] == ["chain-unreachable"]

@@ -15,9 +15,9 @@ from tallystick.cli.locked import NoLock
 from tallystick.errors import StateError, StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.health import Problem
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import Daemon, Until
-from tallystick_validator.health import Problem
 from tallystick_validator.validator import Options, Validator
 
 ALICE = hotkey_of("alice")
@@ -43,7 +43,7 @@ def told(validator: Validator) -> dict[str, Problem]:
 
 
 def take(validator: Validator, epoch: int, of: str = ALICE) -> set[str]:
-    answers = validator.intake.take(lines(records(of, epoch, 6))).result()
+    answers = validator.intake.take(lines(records(of, epoch, 6)))
     return {answer.code or answer.status for answer in answers}
 
 
@@ -88,6 +88,10 @@ def test_rejects_are_told_by_code_until_an_epoch_has_none(
                 chain.advance(EPOCH_BLOCKS)
                 await validator.step()
             assert "records-rejected" not in told(validator)
+            assert take(validator, 3) == {"recorded"}
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            assert validator.health().status == "ok"
 
     asyncio.run(run())
 
@@ -152,7 +156,7 @@ def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
     file = tmp_path / "validator.toml"
     file.write_text(
         'format = 1\n[validator]\nstate = "s.db"\nnetwork = "network.toml"\nfolder = "daemon"\n'
-        f'[chain]\nurl = "simulate://127.0.0.1:9"\nkey = "{ALICE}"\n{more}'
+        f'[chain]\nurl = "simulate:none.toml"\nkey = "{ALICE}"\n{more}'
     )
     daemon = Daemon(Configuration.load(file), NoLock(), Until())
     problems = told(daemon.validator)
@@ -260,6 +264,47 @@ def test_a_file_of_records_that_cannot_be_taken_is_told_while_it_is_there(
             link.unlink()
             await validator.step()
             assert validator.health().status == "ok"
+
+    asyncio.run(run())
+
+
+def test_a_full_intake_is_told_until_an_epoch_is_closed(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    rows = lines(records(ALICE, 0, 6))
+    options = Options(records=tmp_path / "records", waiting_bytes=4 * len(rows[0]))
+    daemon = tmp_path / "daemon"
+
+    async def run() -> None:
+        async with Validator(
+            state, network(), chain.as_hotkey(ALICE), daemon, options=options
+        ) as validator:
+            (tmp_path / "records" / "a.jsonl").write_bytes(b"\n".join(rows))
+            await validator.step()
+            assert told(validator)["intake-full"].failing
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            await validator.step()
+            assert "intake-full" not in told(validator)
+
+    asyncio.run(run())
+
+
+def test_an_exchange_that_cannot_write_is_told_while_it_cannot(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    of = network("[exchange]\ncommit_by = 1\nvote_by = 2\n")
+    blocking = tmp_path / "daemon" / "exchange" / "0"
+
+    async def run() -> None:
+        async with Validator(state, of, chain.as_hotkey(ALICE), tmp_path / "daemon") as validator:
+            blocking.write_text("a file in place of a folder")
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            assert str(blocking) in told(validator)["peers"].message
+            blocking.unlink()
+            await validator.step()
+            assert "peers" not in told(validator)
 
     asyncio.run(run())
 

@@ -14,8 +14,8 @@ from tallystick.errors import InputError
 from tallystick_chain.chain import Pairs
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.health import Problem
 from tallystick_state.ledger import Ledger
-from tallystick_validator.health import Problem
 from tallystick_validator.validator import Validator
 
 ALICE, OWNER, BURNER = (hotkey_of(name) for name in ("alice", "owner", "burner"))
@@ -74,7 +74,7 @@ def row_of(
                 for place, miner in enumerate(MINERS)
                 for n in range(3)
             ]
-            answers = validator.intake.take([json.dumps(row).encode() for row in rows]).result()
+            answers = validator.intake.take([json.dumps(row).encode() for row in rows])
             assert {answer.status for answer in answers} == {"recorded"}
             chain.advance(EPOCH_BLOCKS)
             change(chain)

@@ -64,7 +64,7 @@ def row_of(folder: Path, immunity_blocks: int) -> Pairs:
                     for n in range(3)
                 ]
             lines = [json.dumps(row).encode() for row in rows]
-            answers = validator.intake.take(lines).result()
+            answers = validator.intake.take(lines)
             assert {answer.status for answer in answers} == {"recorded"}
             for _ in range(EPOCH_BLOCKS + LAG + 4):
                 chain.advance()

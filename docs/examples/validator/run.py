@@ -36,9 +36,8 @@ MINERS = [hotkey_of(f"miner {number}") for number in range(12)]
 def begun_chain(netuid: int) -> SimulatedChain:
     """A subnet with a validator and its miners, at the first block of epoch 0."""
     chain = SimulatedChain(finality_lag=2)
-    chain.create_subnet(
-        netuid, Hyperparameters(rate_limit_blocks=5, commit_reveal=False, min_allowed=1)
-    )
+    rules = Hyperparameters(rate_limit_blocks=5, commit_reveal=False, min_allowed=1)
+    chain.create_subnet(netuid, rules)
     chain.register(netuid, VALIDATOR, stake_rao=10**12, permit=True)
     for miner in MINERS:
         chain.register(netuid, miner)
@@ -68,9 +67,8 @@ async def run(epochs: int, seed: int, folder: Path) -> str:
             await validator.look()
             block = view.head().best
             if block < network.first_block(epochs):
-                taken = validator.intake.take(forward(block, dice))
                 # a record is durable once it is answered: whoever is killed now loses none
-                answers = await asyncio.wrap_future(taken)
+                answers = validator.intake.take(forward(block, dice))
                 assert all(answer.status == "recorded" for answer in answers), answers
             chain.advance(network.round_blocks)
             await validator.step()

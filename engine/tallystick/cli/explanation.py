@@ -28,11 +28,12 @@ def lines_of(explanation: Explanation) -> list[str]:
     result = explanation.result
     miner = f"miner {result.miner_uid} {visible(result.miner_hotkey)}, {result.role}"
     lines = [
+        *filter(None, (explanation.verdict,)),
         f"record {result.record}: {result.skill_type}, task {visible(result.task_id)}, {miner}",
         f"rule set {explanation.rule_set} {explanation.digest}",
     ]
-    if explanation.composite is None and not explanation.measures:
-        return [*lines, "", "no submission: nothing is scored"]
+    if not explanation.facts:
+        return lines
     lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
     if explanation.axes:
         lines += ["", "axes", *_steps(explanation.axes)]

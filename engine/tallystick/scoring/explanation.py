@@ -30,6 +30,7 @@ from tallystick.scoring.value import (
     fact_value_text,
     input_texts,
 )
+from tallystick.scoring.verdict import NO_SUBMISSION, verdict
 
 _FORMULAS = frozenset({"axis", "measure", "factor", "emission"})
 """The roles whose formulas have a section of an explanation."""
@@ -127,7 +128,8 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
 
 
 @json_object(
-    *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
+    *("verdict", "result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors"),
+    "emission",
     JsonKey("measures", _measures, left_out="none"),
     JsonKey("operations", left_out="empty"),
 )
@@ -149,6 +151,8 @@ class Explanation:
         tier: the tier, if the type has tiers.
         factors: a step for each emission factor.
         emission: the emission, if the type has one.
+        verdict: what the record earns in one sentence, and of a 0 why; empty of a type that has
+            measures alone.
     """
 
     result: Result
@@ -162,6 +166,7 @@ class Explanation:
     emission: ValueStep | None = None
     measures: tuple[ValueStep, ...] = ()
     operations: tuple[OperationStep, ...] = ()
+    verdict: str = NO_SUBMISSION
 
     def __repr__(self) -> str:
         return f"<Explanation by {self.rule_set} of {self.result!r}>"
@@ -186,7 +191,7 @@ def explain(
     explaining = _Explaining(bound, facts, scores, thresholds)
     for value in bound.values:
         explaining.add(value)
-    texts, steps = told_apart(bound.facts), explaining.steps
+    texts, steps, tier = told_apart(bound.facts), explaining.steps, explaining.tier
     return attrs.evolve(
         of,
         facts=tuple(
@@ -196,10 +201,11 @@ def explain(
         axes=tuple(sorted(steps["axis"], key=lambda step: step.name)),
         measures=tuple(sorted(steps["measure"], key=lambda step: step.name)),
         composite=explaining.composite if bound.has_quality else None,
-        tier=explaining.tier,
+        tier=tier,
         factors=tuple(steps["factor"]),
         emission=next(iter(steps["emission"]), None),
         operations=tuple(explaining.operations),
+        verdict=verdict(bound, facts, scores.values, None if tier is None else tier.name),
     )
 
 

@@ -13,7 +13,7 @@ from tallystick.cli.options import PATH, as_json, follow_links_option, output_op
 from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
-from tallystick_chain.cli.simulate import simulate_command
+from tallystick_chain.cli.inputs import BLOCK, reading
 from tallystick_state.cli.options import opened, state_option
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ _WORDS: dict[DueKind, str] = {
     "weights": "weights of epoch {} are due",
 }
 
-block_option = click.option(
+_block_option = click.option(
     "--block",
-    type=click.IntRange(0, 2**53 - 1),
+    type=BLOCK,
     metavar="B",
     help="Show the epoch and round of this block, and what is due next behind it.",
 )
@@ -41,7 +41,7 @@ _subnet_option = click.option(
 )
 _read_at_option = click.option(
     "--block",
-    type=click.IntRange(0, 2**53 - 1),
+    type=BLOCK,
     metavar="B",
     help="The block; by default the newest finalized one.",
 )
@@ -49,10 +49,7 @@ _read_at_option = click.option(
 
 @click.group(cls=CommandGroup)
 def chain() -> None:
-    """Show what a network file and its chain say, or run a simulated chain."""
-
-
-chain.add_command(simulate_command)
+    """Show what a network file and its chain say."""
 
 
 @chain.command(
@@ -63,7 +60,7 @@ chain.add_command(simulate_command)
     ),
 )
 @click.argument("file", type=PATH)
-@block_option
+@_block_option
 @as_json
 def network_command(file: Path, block: int | None, as_json: bool) -> None:
     """Show the network file FILE: its digest, and the next blocks at which something is due.
@@ -113,7 +110,6 @@ def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     --validators` reads it. One block gives everybody the same bytes.
     """
     from tallystick.io.atomic import atomic_files, output_path
-    from tallystick_chain.cli.inputs import reading
     from tallystick_chain.network import Network
     from tallystick_chain.snapshot import ChainSnapshot
 
@@ -164,7 +160,6 @@ def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     proportions, so shares are compared; the difference is the part of all that is given otherwise.
     """
     from tallystick.json_values import json_value
-    from tallystick_chain.cli.inputs import reading
     from tallystick_chain.network import Network
     from tallystick_chain.row_comparison import RowComparison
     from tallystick_chain.weight_rows import weights_to_set

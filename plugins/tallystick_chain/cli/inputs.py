@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 READER = "reader"
 """Hotkey by which commands connect that only read: it is nobody's."""
 _CHAIN, _NETWORK, _BLOCK = "--chain", "--network", "--block"
-_LARGEST = 2**53 - 1
+BLOCK = click.IntRange(0, 2**53 - 1)
+"""Type of the number of a block."""
 
 
 def miners_of_chain(
@@ -80,22 +81,14 @@ def network_of_state(
     return read
 
 
-def check_chain(_url: str, options: Mapping[str, Any]) -> None:
-    """Refuse a chain without a network file.
+def check_both(_value: str, options: Mapping[str, Any]) -> None:
+    """Refuse a chain without a network file, and a network file without a chain.
 
     Raises:
-        UsageError: no network file is named.
+        UsageError: one of them is not named.
     """
-    _network(options)
-
-
-def check_network(_path: str, options: Mapping[str, Any]) -> None:
-    """Refuse a network file without a chain.
-
-    Raises:
-        UsageError: no chain is named.
-    """
-    _check_chain(options, _NETWORK)
+    _check_given(options, _CHAIN, _NETWORK)
+    _check_given(options, _NETWORK, _CHAIN)
 
 
 def check_block(block: str, options: Mapping[str, Any]) -> None:
@@ -104,10 +97,12 @@ def check_block(block: str, options: Mapping[str, Any]) -> None:
     Raises:
         UsageError: it is none, or no chain is named.
     """
-    _check_chain(options, _BLOCK)
-    is_number = block.isascii() and block.isdigit() and len(block) <= len(str(_LARGEST))
-    if not is_number or int(block) > _LARGEST:
-        raise click.UsageError(f"found {block!r:.40} for {_BLOCK}, expected a whole number")
+    _check_given(options, _BLOCK, _CHAIN)
+    try:
+        BLOCK(block)
+    except click.BadParameter as error:
+        message = f"found {block!r:.40} for {_BLOCK}, expected a whole number"
+        raise click.UsageError(message) from error
 
 
 @contextmanager
@@ -118,26 +113,21 @@ def reading(url: str) -> Iterator[Chain]:
         ChainError: the URL is none.
         TallystickError: the SDK is not installed.
     """
+    from tallystick_chain.bounded import BoundedChain
     from tallystick_chain.connect import connect
 
     chain = connect(url, READER)
-    try:
-        yield chain
-    finally:
-        # no part of the protocol: an adapter may keep no connection
-        close = getattr(chain, "close", None)
-        if close is not None:
-            close()
+    with closing(BoundedChain(lambda: chain)) as bounded:
+        yield bounded
 
 
 def _network(options: Mapping[str, Any]) -> Network:
-    if _NETWORK not in options:
-        raise click.UsageError(f"found {_CHAIN} without {_NETWORK}, expected both")
+    _check_given(options, _CHAIN, _NETWORK)
     from tallystick_chain.network import Network
 
     return Network.load(Path(options[_NETWORK]))
 
 
-def _check_chain(options: Mapping[str, Any], flag: str) -> None:
-    if _CHAIN not in options:
-        raise click.UsageError(f"found {flag} without {_CHAIN}, expected both")
+def _check_given(options: Mapping[str, Any], flag: str, other: str) -> None:
+    if flag in options and other not in options:
+        raise click.UsageError(f"found {flag} without {other}, expected both")

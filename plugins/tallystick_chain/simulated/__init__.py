@@ -1,1 +1,1 @@
-"""A chain in memory that refuses as a real one does; it also runs as a process for several."""
+"""A chain in memory that refuses as a real one does, and one that processes share by a file."""

@@ -24,15 +24,13 @@ class SimulationFile:
 
     Attributes:
         chain: the values of its table ``chain`` that are parameters of `SimulatedChain`.
-        block_time: seconds between two blocks.
-        is_signed: whether rows and commitments are refused that are not signed.
-        source: the file, with its subnets; None without one.
+        block_time: seconds between two blocks; 0: a program makes them.
+        source: the file, with its subnets.
     """
 
-    chain: Mapping[str, Any] = attrs.field(factory=dict)
-    block_time: float = BLOCK_SECONDS
-    is_signed: bool = False
-    source: TomlSource | None = None
+    chain: Mapping[str, Any]
+    block_time: float
+    source: TomlSource
 
     @classmethod
     def load(cls, path: Path) -> SimulationFile:
@@ -61,24 +59,20 @@ class SimulationFile:
         source.check("simulated-1")
         table = dict(source.tables.get("chain", {}))
         block_time = float(table.pop("block_time", BLOCK_SECONDS))
-        return cls(table, block_time, table.pop("signed", False), source)
+        return cls(table, block_time, source)
 
-    def begin(self, seed: int | None = None) -> SimulatedChain:
-        """Return the chain, one block after its first: its subnets and neurons are readable.
-
-        Args:
-            seed: in place of the file's.
+    def begin(self) -> SimulatedChain:
+        """Return the chain at the block at which what it begins with is finalized.
 
         Raises:
             InputError: a neuron or a number is there twice, or a neuron has no hotkey or two.
             TrustError: a neuron has a key, and the library of sr25519 is missing.
         """
-        options = {**self.chain, **({} if seed is None else {"seed": seed})}
-        chain = SimulatedChain(seconds_per_block=self.block_time, **options)
-        if self.source is not None:
-            for index, table in enumerate(self.source.tables.get("subnet", ())):
-                _create(chain, table, index, self.source)
-        chain.advance()
+        seconds = self.block_time or BLOCK_SECONDS
+        chain = SimulatedChain(seconds_per_block=seconds, **self.chain)
+        for index, table in enumerate(self.source.tables.get("subnet", ())):
+            _create(chain, table, index, self.source)
+        chain.advance(1 + chain.finality_lag)
         return chain
 
 
@@ -97,15 +91,10 @@ def _create(
         raise source.error((*path, "netuid"), error.message) from error
     for number, neuron in enumerate(table.get("neuron", ())):
         neuron_path = (*path, "neuron", number)
+        own = {key: neuron[key] for key in ("stake_rao", "permit", "coldkey") if key in neuron}
         for hotkey in _hotkeys(neuron, neuron_path, source):
             try:
-                chain.register(
-                    netuid,
-                    hotkey,
-                    stake_rao=neuron.get("stake_rao", 0),
-                    permit=neuron.get("permit", False),
-                    coldkey=neuron.get("coldkey", ""),
-                )
+                chain.register(netuid, hotkey, **own)
             except ChainError as error:
                 raise source.error(neuron_path, error.message) from error
 

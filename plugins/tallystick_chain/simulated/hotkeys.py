@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from itertools import count
 
-from tallystick_chain.chain import ChainError, Refusal
 from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_state.trust.points import is_ristretto_key
@@ -46,16 +45,3 @@ def signer_of(name: str) -> PairSigner:
 def address_of(signer: Signer) -> str:
     """Return the hotkey of a key, as SS58."""
     return ss58_text(signer.public.data)
-
-
-def signature_of(message: bytes, signer: Signer | None, hotkey: str) -> bytes:
-    """Return the 64-byte signature of a message by the key of a hotkey, if it is here.
-
-    Raises:
-        ChainError: it is not.
-        TrustError: the library of sr25519 is missing, or the message is wrapped already.
-    """
-    if signer is None:
-        text = f"the hotkey {hotkey} is here without its key"
-        raise ChainError(text, Refusal.NOT_MODELLED)
-    return signer.sign(message)

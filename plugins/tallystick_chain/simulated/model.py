@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Literal
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, Refusal
+from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
 
 U16_MAX = (1 << 16) - 1
 """The largest weight, uid and netuid."""
@@ -28,6 +29,25 @@ BEACON_ROUNDS_PER_BLOCK = 4
 """Rounds of the randomness beacon in one block: one each three seconds, a block each twelve."""
 FIRST_BEACON_ROUND = 1000
 """The round of the beacon at block 0."""
+
+
+def is_whole(number: object, most: int, least: int = 0) -> bool:
+    """Return whether a value is a whole number within limits; truth values are none."""
+    return isinstance(number, int) and not isinstance(number, bool) and least <= number <= most
+
+
+def _whole(default: int | None, most: int, least: int = 0) -> Any:  # noqa: ANN401  # as attrs.field
+    """Return a field that is a whole number within limits, or the default that it has."""
+
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        is_default = value == default and not isinstance(value, bool)
+        if not (is_default or is_whole(value, most, least)):
+            raise ChainError(
+                f"{field.name}: found {value!r}, expected a whole number from {least} to {most}",
+                Refusal.NOT_MODELLED,
+            )
+
+    return attrs.field(default=default, validator=check)
 
 
 @attrs.frozen
@@ -47,51 +67,28 @@ class Hyperparameters:
             permits as they are set.
         stake_threshold_rao: the least stake of who sets weights, in rao.
         commitment_space: bytes of commitments of a hotkey in an epoch.
+
+    Raises:
+        ChainError: a value is out of its range.
     """
 
-    tempo: int = 360
-    rate_limit_blocks: int = 100
-    min_allowed: int = 1024
-    max_weight_u16: int = U16_MAX
-    version_key: int = 0
-    commit_reveal: bool = True
-    reveal_epochs: int = 1
-    max_uids: int = 256
-    max_validators: int | None = None
-    stake_threshold_rao: int = 0
-    commitment_space: int = 3100
+    tempo: int = _whole(360, U16_MAX)
+    rate_limit_blocks: int = _whole(100, U64_MAX)
+    min_allowed: int = _whole(1024, U16_MAX)
+    max_weight_u16: int = _whole(U16_MAX, U16_MAX)
+    version_key: int = _whole(0, U64_MAX)
+    commit_reveal: bool = attrs.field(default=True)
+    reveal_epochs: int = _whole(1, 100, 1)
+    max_uids: int = _whole(256, U16_MAX, 1)
+    max_validators: int | None = _whole(None, U16_MAX)
+    stake_threshold_rao: int = _whole(0, U64_MAX)
+    commitment_space: int = _whole(3100, (1 << 32) - 1)
 
-    def __attrs_post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if name == "max_validators" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise ChainError(
-                    f"{name}: found {value!r}, expected a whole number from {least} to {most}",
-                    Refusal.NOT_MODELLED,
-                )
-        if not isinstance(self.commit_reveal, bool):
-            raise ChainError(
-                f"commit_reveal: found {self.commit_reveal!r}, expected true or false",
-                Refusal.NOT_MODELLED,
-            )
-
-
-_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "tempo": (0, U16_MAX),
-        "rate_limit_blocks": (0, U64_MAX),
-        "min_allowed": (0, U16_MAX),
-        "max_weight_u16": (0, U16_MAX),
-        "version_key": (0, U64_MAX),
-        "reveal_epochs": (1, 100),
-        "max_uids": (1, U16_MAX),
-        "max_validators": (0, U16_MAX),
-        "stake_threshold_rao": (0, U64_MAX),
-        "commitment_space": (0, (1 << 32) - 1),
-    }
-)
+    @commit_reveal.validator
+    def _check(self, _: object, value: object) -> None:
+        if not isinstance(value, bool):
+            message = f"commit_reveal: found {value!r}, expected true or false"
+            raise ChainError(message, Refusal.NOT_MODELLED)
 
 
 @attrs.frozen
@@ -100,19 +97,13 @@ class CommittedRow:
 
     Attributes:
         hotkey: who committed it.
-        epoch: of the chain, to which the commit belongs.
-        block: of the commit.
-        reveal_round: of the beacon, from which it can be read.
-        digest: BLAKE2b-256 of the ciphertext, in hexadecimal digits.
+        seen: what others see of it.
         pairs: the row.
         version_key: that it names.
     """
 
     hotkey: str
-    epoch: int
-    block: int
-    reveal_round: int
-    digest: str
+    seen: PendingRow
     pairs: Pairs
     version_key: int
 
@@ -183,19 +174,46 @@ class SubnetState:
 
 
 @attrs.frozen
-class ChainState:
-    """The whole chain at a block.
+class SealedBlock:
+    """A block that is made.
 
     Attributes:
-        subnets: by netuid.
-        spec_version: of the runtime.
-        has_beacon: whether rounds of the beacon arrive.
+        number: of the block.
+        digest: its hash, `0x` and 64 hexadecimal digits.
+        subnets: by netuid, the subnets after it.
     """
 
-    subnets: Mapping[int, SubnetState] = MappingProxyType({})
-    spec_version: int = 461
-    has_beacon: bool = True
+    number: int
+    digest: str
+    subnets: Mapping[int, SubnetState]
 
-    def with_subnet(self, netuid: int, subnet: SubnetState) -> ChainState:
-        """Return the state with another value of a subnet."""
-        return attrs.evolve(self, subnets={**self.subnets, netuid: subnet})
+
+LogKind = Literal["row", "committed", "revealed", "vanished", "commitment"]
+"""Kinds of entries of a log."""
+
+
+@attrs.frozen
+class LogEntry:
+    """One thing that the chain accepted, or did with a committed row.
+
+    Attributes:
+        kind: a row that is set, committed, revealed, or vanished at its reveal; or a commitment.
+        block: in which it happened.
+        hotkey: whose it is.
+        netuid: of the subnet.
+        mechanism: of a row.
+        pairs: the row.
+        version_key: that the row names.
+        data: the bytes of a commitment.
+        reason: why a row vanished, as the chain names it.
+    """
+
+    kind: LogKind
+    block: int
+    hotkey: str
+    netuid: int
+    mechanism: int = 0
+    pairs: Pairs = ()
+    version_key: int = 0
+    data: bytes = b""
+    reason: str = ""

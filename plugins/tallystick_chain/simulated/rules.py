@@ -1,6 +1,7 @@
 """The rules of the chain: what it refuses, in its order, and what each accepted call changes.
 
-Each function takes a subnet at the block that is built and returns it changed, or refuses. The
+Each function takes a subnet at the block that is built and returns it changed, or refuses by a
+`ChainError` whose message is the chain's own name, and nothing has changed. The
 source is ``pallets/subtensor/src/subnets/weights.rs`` of the chain (commit 04957d05), ``uids.rs``
 and ``coinbase/reveal_commits.rs`` beside it, and ``pallets/commitments``; names of errors are
 theirs. The permits of an epoch follow the stakes alone; what an epoch pays is not modelled.
@@ -9,11 +10,13 @@ theirs. The permits of an epoch follow the stakes alone; what an epoch pays is n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, Refusal
+from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
 from tallystick_chain.simulated.model import (
     BEACON_ROUNDS_PER_BLOCK,
     FIRST_BEACON_ROUND,
@@ -25,20 +28,8 @@ from tallystick_chain.simulated.model import (
     CommittedRow,
     MechanismState,
     SubnetState,
+    is_whole,
 )
-
-
-class RefusedCallError(Exception):
-    """A call that the chain refuses; nothing has changed.
-
-    Attributes:
-        code: one of `Refusal`.
-        name: of the error, as the chain has it.
-    """
-
-    def __init__(self, code: Refusal, name: str) -> None:
-        super().__init__(name)
-        self.code, self.name = code, name
 
 
 def beacon_round(block: int) -> int:
@@ -55,33 +46,33 @@ def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of 
     has done both.
 
     Raises:
-        RefusedCallError: by a rule.
+        ChainError: by a rule.
     """
     _refuse_beyond_types(pairs, version_key)
     rows = _mechanism(subnet, mechanism)
     if len(pairs) > len(subnet.neurons):
-        raise RefusedCallError(Refusal.UNKNOWN_UID, "UidsLengthExceedUidsInSubNet")
+        raise ChainError("UidsLengthExceedUidsInSubNet", Refusal.UNKNOWN_UID)
     neuron = _registered(subnet, hotkey)
     own, rules = neuron.uid, subnet.hyperparameters
     if neuron.stake_rao < rules.stake_threshold_rao:
-        raise RefusedCallError(Refusal.LOW_STAKE, "NotEnoughStakeToSetWeights")
+        raise ChainError("NotEnoughStakeToSetWeights", Refusal.LOW_STAKE)
     if rules.version_key and version_key < rules.version_key:
-        raise RefusedCallError(Refusal.VERSION_KEY, "IncorrectWeightVersionKey")
+        raise ChainError("IncorrectWeightVersionKey", Refusal.VERSION_KEY)
     if not rules.commit_reveal and _is_too_soon(subnet, rows, own, block):
-        raise RefusedCallError(Refusal.TOO_SOON, "SettingWeightsTooFast")
+        raise ChainError("SettingWeightsTooFast", Refusal.TOO_SOON)
     is_self_weight = len(pairs) == 1 and pairs[0][0] == own
     if not (is_self_weight or hotkey == subnet.owner or neuron.permit):
-        raise RefusedCallError(Refusal.NO_PERMIT, "NeuronNoValidatorPermit")
+        raise ChainError("NeuronNoValidatorPermit", Refusal.NO_PERMIT)
     uids = [uid for uid, _ in pairs]
     if len(set(uids)) < len(uids):
-        raise RefusedCallError(Refusal.DUPLICATE_UID, "DuplicateUids")
+        raise ChainError("DuplicateUids", Refusal.DUPLICATE_UID)
     if any(uid >= len(subnet.neurons) for uid in uids):
-        raise RefusedCallError(Refusal.UNKNOWN_UID, "UidVecContainInvalidOne")
+        raise ChainError("UidVecContainInvalidOne", Refusal.UNKNOWN_UID)
     if not is_self_weight and len(pairs) < min(len(subnet.neurons), rules.min_allowed):
-        raise RefusedCallError(Refusal.TOO_FEW, "WeightVecLengthIsLow")
+        raise ChainError("WeightVecLengthIsLow", Refusal.TOO_FEW)
     stored = _upscaled(pairs)
     if not is_self_weight and _exceeds(stored, rules.max_weight_u16):
-        raise RefusedCallError(Refusal.TOO_LARGE, "MaxWeightExceeded")
+        raise ChainError("MaxWeightExceeded", Refusal.TOO_LARGE)
     rows = attrs.evolve(rows, rows={**rows.rows, own: stored})
     if not rules.commit_reveal:
         rows = _updated(rows, own, block)
@@ -90,52 +81,47 @@ def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of 
 
 def commit_row(  # noqa: PLR0913, PLR0917  # the arguments of the chain's call
     subnet: SubnetState, mechanism: int, hotkey: str, pairs: Pairs, version_key: int, block: int
-) -> tuple[SubnetState, CommittedRow]:
-    """Commit a row; whether it may be set is asked at its reveal alone.
+) -> SubnetState:
+    """Commit a row, the newest of its mechanism; whether it may be set its reveal asks alone.
 
     Raises:
-        RefusedCallError: by a rule.
+        ChainError: by a rule.
     """
     _refuse_beyond_types(pairs, version_key)
     rows = _mechanism(subnet, mechanism)
     if not subnet.hyperparameters.commit_reveal:
-        raise RefusedCallError(Refusal.OTHER, "CommitRevealDisabled")
+        raise ChainError("CommitRevealDisabled", Refusal.OTHER)
     own = _registered(subnet, hotkey).uid
     if _is_too_soon(subnet, rows, own, block):
-        raise RefusedCallError(Refusal.TOO_SOON, "CommittingWeightsTooFast")
+        raise ChainError("CommittingWeightsTooFast", Refusal.TOO_SOON)
     epoch = subnet.epoch_with_lookahead(block)
-    pending = sum(row.hotkey == hotkey and row.epoch == epoch for row in rows.committed)
+    pending = sum(row.hotkey == hotkey and row.seen.epoch == epoch for row in rows.committed)
     if pending >= MAX_PENDING_ROWS:
-        raise RefusedCallError(Refusal.TOO_MANY_PENDING, "TooManyUnrevealedCommits")
-    committed = CommittedRow(
-        hotkey=hotkey,
-        epoch=epoch,
-        block=block,
-        reveal_round=beacon_round(_expected_reveal_block(subnet, block)),
-        digest=_ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending),
-        pairs=pairs,
-        version_key=version_key,
-    )
+        raise ChainError("TooManyUnrevealedCommits", Refusal.TOO_MANY_PENDING)
+    reveal_round = beacon_round(_expected_reveal_block(subnet, block))
+    digest = _ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending)
+    seen = PendingRow(epoch, block, reveal_round, digest)
+    committed = CommittedRow(hotkey, seen, pairs, version_key)
     rows = attrs.evolve(_updated(rows, own, block), committed=(*rows.committed, committed))
-    return _with_mechanism(subnet, mechanism, rows), committed
+    return _with_mechanism(subnet, mechanism, rows)
 
 
 def publish(subnet: SubnetState, hotkey: str, data: bytes, block: int) -> SubnetState:
     """Publish a commitment.
 
     Raises:
-        RefusedCallError: by a rule.
+        ChainError: by a rule.
     """
     if len(data) > MAX_COMMITMENT_BYTES:
         name = f"found {len(data)} bytes, expected at most {MAX_COMMITMENT_BYTES}"
-        raise RefusedCallError(Refusal.OTHER, name)
+        raise ChainError(name, Refusal.OTHER)
     if subnet.uid_of(hotkey) is None:
-        raise RefusedCallError(Refusal.NOT_REGISTERED, "AccountNotAllowedCommit")
+        raise ChainError("AccountNotAllowedCommit", Refusal.NOT_REGISTERED)
     epoch, used = subnet.used_space.get(hotkey, (subnet.epoch, 0))
     # the commitments of a tempo are counted by the epochs that have been, without a look ahead
     used = (used if epoch == subnet.epoch else 0) + max(len(data), LEAST_COMMITMENT_SPACE)
     if used > subnet.hyperparameters.commitment_space:
-        raise RefusedCallError(Refusal.NO_COMMITMENT_SPACE, "SpaceLimitExceeded")
+        raise ChainError("SpaceLimitExceeded", Refusal.NO_COMMITMENT_SPACE)
     return attrs.evolve(
         subnet,
         commitments={**subnet.commitments, hotkey: Commitment(hotkey, block, data)},
@@ -143,45 +129,34 @@ def publish(subnet: SubnetState, hotkey: str, data: bytes, block: int) -> Subnet
     )
 
 
-@attrs.frozen
-class Reveal:
-    """The end of a committed row.
-
-    Attributes:
-        mechanism: of the row.
-        row: the row.
-        refusal: why it vanished; None where it was set.
-    """
-
-    mechanism: int
-    row: CommittedRow
-    refusal: str | None = None
-
-
 def reveal_rows(
-    subnet: SubnetState, block: int, has_beacon: bool
-) -> tuple[SubnetState, tuple[Reveal, ...]]:
+    subnet: SubnetState, block: int
+) -> tuple[SubnetState, tuple[tuple[int, CommittedRow, str], ...]]:
     """Apply the committed rows that are due at the start of a block; those too late vanish.
 
     A row is due in the epoch ``reveal_epochs`` after its own, once the beacon has its round.
+
+    Returns:
+        The subnet, and the rows that have ended, each with its mechanism and the reason for which
+        it vanished, empty where it was set.
     """
-    reveals = list[Reveal]()
+    reveals = list[tuple[int, CommittedRow, str]]()
     epoch = subnet.epoch_with_lookahead(block) - subnet.hyperparameters.reveal_epochs
     for mechanism, before in enumerate(subnet.mechanisms):
         remaining = list[CommittedRow]()
         for row in before.committed:
-            if row.epoch < epoch:
-                reveals.append(Reveal(mechanism, row, "expired"))
+            if row.seen.epoch < epoch:
+                reveals.append((mechanism, row, "expired"))
                 continue
-            if row.epoch > epoch or not has_beacon or row.reveal_round > beacon_round(block):
+            if row.seen.epoch > epoch or row.seen.reveal_round > beacon_round(block):
                 remaining.append(row)
                 continue
+            reason = ""
             try:
                 subnet = set_row(subnet, mechanism, row.hotkey, row.pairs, row.version_key, block)
-            except RefusedCallError as refusal:
-                reveals.append(Reveal(mechanism, row, refusal.name))
-            else:
-                reveals.append(Reveal(mechanism, row))
+            except ChainError as refusal:
+                reason = refusal.message
+            reveals.append((mechanism, row, reason))
         if len(remaining) < len(before.committed):
             rows = attrs.evolve(subnet.mechanisms[mechanism], committed=tuple(remaining))
             subnet = _with_mechanism(subnet, mechanism, rows)
@@ -290,7 +265,7 @@ def _moved(rows: MechanismState, new_uids: Mapping[int, int]) -> MechanismState:
     )
 
 
-def change_neuron(subnet: SubnetState, uid: int, change: Callable[[Neuron], Neuron]) -> SubnetState:
+def change_neuron(subnet: SubnetState, uid: int, **changes: Any) -> SubnetState:  # noqa: ANN401  # by name
     """Change a neuron's stake or permit.
 
     Raises:
@@ -298,41 +273,31 @@ def change_neuron(subnet: SubnetState, uid: int, change: Callable[[Neuron], Neur
     """
     if not 0 <= uid < len(subnet.neurons):
         raise ChainError(f"found no uid {uid}", Refusal.UNKNOWN_UID)
-    neurons = _replaced(subnet.neurons, uid, change(subnet.neurons[uid]))
-    return attrs.evolve(subnet, neurons=neurons)
+    neuron = attrs.evolve(subnet.neurons[uid], **changes)
+    return attrs.evolve(subnet, neurons=_replaced(subnet.neurons, uid, neuron))
 
 
 def _refuse_beyond_types(pairs: Pairs, version_key: int) -> None:
     """Refuse numbers that the call has no room for, as no client can encode them."""
-    if not _is_whole(version_key, U64_MAX):
+    if not is_whole(version_key, U64_MAX):
         name = f"found the version key {version_key!r}, expected 0 to {U64_MAX}"
-        raise RefusedCallError(Refusal.OTHER, name)
-    for number in _numbers(pairs):
-        if not _is_whole(number, U16_MAX):
+        raise ChainError(name, Refusal.OTHER)
+    for number in chain.from_iterable(pairs):
+        if not is_whole(number, U16_MAX):
             name = f"found {number!r} in a row, expected uids and weights from 0 to {U16_MAX}"
-            raise RefusedCallError(Refusal.OTHER, name)
-
-
-def _numbers(pairs: Pairs) -> Iterator[object]:
-    for uid, weight in pairs:
-        yield uid
-        yield weight
-
-
-def _is_whole(number: object, most: int) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= most
+            raise ChainError(name, Refusal.OTHER)
 
 
 def _mechanism(subnet: SubnetState, mechanism: int) -> MechanismState:
     if not 0 <= mechanism < len(subnet.mechanisms):
-        raise RefusedCallError(Refusal.NO_SUBNET, "MechanismDoesNotExist")
+        raise ChainError("MechanismDoesNotExist", Refusal.NO_SUBNET)
     return subnet.mechanisms[mechanism]
 
 
 def _registered(subnet: SubnetState, hotkey: str) -> Neuron:
     uid = subnet.uid_of(hotkey)
     if uid is None:
-        raise RefusedCallError(Refusal.NOT_REGISTERED, "HotKeyNotRegisteredInSubNet")
+        raise ChainError("HotKeyNotRegisteredInSubNet", Refusal.NOT_REGISTERED)
     return subnet.neurons[uid]
 
 

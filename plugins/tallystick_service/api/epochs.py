@@ -18,13 +18,13 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, not_shown, sees_board
+from tallystick_service.shown import closings_of, not_shown, seen_types, sees_board
+from tallystick_service.weights import weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import RootedStep
 from tallystick_state.trust.checkpoint import Checkpoint
-from tallystick_state.weights import Weights, pooled
 
 _MOST_EPOCHS = 1000
 _PROVEN = ("reputations", "thresholds")
@@ -50,23 +50,27 @@ def epoch_row(question: Question, number: int) -> JsonObject:
 
 
 def _epoch(question: Question) -> Answer:
-    number = question.number("epoch") or 0
-    view = views.epoch_info(_begun(question, number), whole=True)
-    if condition("miners", question.viewer) != "always":
-        del view["reputation"]
-    leaf = None
-    if number < question.queries.state.epoch:
-        with question.state.epoch_log() as log:
-            if sees_leaf(question, log, number):
-                leaf = json_value(log.leaves[number])
-    return json_answer({**view, "leaf": leaf})
+    return json_answer(epoch_view(question, question.number("epoch") or 0))
 
 
-def _begun(question: Question, number: int) -> Any:  # noqa: ANN401  # an answer of the queries
+def epoch_view(question: Question, number: int) -> JsonObject:
+    """Return an epoch as ``epoch show --json`` does, with its leaf where the asker sees it.
+
+    Raises:
+        RefusedQuestionError: it has not begun.
+    """
     opened = question.queries.state.epoch
     if number > opened:
         raise no_epoch(number, f"0 to {opened}, the open one")
-    return question.queries.epoch(number)
+    view = views.epoch_info(question.queries.epoch(number), whole=True)
+    if condition("miners", question.viewer) != "always":
+        del view["reputation"]
+    leaf = None
+    if number < opened:
+        with question.state.epoch_log() as log:
+            if sees_leaf(question, log, number):
+                leaf = json_value(log.leaves[number])
+    return {**view, "leaf": leaf}
 
 
 def no_epoch(number: int, expected: str) -> RefusedQuestionError:
@@ -105,7 +109,9 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
         raise no_epoch(
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
-    if needs == "embargo" and not is_over(question, number):
+    if needs == "leaderboards, embargo" and not seen_types(question):
+        raise not_shown(ACCESS[subject].holds)
+    if needs != "always" and not is_over(question, number):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(
             HTTPStatus.FORBIDDEN,
@@ -124,23 +130,8 @@ def _weights(question: Question) -> Answer:
 
 def weights_view(question: Question, number: int) -> JsonObject:
     """Return the weights of a closed epoch, as ``weights --json`` does: exact, and as uint16."""
-
-    def compute() -> JsonObject:
-        with question.state.epoch_log() as log:
-            slots = log.slots(number)
-            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
-            pools = log.in_force.pools.at(number)
-        lines = {
-            line: Weights.of(weights, slots, {}, "no miner has a weight")
-            for line, weights in weighed.items()
-        }
-        shared = None
-        if pools is not None:
-            shares = pooled(pools, weighed, slots)
-            shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return views.weights(lines, shared) if lines else {"lines": {}}
-
-    return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
+    found = weights_of(question, number)
+    return views.weights(found.lines, found.shared) if found.lines else {"lines": {}}
 
 
 def _checkpoint(question: Question) -> Answer:

@@ -14,6 +14,7 @@ from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import RulesAnswer, RuleSetAnswer, RuleSetsAnswer
 from tallystick_service.known_rules import known_rules, rules_named
 from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.rule_book import scorer_of
 from tallystick_state import views
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _rule_sets(question: Question) -> Answer:
 
 def _rule_set(question: Question) -> Answer:
     rules = rules_named(question.queries.in_force, question.text("reference"))
-    return json_answer(rule_set_view(question.site.scorer_of(rules)))
+    return json_answer(rule_set_view(scorer_of(rules)))
 
 
 def rule_set_view(scorer: Scorer) -> JsonObject:

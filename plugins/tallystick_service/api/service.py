@@ -7,20 +7,22 @@ from http import HTTPStatus
 import attrs
 from anyio import to_thread
 
-from tallystick.errors import TallystickError
+from tallystick.errors import StoreError, TallystickError
 from tallystick.json_values import JsonObject
 from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
 from tallystick_service.health import Health, Problem
 from tallystick_service.proof import ask_operator
-from tallystick_service.route import Question, Route
+from tallystick_service.route import Question, Route, page
 
 _UNREADABLE = Problem(
     "state-unreadable",
     "found a state that cannot be read, expected one that can",
     "run tallystick state verify on it, and see the page on operations",
 )
+
+_TOLD = ("code", "message", "remedy")
 
 
 async def _health(question: Question) -> Answer:
@@ -35,14 +37,25 @@ async def _health(question: Question) -> Answer:
     is_failing = health.status == "failing"
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_failing else HTTPStatus.OK
     problems = [
-        {name: text for name, text in attrs.asdict(problem).items() if text}
+        {name: text for name in _TOLD if (text := getattr(problem, name))}
         for problem in health.seen_by(question.viewer).problems
     ]
     return json_answer({"status": health.status, "problems": problems}, status)
 
 
-def _metrics(question: Question) -> Answer:
-    return Answer(exposition(question), CONTENT_TYPE)
+async def _metrics(question: Question) -> Answer:
+    return await to_thread.run_sync(_exposed, question)
+
+
+def _exposed(question: Question) -> Answer:
+    site = question.site
+    try:
+        with site.state.queries() as queries:
+            of_state = attrs.evolve(question, version=site.version_of(queries), queries=queries)
+            return Answer(exposition(of_state), CONTENT_TYPE)
+    except StoreError:
+        # what the daemon observes is wanted most where the state cannot be read
+        return Answer(exposition(question), CONTENT_TYPE)
 
 
 def _description(question: Question) -> Answer:
@@ -73,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
         answer=_metrics,
         subject="service",
         media_type=CONTENT_TYPE,
-        is_kept=False,
+        reads=False,
     ),
     Route(
         path="/api/v1/openapi.json",
@@ -84,13 +97,11 @@ ROUTES: tuple[Route, ...] = (
         of=JsonObject,
         reads=False,
     ),
-    Route(
-        path="/operator",
-        name="operator",
-        sentence="Ask for the operator's secret, and go on to the first page.",
-        answer=_operator,
-        subject="service",
-        media_type="text/html; charset=utf-8",
+    page(
+        "/operator",
+        "Ask for the operator's secret, and go on to the first page.",
+        _operator,
+        "service",
         reads=False,
     ),
 )

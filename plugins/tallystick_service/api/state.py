@@ -27,6 +27,7 @@ from tallystick_service.shown import (
     profile_of,
     unknown_miner,
 )
+from tallystick_service.weights import seen_miners
 from tallystick_state import views
 from tallystick_state.queries import NO_MINERS
 from tallystick_state.weights import before_carried
@@ -77,6 +78,8 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
         RefusedQuestionError: the asker does not see it, or not yet; or there is no such miner.
     """
     check_embargo(question, "pay", number, hotkey)
+    if hotkey not in seen_miners(question):
+        raise unknown_miner(hotkey)
 
     def compute() -> JsonObject:
         with question.state.epoch_log() as log:
@@ -165,7 +168,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         path="/api/v1/miners/{hotkey}/epochs/{epoch}/weight",
         name="minerWeight",
-        sentence="Every step from the scores of a miner to its weight in an epoch, for itself.",
+        sentence="Every step from the scores of a miner to its weight in a closed epoch.",
         answer=_pay,
         subject="pay",
         of=PayAnswer,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
@@ -25,6 +26,8 @@ from tallystick_state.cli.options import signer_options
 
 if TYPE_CHECKING:
     import socket
+
+    from starlette.types import ASGIApp
 
     from tallystick_service.settings import Settings
     from tallystick_state.ledger import Ledger
@@ -55,7 +58,7 @@ _UNPROTECTED = (
     metavar="STATE",
     help="A file, for SQLite, or a URL such as postgresql://host/name.",
 )
-@click.option("--demo", is_flag=True, help="Serve a made-up network, and show all of it.")
+@click.option("--demo", is_flag=True, help="Serve a made-up network, and say how to see all of it.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
@@ -120,14 +123,16 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     It listens on this machine alone unless --host says otherwise. Everyone sees what the rule set
     makes public; a miner sees its own view by a proof of its hotkey. With --operator the secret
     that is printed shows everything, to this machine alone. With --demo it makes a network up in
-    a temporary folder, which is removed at the end. A signer signs the checkpoint. SIGTERM ends it.
+    a temporary folder, which is removed at the end, and prints the secret, too. A signer signs the
+    checkpoint. SIGTERM ends it.
     """
     from tallystick_service.origins import is_origin
     from tallystick_service.server import bound, check_installed, is_loopback
     from tallystick_service.settings import LOOPBACK, Settings
 
-    if demo and (where_given := _is_given("where")):
-        raise click.UsageError(f"--demo makes its own state: leave out {where_given}")
+    source = click.get_current_context().get_parameter_source("where")
+    if demo and source is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--demo makes its own state: leave out --state")
     if not demo and where is None:
         raise click.UsageError("found no state, expected --state STATE, or --demo")
     if proofs is not None and not proofs.is_dir():
@@ -139,14 +144,16 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     if operator and not is_loopback(host):
         raise click.UsageError("--operator is for this machine alone: leave out --host")
     check_installed()
+    from tallystick_service.application import application  # of the extra
+
     if demo:
         # one that a settings file names is not meant
         where = None
+    has_operator = operator or (demo and is_loopback(host))
     own = () if host in {"0.0.0.0", "::"} else (f"[{host}]" if ":" in host else host,)  # noqa: S104  # compared
     settings = Settings(
         hosts=(*dict.fromkeys((*LOOPBACK, *own, *names)),),
-        shows="all" if demo else "public",
-        operator=secrets.token_urlsafe(_SECRET_BYTES) if operator else None,
+        operator=secrets.token_urlsafe(_SECRET_BYTES) if has_operator else None,
         embargo=embargo,
         proofs=proofs,
         origins=tuple(dict.fromkeys(origin.lower() for origin in origins)),
@@ -157,15 +164,8 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     with listener, _state(where) as ledger:
         if not is_loopback(host):
             tell_refusal(_UNPROTECTED.format(host=host))
-        asyncio.run(_served(ledger, settings, signer, listener, as_json=as_json))
-
-
-def _is_given(name: str) -> str:
-    """Return the option that a value came by, from the command line alone; empty for another."""
-    from click.core import ParameterSource
-
-    source = click.get_current_context().get_parameter_source(name)
-    return "--state" if source is ParameterSource.COMMANDLINE else ""
+        app = application(ledger, settings, signer=signer)
+        asyncio.run(_served(app, settings, listener, is_demo=demo, as_json=as_json))
 
 
 def _place(where: str) -> str:
@@ -197,35 +197,39 @@ def _state(where: str | None) -> Iterator[Ledger]:
 
 
 async def _served(
-    ledger: Ledger,
+    app: ASGIApp,
     settings: Settings,
-    signer: Signer | None,
     listener: socket.socket,
     *,
+    is_demo: bool,
     as_json: bool,
 ) -> None:
     """Serve until a signal asks to end."""
-    from tallystick_service.application import application
     from tallystick_service.server import address_of, serving
 
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with serving(application(ledger, settings, signer=signer), settings, listener) as task:
+    async with serving(app, settings, listener) as task:
         waiting = asyncio.create_task(ended.wait())
-        _tell(address_of(listener), settings, as_json=as_json)
+        _tell(address_of(listener), settings, is_demo=is_demo, as_json=as_json)
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
 
 
-def _tell(address: str, settings: Settings, *, as_json: bool) -> None:
-    """Say where the service is, and the secret of the operator."""
+def _tell(address: str, settings: Settings, *, is_demo: bool, as_json: bool) -> None:
+    """Say where the service is and what it shows, and the secret of the operator."""
     if as_json:
-        view: dict[str, Any] = {"address": address, "shows": settings.shows}
+        view: dict[str, Any] = {"address": address}
         print_json({**view, "operator": settings.operator} if settings.operator else view)
         return
     lines = [address]
+    if is_demo:
+        from tallystick_service.demo import MINER
+
+        lines.append("it shows what everyone sees of a subnet; the rest is asked for:")
+        lines.append(f"a miner: open {address}/miners/{MINER}/own and sign; its key is //Alice")
     if settings.operator:
         lines.append(f"operator: open {address}/operator as the user operator, password:")
         lines.append(settings.operator)

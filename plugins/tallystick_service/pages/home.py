@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from tallystick_service.answer import HTML, Answer
-from tallystick_service.pages.miner import public_boards
-from tallystick_service.route import Question, Route
+from tallystick_service.answer import Answer
+from tallystick_service.route import Question, page
 
 
 def _home(question: Question) -> Answer:
     queries = question.queries
     epoch = queries.state.epoch
     rules = {name: timeline.at(epoch) for name, timeline in queries.in_force.lines.items()}
-    boards = public_boards(question)
-    return question.page("home.html", info=queries.info(), rules=rules, boards=boards)
+    return question.page("home.html", info=queries.info(), rules=rules)
 
 
-ROUTES = (
-    Route(
-        path="/",
-        name="home_page",
-        sentence="What is here.",
-        answer=_home,
-        subject="epochs",
-        media_type=HTML,
-    ),
-)
+ROUTES = (page("/", "What is here.", _home, "epochs"),)
 """The first page."""

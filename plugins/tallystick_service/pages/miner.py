@@ -1,79 +1,61 @@
-"""The pages about miners: the search, and where one stands."""
+"""The page of one miner: what it is paid, the steps that lead there, and where it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
+from datetime import UTC, datetime
 from decimal import Decimal
-from http import HTTPStatus
-from urllib.parse import quote
 
 import attrs
 
-from tallystick.errors import TallystickError
-from tallystick.json_values import JsonObject
-from tallystick.numbers.nano import from_decimal
-from tallystick.scoring.scorer import Scorer
+from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_service.access import condition, own_values
-from tallystick_service.advice import advice
-from tallystick_service.answer import CSV, Answer
-from tallystick_service.examples import example_of
-from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, history_of, sees_board, unknown_miner
+from tallystick_service.answer import Answer
+from tallystick_service.charts import Chart, Series, chart
+from tallystick_service.proof import challenge_of, is_key
+from tallystick_service.route import Parameter, Question, page
+from tallystick_service.shown import closings_of, history_of, public_boards, unknown_miner
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
     closed_pays,
     pays,
     public_standing,
+    shared_pay,
     type_standing,
 )
 from tallystick_service.tables import csv_answer
-from tallystick_state.leaderboard import Standing
-from tallystick_state.sections.groups import GROUPS
-from tallystick_state.stored_state import StoredSnapshots
+from tallystick_service.weights import (
+    newest_epoch,
+    seen_miners,
+    types_done,
+    weight_history,
+    weights_of,
+)
+from tallystick_state.trust.keys import KEY_TYPES
 
 _ROWS = 128
-"""Maximum number of epochs in a table of the page; its CSV has all."""
-_FOUND = 50
-"""Maximum number of miners that a search shows."""
-
+"""Maximum number of epochs in a table of reputations of the page; its CSV has all."""
+_EPOCHS = 24
+"""Maximum number of epochs over which the page shows weights."""
 
 History = list[tuple[int, dict[str, Decimal]]]
 """Reputations of a miner by skill type, by epoch."""
 
 
 @attrs.frozen
-class Sight:
-    """The parts of a miner that somebody sees.
+class WeightHistory:
+    """The weight of a miner in a line over epochs.
 
     Attributes:
-        own: the values that the rules show a miner of itself; None of a stranger.
-        history: whether reputations by epoch are seen.
-        pay: whether the steps to the weight are seen.
-        is_embargoed: whether they would be seen later.
+        line: its name; empty of a weight that is that of all.
+        values: epochs with the weight in nano, the newest first; None without one.
+        chart: of the weights; None of fewer than two epochs.
     """
 
-    own: frozenset[str] | None
-    history: bool
-    pay: bool
-    is_embargoed: bool
-
-    @classmethod
-    def of(cls, question: Question, hotkey: str) -> Sight:
-        """Return what the asker of a question sees of a miner."""
-        viewer, queries = question.viewer, question.queries
-        seen = condition("miner", viewer, hotkey)
-        own = None
-        if seen in ("own", "always"):
-            own = frozenset(own_values(queries, viewer, hotkey))
-        pay = condition("pay", viewer, hotkey)
-        history = condition("history", viewer, hotkey)
-        return cls(
-            own,
-            own is not None and "reputation" in own and history != "never",
-            pay == "always",
-            pay == "embargo",
-        )
+    line: str
+    values: tuple[tuple[int, int | None], ...]
+    chart: Chart | None
 
 
 @attrs.frozen
@@ -83,18 +65,20 @@ class MinerPage:
     Attributes:
         hotkey: who it is.
         uid: its slot; None without one.
-        types: the skill types in which it stands.
-        rounds: in how many rounds it was dispatched lately; None where that is not seen.
+        types: its standing in each skill type of its records.
+        dispatched: in how many rounds it was dispatched, in words; empty where that is not seen.
         pays: what it is paid, by line; empty where that is not seen.
-        sight: what the asker sees.
+        weights: its weights by line over the epochs that the asker sees.
+        is_public: whether it is what everyone sees.
     """
 
     hotkey: str
     uid: int | None
     types: tuple[TypeStanding, ...]
-    rounds: int | None
+    dispatched: str
     pays: tuple[Pay, ...]
-    sight: Sight
+    weights: tuple[WeightHistory, ...]
+    is_public: bool
 
 
 def miner_view(question: Question, hotkey: str) -> MinerPage:
@@ -103,51 +87,64 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     Raises:
         RefusedQuestionError: nobody of that hotkey is there, or nothing of it is public.
     """
-    queries, sight = question.queries, Sight.of(question, hotkey)
-    entry = queries.state.miners.get(hotkey)
-    boards = public_boards(question)
-    if sight.own is None:
-        of_public = {
-            name: standing
-            for name, board in boards.items()
-            for standing in board
-            if standing.hotkey == hotkey
-        }
-        if not of_public:
-            raise unknown_miner(hotkey)
-        types = tuple(
-            public_standing(standing, name, len(boards[name]))
-            for name, standing in of_public.items()
-        )
-        uid = next(iter(of_public.values())).uid
-        return MinerPage(hotkey, uid, types, None, (), sight)
-    if entry is None:
+    queries, viewer = question.queries, question.viewer
+    if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
-    history = history_of(question, hotkey) if sight.history else []
-    names = sorted({*entry.types, *entry.reputation})
-    standings = (
-        _shown(type_standing(queries, entry, name, _of_type(history, name)), sight)
-        for name in names
+    entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
+    done = sorted(types_done(question).get(hotkey, ()))
+    sees_now = condition("pay", viewer, hotkey) == "always"
+    of_lines = tuple(pays(queries, hotkey)) if sees_now else _newest_pays(question, hotkey)
+    if condition("miner", viewer, hotkey) == "leaderboards":
+        boards = public_boards(question)
+        places = ((name, place) for name in done for place in boards.get(name, ()))
+        types = tuple(
+            public_standing(queries, place, name, len(boards[name]))
+            for name, place in places
+            if place.hotkey == hotkey
+        )
+        return MinerPage(hotkey, entry.uid, types, "", of_lines, weights, is_public=True)
+    own = own_values(queries, viewer, hotkey)
+    history = history_of(question, hotkey) if "reputation" in own else []
+    types = tuple(
+        _shown(type_standing(queries, entry, name, _of_type(history, name)), own) for name in done
     )
-    rounds = queries.profile(hotkey).rounds if "dispatched_rounds" in sight.own else None
-    of_lines = tuple(pays(queries, hotkey)) if sight.pay else ()
-    if sight.is_embargoed:
-        of_lines = _newest_pays(question, hotkey)
-    return MinerPage(hotkey, entry.uid, tuple(standings), rounds, of_lines, sight)
+    dispatched = queries.profile(hotkey).dispatched if "dispatched_rounds" in own else ""
+    return MinerPage(hotkey, entry.uid, types, dispatched, of_lines, weights, is_public=False)
 
 
 def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
     """Return what a miner was paid as the newest epoch closed whose embargo is over."""
-    number = question.queries.state.epoch - 1 - question.site.settings.embargo
-    if number < 0:
+    number = newest_epoch(question)
+    if number is None:
         return ()
 
     def computed() -> tuple[Pay, ...]:
+        weights = weights_of(question, number)
+        uid = weights.slots.get(hotkey)
         with question.state.epoch_log() as log:
-            return tuple(closed_pays(log, number, hotkey))
+            found = tuple(closed_pays(log, number, hotkey, uid, weights.lines))
+        if weights.shared is None:
+            return found
+        return attrs.evolve(shared_pay(weights.shared, uid), epoch=number), *found
 
     key = "closed pays", number, hotkey, closings_of(question)[number + 1]
     return question.site.remembered(key, computed)
+
+
+def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:
+    history = weight_history(question, hotkey, _EPOCHS)
+    lines = dict.fromkeys(line for _, own in history for line in own)
+    return tuple(_of_line(line, [(n, own.get(line)) for n, own in history]) for line in lines)
+
+
+def _of_line(line: str, history: list[tuple[int, int | None]]) -> WeightHistory:
+    values = [(number, weight or 0) for number, weight in history]
+    (first, start), (last, end) = values[0], values[-1]
+    description = (
+        f"Weight from {to_text(start)} in epoch {first} to {to_text(end)} in epoch {last}."
+    )
+    drawn = chart("Weight by epoch", description, [Series("weight", values)])
+    return WeightHistory(line, tuple(reversed(history)), drawn)
 
 
 def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
@@ -155,9 +152,8 @@ def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
     return [(epoch, from_decimal(own[skill_type])) for epoch, own in history if skill_type in own]
 
 
-def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
+def _shown(standing: TypeStanding, own: Collection[str]) -> TypeStanding:
     """Return a standing without what the rules do not show."""
-    own = sight.own or frozenset()
     if "reputation" not in own:
         standing = attrs.evolve(standing, reputation=None, distances=())
     if "rank" not in own:
@@ -165,139 +161,68 @@ def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
     return standing
 
 
-def public_boards(question: Question) -> Mapping[str, list[Standing]]:
-    """Return the leaderboards that the asker sees, by skill type."""
-    queries = question.queries
-    sees_all = question.viewer.kind == "operator"
-    return question.once(
-        ("boards", sees_all),
-        lambda: {
-            name: queries.board(name)
-            for name, rules in queries.rules.type_rules.items()
-            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
-        },
+def _miner(question: Question) -> Answer:
+    hotkey = question.text("hotkey")
+    return question.page(
+        "miner.html",
+        view=miner_view(question, hotkey),
+        most_rows=_ROWS,
+        is_key=is_key(hotkey),
     )
 
 
-def scorer_at(question: Question) -> Scorer:
-    """Return the rules in force, with the thresholds that the epochs of the state pin."""
-    return question.state.scorer.with_snapshots(StoredSnapshots(question.queries.transaction))
-
-
-def example_advice(question: Question, skill_type: str) -> JsonObject | None:
-    """Return the advice about an example record of a type, by the rules and thresholds of now."""
-
-    def computed() -> JsonObject | None:
-        scorer, epoch = scorer_at(question), question.queries.state.epoch
-        record = example_of(scorer, skill_type, epoch)
-        if record is None:
-            return None
-        try:
-            return advice(scorer, record).to_dict()
-        except TallystickError:
-            return None
-
-    return question.once(("example", skill_type), computed)
-
-
-def _miner(question: Question) -> Answer:
-    hotkey = question.text("hotkey")
-    view = miner_view(question, hotkey)
-    advised = {each.skill_type: example_advice(question, each.skill_type) for each in view.types}
-    return question.page("miner.html", view=view, advised=advised, most_rows=_ROWS)
+def _challenge(question: Question) -> Answer:
+    settings = question.site.settings
+    challenge = challenge_of(question.request, settings, question.text("hotkey"))
+    until = datetime.fromtimestamp(challenge.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return question.page("challenge.html", challenge=challenge, until=until, kinds=KEY_TYPES)
 
 
 def _miner_csv(question: Question) -> Answer:
     """Return the reputation of a miner by epoch and type as CSV."""
     hotkey = question.text("hotkey")
-    if not Sight.of(question, hotkey).history:
-        raise unknown_miner(hotkey)
-    view = miner_view(question, hotkey)
     rows = [
-        (epoch, standing.skill_type, value)
-        for standing in view.types
-        for epoch, value in reversed(standing.history)
+        (epoch, name, str(reputation))
+        for epoch, by_type in history_of(question, hotkey)
+        for name, reputation in by_type.items()
     ]
-    return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows, nano=(2,))
-
-
-@attrs.frozen
-class Found:
-    """A miner that a search found.
-
-    Attributes:
-        hotkey: who it is.
-        uid: its slot; None without one.
-        ranks: its rank by skill type, where it has one that is seen.
-    """
-
-    hotkey: str
-    uid: int | None
-    ranks: Mapping[str, int]
-
-
-def search(question: Question, wanted: str) -> list[Found]:
-    """Return the miners that the asker sees whose hotkey holds a text, or whose uid it is."""
-    found: dict[str, Found] = {}
-    for name, board in public_boards(question).items():
-        for standing in board:
-            before = found.get(standing.hotkey)
-            ranks = {**(before.ranks if before else {}), name: standing.rank}
-            found[standing.hotkey] = Found(standing.hotkey, standing.uid, ranks)
-    if question.viewer.kind == "operator":
-        for miner in question.queries.state.miners.values():
-            found.setdefault(miner.hotkey, Found(miner.hotkey, miner.uid, {}))
-    matching = (each for each in found.values() if _matches(each, wanted))
-    return sorted(matching, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
-
-
-def _matches(found: Found, wanted: str) -> bool:
-    if not wanted or wanted.casefold() in found.hotkey.casefold():
-        return True
-    return wanted.isdecimal() and found.uid is not None and str(found.uid) == wanted.lstrip("0")
-
-
-def _miners(question: Question) -> Answer:
-    wanted = question.text("q").strip()
-    found = search(question, wanted)
-    exact = [f for f in found if f.hotkey == wanted or (wanted and str(f.uid) == wanted)]
-    if len(exact) == 1:
-        place = f"/miners/{quote(exact[0].hotkey, safe='')}"
-        return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": place})
-    return question.page(
-        "miners.html", wanted=wanted, found=found[:_FOUND], more=max(len(found) - _FOUND, 0)
-    )
+    return csv_answer("reputation.csv", ("epoch", "skill_type", "reputation"), rows)
 
 
 _HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", required=True)
 
 ROUTES = (
-    Route(
-        path="/miners",
-        name="miners_page",
-        sentence="Search of miners by hotkey or uid.",
-        answer=_miners,
-        subject="board",
-        media_type="text/html; charset=utf-8",
-        parameters=(Parameter(name="q", meaning="a hotkey, a part of one, or a uid"),),
+    page(
+        "/miners/{hotkey}",
+        "What one miner is paid, the steps that lead there, and where it stands.",
+        _miner,
+        "miner",
+        _HOTKEY,
     ),
-    Route(
-        path="/miners/{hotkey}",
-        name="miner_page",
-        sentence="Where one miner stands, what it is paid, and what it may do next.",
-        answer=_miner,
-        subject="miner",
-        media_type="text/html; charset=utf-8",
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}/own",
+        "The text that a miner signs to see its own view, and how.",
+        _challenge,
+        "service",
+        _HOTKEY,
+        reads=False,
     ),
-    Route(
-        path="/miners/{hotkey}/reputation.csv",
-        name="miner_csv",
-        sentence="The reputation of one miner by epoch and skill type, as CSV.",
-        answer=_miner_csv,
-        subject="history",
-        media_type=CSV,
-        parameters=(_HOTKEY,),
+    page(
+        "/miners/{hotkey}/own",
+        "The view that a miner has of itself, for the signature of its challenge.",
+        _miner,
+        "miner",
+        _HOTKEY,
+        posted="The form of the challenge with its signature.",
+        proves=True,
+        is_kept=False,
+    ),
+    page(
+        "/miners/{hotkey}/reputation.csv",
+        "The reputation of one miner by epoch and skill type, as CSV.",
+        _miner_csv,
+        "history",
+        _HOTKEY,
     ),
 )
-"""The pages about miners."""
+"""The page of one miner."""

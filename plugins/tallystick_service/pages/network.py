@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
-import attrs
-
-from tallystick.json_values import JsonObject, json_value
 from tallystick.numbers.nano import to_text
-from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.answer import Answer
 from tallystick_service.api.epochs import (
     checkpoint_of,
     epoch_row,
-    is_over,
-    no_epoch,
-    sees_leaf,
+    epoch_view,
     weights_view,
 )
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.pages.miner import public_boards
 from tallystick_service.pages.scoring import versioned
-from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import board_of, closings_of
+from tallystick_service.route import Parameter, Question, page
+from tallystick_service.shown import board_of, closings_of, public_boards
 from tallystick_service.tables import csv_answer
-from tallystick_state import views
+from tallystick_service.weights import newest_epoch, weight_table
 
 _SHOWN = 10
-"""Maximum number of miners of a leaderboard on the page; its CSV has all."""
+"""Maximum number of miners in a table of the page; the miners' page and the CSV have all."""
 _EPOCHS = 24
 """Maximum number of epochs in the table of the page; its CSV has all that are kept."""
 _DRAWN = 512
@@ -78,16 +72,6 @@ def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
     return charts
 
 
-def newest_weights(question: Question) -> tuple[int, JsonObject] | None:
-    """Return the newest closed epoch whose weights the asker sees, with them; None without one."""
-    opened = question.queries.state.epoch
-    sees_all = question.viewer.kind == "operator"
-    for number in range(opened - 1, max(opened - 64, -1), -1):
-        if sees_all or is_over(question, number):
-            return number, weights_view(question, number)
-    return None
-
-
 def _network(question: Question) -> Answer:
     opened = question.queries.state.epoch
     begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
@@ -102,40 +86,14 @@ def _network(question: Question) -> Answer:
         epochs=epochs,
         charts=threshold_charts(history),
         history=list(reversed(history))[:_EPOCHS],
-        weights=newest_weights(question),
+        weighed=weight_table(question),
         checkpoint=checkpoint_of(question),
     )
 
 
-@attrs.frozen
-class EpochPage:
-    """One epoch.
-
-    Attributes:
-        number: its number.
-        is_open: whether it is the open one.
-        view: its digests, as ``epoch show --json`` has them.
-        leaf: the roots of its steps; None of one that is not shown.
-    """
-
-    number: int
-    is_open: bool
-    view: JsonObject
-    leaf: JsonObject | None
-
-
 def _epoch(question: Question) -> Answer:
-    number, opened = question.number("epoch") or 0, question.queries.state.epoch
-    if number > opened:
-        raise no_epoch(number, f"0 to {opened}, the open one")
-    view = views.epoch_info(question.queries.epoch(number), whole=True)
-    leaf = None
-    if number < opened:
-        with question.state.epoch_log() as log:
-            if sees_leaf(question, log, number):
-                leaf = json_value(log.leaves[number])
-    page = EpochPage(number, number == opened, view, leaf)
-    return question.page("epoch.html", page=page, checkpoint=checkpoint_of(question))
+    view = epoch_view(question, question.number("epoch") or 0)
+    return question.page("epoch.html", epoch=view, checkpoint=checkpoint_of(question))
 
 
 async def _validators(question: Question) -> Answer:
@@ -171,10 +129,10 @@ def _thresholds_csv(question: Question) -> Answer:
 
 
 def _weights_csv(question: Question) -> Answer:
-    found = newest_weights(question)
+    number = newest_epoch(question)
     rows: list[tuple[object, ...]] = []
-    if found is not None:
-        number, view = found
+    if number is not None:
+        view = weights_view(question, number)
         lines = {"": view} if "uids" in view else view["lines"]
         for line, own in lines.items():
             # without a row the column of its numbers is empty
@@ -183,72 +141,43 @@ def _weights_csv(question: Question) -> Answer:
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
 
 
-def _csv(
-    path: str, name: str, sentence: str, subject: str, answer: object, *parameters: Parameter
-) -> Route:
-    return Route(
-        path=path,
-        name=name,
-        sentence=sentence,
-        answer=answer,  # type: ignore[arg-type]
-        subject=subject,
-        media_type=CSV,
-        parameters=parameters,
-    )
-
-
 _EPOCH = Parameter(name="epoch", meaning="the number of an epoch", kind="number", required=True)
 _TYPE = Parameter(name="skill_type", meaning="a skill type", required=True)
 
 ROUTES = (
-    Route(
-        path="/network",
-        name="network_page",
-        sentence="Leaderboards, epochs, thresholds and weights.",
-        answer=_network,
-        subject="board",
-        media_type=HTML,
+    page(
+        "/network", "Weights, leaderboards, validators, epochs and thresholds.", _network, "board"
     ),
-    Route(
-        path="/network/validators",
-        name="validators_page",
-        sentence="Which validators agree, and the health of this one.",
-        answer=_validators,
-        subject="service",
-        media_type=HTML,
+    page(
+        "/network/validators",
+        "Which validators agree, and the health of this one.",
+        _validators,
+        "service",
         reads=False,
     ),
-    Route(
-        path="/network/epochs/{epoch}",
-        name="epoch_page",
-        sentence="One epoch: digests, thresholds, roots, and how to prove them.",
-        answer=_epoch,
-        subject="epochs",
-        media_type=HTML,
-        parameters=(_EPOCH,),
+    page(
+        "/network/epochs/{epoch}",
+        "One epoch: digests, thresholds, roots, and how to prove them.",
+        _epoch,
+        "epochs",
+        _EPOCH,
     ),
-    _csv(
+    page(
         "/network/leaderboards/{skill_type}.csv",
-        "leaderboard_csv",
         "The leaderboard of a skill type as CSV.",
-        "board",
         _board_csv,
+        "board",
         _TYPE,
     ),
-    _csv("/network/epochs.csv", "epochs_csv", "The epochs as CSV.", "epochs", _epochs_csv),
-    _csv(
+    page("/network/epochs.csv", "The epochs as CSV.", _epochs_csv, "epochs"),
+    page(
         "/network/thresholds.csv",
-        "thresholds_csv",
         "The tracked thresholds of each epoch as CSV.",
-        "epochs",
         _thresholds_csv,
+        "epochs",
     ),
-    _csv(
-        "/network/weights.csv",
-        "weights_csv",
-        "The newest weights that the asker sees, as CSV.",
-        "weights",
-        _weights_csv,
+    page(
+        "/network/weights.csv", "The newest weights that are seen, as CSV.", _weights_csv, "weights"
     ),
 )
 """The pages about the network."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from tallystick.json_values import json_value
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.answer import Answer
 from tallystick_service.known_rules import known_rules, rules_named
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.rule_book import (
     constants_of,
     proofs_name,
@@ -20,19 +19,13 @@ from tallystick_service.rule_book import (
 )
 from tallystick_service.tables import csv_answer
 from tallystick_state import views
-from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
-
-
-def in_force_view(queries: StateQueries) -> Mapping[str, object]:
-    """Return the rules of each line from epoch to epoch, as ``rules`` of a state shows them."""
-    return views.rules_in_force(queries.in_force, queries.state.epoch)
 
 
 def _rules(question: Question) -> Answer:
     queries = question.queries
-    lines = in_force_view(queries)
     epoch = queries.state.epoch
+    lines = views.rules_in_force(queries.in_force, epoch)
     books = {
         name: rule_book(timeline.at(epoch)) for name, timeline in queries.in_force.lines.items()
     }
@@ -105,49 +98,29 @@ _ZERO = "0.000000000"
 _RULES = Parameter(name="rules", meaning="the digest or the reference of a rule set", required=True)
 
 
-def address_of(digest: str) -> str:
-    """Return the address of a rule set."""
-    return f"/rules/{quote(digest, safe='')}"
-
-
 ROUTES = (
-    Route(
-        path="/rules",
-        name="rules_page",
-        sentence="The rules in force and scheduled.",
-        answer=_rules,
-        subject="rules",
-        media_type=HTML,
+    page("/rules", "The rules in force and scheduled.", _rules, "rules"),
+    page(
+        "/rules/diff",
+        "What two rule sets differ in, and what that can do to a score.",
+        _difference,
+        "rules",
+        Parameter(name="old", meaning="the digest or the reference of the old rule set"),
+        Parameter(name="new", meaning="the digest or the reference of the new one"),
     ),
-    Route(
-        path="/rules/diff",
-        name="rules_diff_page",
-        sentence="What two rule sets differ in, and what that can do to a score.",
-        answer=_difference,
-        subject="rules",
-        media_type=HTML,
-        parameters=(
-            Parameter(name="old", meaning="the digest or the reference of the old rule set"),
-            Parameter(name="new", meaning="the digest or the reference of the new one"),
-        ),
+    page(
+        "/rules/{rules}",
+        "One rule set: formulas, constants with sources, lint, proofs.",
+        _rule_set,
+        "rules",
+        _RULES,
     ),
-    Route(
-        path="/rules/{rules}",
-        name="rule_set_page",
-        sentence="One rule set: formulas, constants with sources, lint, proofs.",
-        answer=_rule_set,
-        subject="rules",
-        media_type=HTML,
-        parameters=(_RULES,),
-    ),
-    Route(
-        path="/rules/{rules}/constants.csv",
-        name="constants_csv",
-        sentence="The constants of one rule set with their sources, as CSV.",
-        answer=_constants_csv,
-        subject="rules",
-        media_type=CSV,
-        parameters=(_RULES,),
+    page(
+        "/rules/{rules}/constants.csv",
+        "The constants of one rule set with their sources, as CSV.",
+        _constants_csv,
+        "rules",
+        _RULES,
     ),
 )
 """The pages about rules."""

@@ -1,6 +1,6 @@
-"""The pages that score a record of the reader's: what next, and the playground.
+"""The playground, which scores a record of the reader's and says what would earn more.
 
-Their links hold all that is on them. Records are scored in processes of their own, so a page is an
+Its link holds all that is on it. Records are scored in processes of their own, so a page is an
 answer even where its record, or its rules, are refused.
 """
 
@@ -18,12 +18,12 @@ from anyio import to_thread
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
-from tallystick_service.answer import HTML, Answer, RefusedQuestionError
+from tallystick_service.answer import Answer, RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
 from tallystick_service.known_rules import known_rules
-from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, page
 from tallystick_service.scoring import Order
 from tallystick_service.site import Site
 
@@ -152,14 +152,6 @@ def _type_of(record: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-async def _next(question: Question) -> Answer:
-    question = await versioned(question)
-    offer = await offer_of(question)
-    chosen, record = _record(question, offer)
-    side = await _advised(question, offer, record, Side("", ""))
-    return question.page("next.html", offer=offer, chosen=chosen, record=record, side=side)
-
-
 async def _playground(question: Question) -> Answer:
     question = await versioned(question)
     offer = await offer_of(question)
@@ -216,43 +208,29 @@ def _values(explanation: JsonObject) -> dict[str, str | None]:
 _TYPE = Parameter(name="skill_type", meaning="the skill type whose example is taken", longest=256)
 _TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD)
 
+
+def _rules_parameter(name: str, of: str) -> Parameter:
+    return Parameter(name=name, meaning=f"the digest or reference of {of}", longest=256)
+
+
+def _edits_parameter(name: str, of: str) -> Parameter:
+    meaning = f"other values of {of}, PATH=VALUE a line"
+    return Parameter(name=name, meaning=meaning, longest=_LONGEST_EDITS)
+
+
 ROUTES = (
-    Route(
-        path="/next",
-        name="next_page",
-        sentence="Which single fact of a record, moved, would earn the most.",
-        answer=_next,
-        subject="scoring",
-        media_type=HTML,
-        parameters=(_TYPE, _TEXT),
-        reads=False,
-    ),
-    Route(
-        path="/playground",
-        name="playground_page",
-        sentence="A record and a rule set, edited and explained; two rule sets side by side.",
-        answer=_playground,
-        subject="scoring",
-        media_type=HTML,
-        parameters=(
-            _TYPE,
-            _TEXT,
-            Parameter(name="rules", meaning="the digest or reference of a rule set", longest=256),
-            Parameter(
-                name="edits",
-                meaning="other values of it, PATH=VALUE a line",
-                longest=_LONGEST_EDITS,
-            ),
-            Parameter(
-                name="other", meaning="the digest or reference of a second rule set", longest=256
-            ),
-            Parameter(
-                name="other_edits",
-                meaning="other values of that, PATH=VALUE a line",
-                longest=_LONGEST_EDITS,
-            ),
-        ),
+    page(
+        "/playground",
+        "A record and a rule set, edited and explained; what next; two rule sets beside.",
+        _playground,
+        "scoring",
+        _TYPE,
+        _TEXT,
+        _rules_parameter("rules", "a rule set"),
+        _edits_parameter("edits", "it"),
+        _rules_parameter("other", "a second rule set"),
+        _edits_parameter("other_edits", "that"),
         reads=False,
     ),
 )
-"""The pages that score a record of the reader's."""
+"""The playground."""

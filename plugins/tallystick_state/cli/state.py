@@ -14,7 +14,7 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject, error_value
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from tallystick_state.answers import Profile
+    from tallystick_state.answers import Profile, Recent
     from tallystick_state.trust.keys import PublicKey
 
 
@@ -241,10 +241,11 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: weight, reputations and what moved them, ranks, newest scores.
 
-    The hours end at --at, by default at the latest recorded round. With --as it prints what the
-    rule set lets the miner see of itself; without, the operator's view, which is whole.
+    The rounds are those of the last hours, which end at --at, by default at the latest recorded
+    round. With --as it prints what the rule set lets the miner see of itself; without, the
+    operator's view, which is whole.
     """
     from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
@@ -255,16 +256,47 @@ def show_command(
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         seen = WHOLE if viewer is None else seen_by(viewer, miner, *queries.rules.lines)
         profile = queries.profile(miner, at)
+        recent = queries.recent(miner) if viewer is None else None
     if as_json:
-        print_json(views.profile(profile, seen))
+        more = {} if recent is None else views.recent(recent)
+        print_json({**views.profile(profile, seen), **more})
     else:
         echo(*_profile_lines(profile, seen))
+        echo(*(() if recent is None else _recent_lines(recent)))
+
+
+def _recent_lines(recent: Recent) -> Iterator[str]:
+    slot = "no slot" if recent.uid is None else f"uid {recent.uid}"
+    for line, weight in recent.weights.items():
+        name = f" of {visible(line)}" if len(recent.weights) > 1 else ""
+        paid = recent.reasons[line] if weight is None else to_text(weight)
+        yield f"{slot}, weight{name}: {paid}"
+    for moved in recent.movements:
+        events = ", ".join(f"{name} {times}" for name, times in moved.events.items())
+        counted = numbered(moved.records, "record")
+        change = f"{to_text(moved.before)} → {to_text(moved.after)}"
+        yield (
+            f"{moved.skill_type} {change} in the last epoch, by {counted}: "
+            f"{events or 'no event that moves it'}"
+        )
+    if recent.scores:
+        rows = (
+            (
+                str(score.round),
+                score.skill_type,
+                visible(score.task_id),
+                *("–" if n is None else to_text(n) for n in (score.quality, score.emission)),
+                ", ".join(score.events),
+            )
+            for score in recent.scores
+        )
+        yield from table_lines(("round", "type", "task", "quality", "emission", "events"), rows)
 
 
 def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
     head = f"{visible(profile.hotkey)}: epoch {profile.epoch}"
     if "dispatched_rounds" in seen:
-        head += f", dispatched in {profile.rounds} rounds"
+        head += f", {profile.dispatched}"
     names = profile.reputation if {"reputation", "rank"} & {*seen} else ()
     width = max(map(len, names), default=0)
     lines = [head]

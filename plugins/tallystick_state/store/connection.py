@@ -57,7 +57,7 @@ _NEW_STORE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _BUSY = (
     "found the store locked by another process, expected it to be free within {timeout:g} s: wait "
-    "until that process is done, then run the command again"
+    "until that process is done, then try again"
 )
 _READ_ONLY = (
     "found a store that can only be read, expected one that can be written: allow writing to it "
@@ -65,7 +65,7 @@ _READ_ONLY = (
 )
 _FULL = (
     "found no room to write, expected some on the disk and within the limit of file sizes: make "
-    "room, then run the command again"
+    "room, then try again"
 )
 _BROKEN = "found a disk that fails ({reason}), expected one that works: check the disk"
 _CANNOT_OPEN = "found a file that cannot be opened, expected a store: check its permissions"
@@ -85,7 +85,7 @@ _UNREAD_WAL = (
 )
 _WRITTEN = (
     "found that the store was written while it was read, which cannot be locked for want of the "
-    "right to write in its folder: run the command again, or read a backup"
+    "right to write in its folder: try again, or read a backup"
 )
 _NO_RIGHT = (
     "found no right to do this in the database, expected the right to create, read and write "
@@ -93,7 +93,7 @@ _NO_RIGHT = (
 )
 _LOST = (
     "found no connection to the database ({reason}), expected one: check the URL and that the "
-    "server runs, then run the command again"
+    "server runs, then try again"
 )
 _OTHER = "found that the database refuses ({reason}), expected it to agree: nothing has changed"
 
@@ -239,15 +239,16 @@ class Place:
                 raise StoreError(f"{self.shown}: {_WRITTEN}")
 
     @contextmanager
-    def locked(self) -> Iterator[bool]:
-        """Yield whether the lock of a store on a server is ours, which the block holds."""
+    def locked(self) -> Iterator[Callable[[], object] | None]:
+        """Hold the lock of a store on a server while the block runs; see `Store.locked`."""
         with self._connected("read") as connection:
             # a transaction that stays open would keep the server from cleaning up
             connection.driver.autocommit = True
             # a database may have a store in each of its schemas
             lock = f"hashtext('{_LOCK}'), hashtext(current_schema())"
             ((is_ours,),) = connection.rows(f"SELECT pg_try_advisory_lock({lock})")
-            yield is_ours
+            # the lock is that of the connection
+            yield (lambda: connection.rows("SELECT 1")) if is_ours else None
 
     def vacuum(self) -> None:
         """Give room back that no row uses.

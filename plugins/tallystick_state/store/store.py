@@ -14,7 +14,7 @@ Invariants:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -178,17 +178,18 @@ class Store:
         self._seal = self._place.stamp(), digest
 
     @contextmanager
-    def locked(self) -> Iterator[bool]:
+    def locked(self) -> Iterator[Callable[[], object] | None]:
         """Hold the lock of a store on a server while the block runs; others write meanwhile.
 
         Yields:
-            Whether it is held; False where another process holds it. It ends with the connection.
+            A check that it is held still, which raises a `StoreError` once the connection is lost,
+            as the lock ends with it; None where another process holds it.
 
         Raises:
             StoreError: the server cannot be asked.
         """
-        with self._place.locked() as is_ours:
-            yield is_ours
+        with self._place.locked() as check:
+            yield check
 
     @contextmanager
     def together(self) -> Iterator[Store]:

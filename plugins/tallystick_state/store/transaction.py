@@ -337,6 +337,20 @@ class Transaction:
         """Return the rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
+    def counted(self, hotkey: str, epoch: int) -> list[StateEvent]:
+        """Return the records and events of a miner that were recorded in an epoch."""
+        rows = self._log(f"{_BODY_OF} hotkey = ? AND counted_in = ?", (hotkey, epoch))
+        return [StateEvent.from_line(body) for _, _, body, _ in rows]
+
+    def recorded_types(self) -> dict[str, set[str]]:
+        """Return by hotkey the skill types of its records."""
+        # an index has these columns, so that no row is read
+        query = f"SELECT DISTINCT skill_type, hotkey FROM {EVENTS} WHERE role IS NOT NULL"
+        types: dict[str, set[str]] = {}
+        for skill_type, hotkey in self.connection.rows(query):
+            types.setdefault(hotkey, set()).add(skill_type)
+        return types
+
     def scored(
         self, hotkey: str, counted_by: int | None = None, counted_from: int = COUNTED_IN
     ) -> Iterator[StateEvent]:

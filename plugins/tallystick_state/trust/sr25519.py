@@ -38,7 +38,14 @@ def defect(signature: bytes) -> str | None:
 
 
 def wrapped(message: bytes) -> bytes:
-    """Return a message as wallets sign it."""
+    """Return a message as wallets sign it.
+
+    Raises:
+        TrustError: the message begins as a wrapped one does.
+    """
+    if is_wrapped(message):
+        text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
+        raise TrustError(text, code="signer-failed")
     return _START + message + _END
 
 
@@ -117,8 +124,5 @@ class Pair:
         Raises:
             TrustError: the message begins as a wrapped one does.
         """
-        if is_wrapped(message):
-            text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
-            raise TrustError(text, code="signer-failed")
         signature: bytes = _library().sign((self.public, self.secret), wrapped(message))
         return signature

@@ -31,7 +31,7 @@ def new() -> None:
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option("--netuid", type=click.IntRange(1, 4095), help="The number of the subnet.")
 @rules_option("", required=True)
-@click.option("--simulated", is_flag=True, help="On a chain in its own process: it runs at once.")
+@click.option("--simulated", is_flag=True, help="On a simulated chain: it runs at once.")
 @click.option(
     "--network",
     "network_file",

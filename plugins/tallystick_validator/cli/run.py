@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import click
 
 from tallystick.cli.command import examples
@@ -58,7 +59,7 @@ def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) ->
     begin_json(LEVELS[configuration.log_level])
     health, was_ended = daemon.run(configuration, held, daemon.Until(once, block))
     if as_json:
-        print_json(health.to_json())
+        print_json(attrs.asdict(health))
     else:
         problems = (f"{problem.code}: {problem.message}" for problem in health.problems)
         echo(health.status, *(visible(f"{problem}") for problem in problems))

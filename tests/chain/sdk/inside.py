@@ -120,20 +120,24 @@ def read(question: Any) -> Any:  # noqa: ANN401
 
 def late(question: Any) -> Any:  # noqa: ANN401
     """Reads that no answer comes to, calls whose deadline passes, and a node that is not there."""
+    from tallystick_chain.bounded import BoundedChain
+
     url = question["url"]
-    chain = chain_of(url, read_s=SHORT_S)
-    found = {"silent": tried(lambda: chain.row(13, MECHANISM, 0, 98))}
-    chain._read_s = WRITE_S
+    chain = BoundedChain(lambda: chain_of(url), deadline_s=SHORT_S)
+    found: dict[str, Any] = {"silent": tried(lambda: chain.row(13, MECHANISM, 0, 98))}
+    chain.deadline_s = WRITE_S
     found["again"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
     before = set(threading.enumerate())
-    stalled = chain_of(url, question["seed"])
+    stalled = BoundedChain(lambda: chain_of(url, question["seed"]))
     stalled.head()
     found["stalled"] = tried(lambda: stalled.commit(NETUID, b"stalled", SHORT_S))
     asked(url, "test_release", stalled.hotkey())
+    stalled.close()
     # whatever could still sign ends by itself, now that the node answers
     for thread in set(threading.enumerate()) - before:
-        if thread.name.startswith("tallystick-sdk"):
+        if thread.name == "chain":
             thread.join(WRITE_S)
+            assert not thread.is_alive()
     calls = asked(url, "test_calls")
     found["calls of the stalled"] = [call for call in calls if call["address"] == stalled.hotkey()]
     nobody = chain_of("ws://127.0.0.1:9")
@@ -170,8 +174,10 @@ def rows(question: Any) -> Any:  # noqa: ANN401
 
 def fates(question: Any) -> Any:  # noqa: ANN401
     """Commitments: what becomes of each, and what the node was sent."""
+    from tallystick_chain.bounded import BoundedChain
+
     url = question["url"]
-    chain = chain_of(url)
+    chain = BoundedChain(lambda: chain_of(url))
     before = len(asked(url, "test_calls"))
     found: dict[str, Any] = {}
     for fate in question["fates"]:

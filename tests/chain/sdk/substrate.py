@@ -67,14 +67,14 @@ class SimulatedSubstrate:
         return self._chain.seconds_per_block
 
     async def spec_version(self) -> int:
-        return self._at(None)[1].spec_version
+        return self._chain.spec_version
 
     def _at(self, block_hash: str | None) -> tuple[int, Any]:
-        """The block of a hash, and the chain after it."""
+        """The block of a hash, and the subnets after it."""
         numbers = range(self._chain.best, -1, -1)
         blocks = (self._chain.block(number) for number in numbers)
         found = next(each for each in blocks if block_hash in {None, _HEAD, each.digest})
-        return found.number, found.state
+        return found.number, found.subnets
 
     # reads
 
@@ -87,9 +87,9 @@ class SimulatedSubstrate:
     ) -> Any:  # noqa: ANN401  # any item
         if module != "SubtensorModule":
             raise NotImplementedError(module)
-        block, state = self._at(block_hash)
+        block, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
-        subnet = state.subnets.get(netuid)
+        subnet = subnets.get(netuid)
         if storage_function == "NetworksAdded" or subnet is None:
             return subnet is not None
         return self._item(subnet, block, mechanism, storage_function, list(params[1:]))
@@ -129,9 +129,9 @@ class SimulatedSubstrate:
     ) -> list[tuple[Any, Any]]:
         if (module, storage_function) == ("SubtensorModule", "TokenSymbol"):
             return []
-        _, state = self._at(block_hash)
+        _, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
-        subnet = state.subnets[netuid]
+        subnet = subnets[netuid]
         if storage_function == "CommitmentOf":
             return [
                 (
@@ -147,15 +147,16 @@ class SimulatedSubstrate:
         if storage_function != "TimelockedWeightCommits":
             raise NotImplementedError(storage_function)
         # the digest stands for what is sealed
+        committed = ((row.hotkey, row.seen) for row in subnet.mechanisms[mechanism].committed)
         return [
-            (each.epoch, [(each.hotkey, each.block, each.digest, each.reveal_round)])
-            for each in subnet.mechanisms[mechanism].committed
+            (seen.epoch, [(who, seen.block, seen.ciphertext_blake2, seen.reveal_round)])
+            for who, seen in committed
         ]
 
     async def runtime_call(
         self, api: str, method: str, params: Sequence[Any], block_hash: str | None = None
     ) -> Any:  # noqa: ANN401  # any answer
-        subnet = self._at(block_hash)[1].subnets.get(params[0])
+        subnet = self._at(block_hash)[1].get(params[0])
         if (api, method) == ("SubnetInfoRuntimeApi", "get_next_epoch_start_block"):
             return None if subnet is None else subnet.next_epoch_block()
         if (api, method) != ("SubnetInfoRuntimeApi", "get_metagraph"):

@@ -1,7 +1,7 @@
 """Answers of an SDK, as both adapters read them: by stubs."""
 
 import sys
-import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from tallystick.errors import TallystickError
 from tallystick_chain import sdk10, sdk11
+from tallystick_chain.bounded import BoundedChain
 from tallystick_chain.chain import Commitment, Receipt, Refusal
 from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (
     REFUSALS,
     CallSigner,
+    SdkChain,
     commitment_info,
     commitments_of,
     failed,
@@ -24,7 +26,6 @@ from tallystick_chain.sdk import (
     octets,
     public_endpoint,
     row_defect,
-    within,
 )
 
 US = Hotkey.of_seed(b"\1" * 32)
@@ -142,21 +143,10 @@ def test_columns_of_other_lengths_are_an_error() -> None:
 
 
 def test_a_late_call_signs_nothing() -> None:
-    signer = CallSigner(US)
-    assert len(signer.sign(SimpleNamespace(data=b"payload"))) == 64
-    signer.left.set()
+    payload = SimpleNamespace(data=b"payload")
+    assert len(CallSigner(US, until=time.monotonic() + 60).sign(payload)) == 64
     with pytest.raises(TimeoutError):
-        signer.sign(b"payload")
-
-
-def test_a_call_beyond_its_deadline_is_left_behind() -> None:
-    waiting = threading.Event()
-    with pytest.raises(TimeoutError):
-        within(0.01, waiting.wait)
-    waiting.set()
-    assert within(60.0, lambda: 7) == 7
-    with pytest.raises(ZeroDivisionError):
-        within(60.0, lambda: 1 // 0)
+        CallSigner(US, until=time.monotonic() - 1).sign(payload)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +208,7 @@ class Subtensor:
         """Nothing is there to close."""
 
 
-def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> sdk10.Sdk10:
+def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> SdkChain:
     monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
     return sdk10.connect("stub", US, subtensor=lambda: subtensor)
 
@@ -277,7 +267,7 @@ def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> N
         return lost if len(opened) == 1 else Subtensor(Substrate())
 
     monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    chain = sdk10.connect("stub", US, subtensor=open_one)
+    chain = BoundedChain(lambda: sdk10.connect("stub", US, subtensor=open_one))
     with pytest.raises(TallystickError, match="gone"):
         chain.block_hash(90)
     assert chain.block_hash(90) == "0x" + "1" * 64

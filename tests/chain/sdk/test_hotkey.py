@@ -14,8 +14,6 @@ from tallystick_chain.hotkey import (
     Hotkey,
     Watcher,
     hotkey_of,
-    of_file,
-    of_seed_file,
     of_wallet,
     tagged,
 )
@@ -71,7 +69,6 @@ def test_a_wallet_without_a_password_needs_no_sdk(tmp_path: Path) -> None:
     (folder / "default").write_text(json.dumps({"secretSeed": f"0x{SEED.hex()}"}))
     key = of_wallet("mine", path=tmp_path)
     assert key.public == Hotkey.of_seed(SEED).public
-    assert of_file(folder / "default").address == key.address
     assert SEED.hex() not in repr(key)
 
 
@@ -90,34 +87,6 @@ def test_an_encrypted_wallet_asks_for_the_password_and_the_sdk(tmp_path: Path) -
 def test_a_wallet_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="mine/hotkeys/default"):
         of_wallet("mine", path=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [SEED, SEED.hex().encode(), f"0x{SEED.hex()}\n".encode(), SEED.hex().upper().encode()],
-    ids=["bytes", "digits", "digits behind 0x", "capitals"],
-)
-def test_a_seed_is_bytes_or_digits(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "seed"
-    path.write_bytes(data)
-    assert of_seed_file(path).public == Hotkey.of_seed(SEED).public
-
-
-@pytest.mark.parametrize("data", [b"", b"05" * 31, b"zz" * 32, bytes(33), bytes(300)])
-def test_what_is_no_seed_is_refused(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "seed"
-    path.write_bytes(data)
-    with pytest.raises(TrustError):
-        of_seed_file(path)
-
-
-def test_a_seed_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "seed"
-    path.write_bytes(SEED)
-    path.chmod(0o644)
-    with pytest.raises(TrustError) as error:
-        of_seed_file(path)
-    assert code_of(error) == "readable-key"
 
 
 def test_what_signs_calls_has_a_key_of_a_hotkey_at_hand() -> None:

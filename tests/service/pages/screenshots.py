@@ -13,7 +13,7 @@ from browser import FLAGS
 from needs import tool
 from service.live import Live, live
 
-from tallystick_service.demo import made_up_state
+from tallystick_service.demo import MINER, made_up_state
 from tallystick_service.settings import Settings
 
 _WIDTH, _HEIGHT = 1280, 800
@@ -31,13 +31,14 @@ def main() -> None:
         with made_up_state(Path(folder)) as ledger, ledger.queries() as queries:
             skill_type = next(t for t in sorted(queries.rules.type_rules) if queries.board(t))
             best = queries.board(skill_type)[1].hotkey
-        settings = Settings(shows="all", rate=10_000, burst=10_000)
+        settings = Settings(rate=10_000, burst=10_000)
         with live(Path(folder) / "demo.db", settings) as service, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=tool("chromium"), args=list(FLAGS))
             paths = {
                 "home": "/",
+                "miners": "/miners",
                 "miner": f"/miners/{best}",
-                "what-next": f"/next?skill_type={skill_type}",
+                "challenge": f"/miners/{MINER}/own",
                 "rules": "/rules",
                 "rule-set": "/rules/skills@1.2.0#formulas",
                 "rules-diff": "/rules/diff?old=skills@1.1.0&new=skills@1.2.0",

@@ -8,17 +8,20 @@ import attrs
 import pytest
 from browser import Opened, browser
 from playwright.sync_api import Browser
+from service.conftest import OPERATOR
 from service.live import HOSTILE, OWN, TYPES, Live, live
+from trust.council import signer
 
 from tallystick_service.settings import Settings
 
 __all__ = ["browser"]
 
+AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 PAGES = {
     "home": "/",
     "miners": "/miners",
+    "challenge": f"/miners/{quote(OWN, safe='')}/own",
     "miner": f"/miners/{quote(OWN, safe='')}",
-    "next": f"/next?skill_type={TYPES[1]}",
     "rules": "/rules",
     "rule set": "/rules/skills@1.2.0",
     "difference": "/rules/diff?old=skills@1.1.0&new=skills@1.2.0",
@@ -51,13 +54,14 @@ class Address:
 def opened(
     browser: Browser, service: Live, path: str, width: int = 1280, scheme: str = "light"
 ) -> Opened:
-    return Opened(browser, Address(service.address + path), width, scheme)  # type: ignore[arg-type]
+    place = Address(service.address + path)
+    return Opened(browser, place, width, scheme, AS_OPERATOR)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def whole(state: Path) -> Iterator[Live]:
-    """A service that shows everyone everything, as one of a made-up network does."""
-    settings = Settings(shows="all", rate=10_000, burst=10_000)
+    """A service with an operator, who sees everything."""
+    settings = Settings(operator=OPERATOR, rate=10_000, burst=10_000)
     with live(state, settings) as running:
         yield running
 
@@ -93,6 +97,7 @@ def test_every_page_can_be_used_by_everyone_by_keys_and_without_a_script(
         check(found, whole, status=404 if name == "error" else 200)
         found.page.close()
     check_forms_without_a_script(browser, whole)
+    check_a_strangers_pages(browser, whole)
 
 
 @pytest.mark.nightly
@@ -137,13 +142,35 @@ def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole
     found.page.close()
 
 
+def check_a_strangers_pages(browser: Browser, whole: Live) -> None:
+    """A miner that proves its hotkey, and is refused first."""
+    place = Address(f"{whole.address}/miners/{OWN}")
+    found = Opened(browser, place, 375, "light")  # type: ignore[arg-type]
+    check(found, whole)
+    found.page.get_by_role("link", name="Sign a text").click()
+    found.page.fill("#signature", "00" * 64)
+    found.page.get_by_role("button", name="Show my view").click()
+    assert "a signature that does not hold" in found.page.inner_text("main")
+    found.page.get_by_role("link", name="Begin again").click()
+    text = found.page.locator("pre").first.inner_text()
+    signature = signer("own miner", "sr25519").sign(text.encode())
+    found.complaints.clear()
+    found.page.fill("#signature", signature.hex())
+    found.page.get_by_role("button", name="Show my view").click()
+    found.page.get_by_text("What it is paid").first.wait_for()
+    assert found.page.get_by_role("img", name="Reputation by epoch").count() == len(TYPES)
+    check(found, whole)
+    found.page.close()
+
+
 def check_forms_without_a_script(browser: Browser, whole: Live) -> None:
-    context = browser.new_context(java_script_enabled=False)
+    context = browser.new_context(java_script_enabled=False, extra_http_headers=AS_OPERATOR)
     page = context.new_page()
     page.goto(f"{whole.address}{PAGES['playground']}")
     page.fill("#other_edits", "axes.policy.beta=0.8")
     page.get_by_role("button", name="Explain").click()
     assert page.get_by_role("heading", name="Side by side").is_visible()
+    assert page.locator(".moves li").count() > 0
     page.goto(f"{whole.address}/")
     page.fill("#q", OWN)
     page.get_by_role("button", name="Find").click()
@@ -151,9 +178,6 @@ def check_forms_without_a_script(browser: Browser, whole: Live) -> None:
     page.goto(f"{whole.address}/rules")
     page.get_by_role("button", name="Compare").click()
     assert "→" in page.locator("h1").inner_text()
-    page.goto(f"{whole.address}/next")
-    page.get_by_role("button", name="Advise").click()
-    assert page.locator(".moves li").count() > 0
     context.close()
 
 

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+from decimal import Decimal
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urlencode
@@ -102,7 +104,6 @@ PATHS = (
     "/network/validators",
     "/network/epochs/1",
     f"/network/epochs/{EPOCHS}",
-    "/next",
     "/playground",
     "/playground?other=skills@1.0.0",
 )
@@ -114,7 +115,7 @@ def test_every_page_is_whole_has_nothing_inline_and_leads_somewhere(service: Liv
     waiting, seen = [*PATHS], set[str]()
     while waiting:
         path = waiting.pop()
-        if path in seen or (path not in PATHS and path.startswith(("/playground?", "/next?"))):
+        if path in seen or (path not in PATHS and path.startswith("/playground?")):
             continue
         seen.add(path)
         reply = service.ask(path, {**HTML, **AS_OPERATOR})
@@ -151,6 +152,73 @@ def test_the_numbers_of_a_miner_are_those_of_the_command_line(service: Live, sta
         assert step["value"] is None or step["value"] in found.text
     weight = weights["explanation"]["weight"]
     assert weight is None or weight in found.text
+
+
+def test_what_everyone_sees_of_a_miner_is_what_machines_are_told(service: Live) -> None:
+    found, number = page(service, address(OWN)), EPOCHS - 2
+    (line,) = service.ask(f"/api/v1{address(OWN)}/epochs/{number}/weight").json()["lines"].values()
+    for step in line["steps"]:
+        assert step["step"] in found.text
+        assert step["value"] is None or step["value"] in found.text
+    told = {n: service.ask(f"/api/v1/epochs/{n}/weights").json() for n in range(number + 1)}
+    for n, of_epoch in told.items():
+        weights = dict(zip(of_epoch["uids"], of_epoch["weights"], strict=True))
+        assert f"{n}{weights[0]}" in re.sub(r"\s", "", found.text)
+    assert line["weight"] == told[number]["weights"][told[number]["uids"].index(0)]
+
+
+def table_of(service: Live, query: str = "", **headers: str) -> list[list[str]]:
+    """The cells of the miners' table."""
+    body = page(service, f"/miners{query}", **headers).reply.body.decode()
+    rows = re.findall("<tr><th scope=.row.>(.*?)</tr>", body, re.DOTALL)
+    return [_cells(row) for row in rows]
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a row: of a number every digit, which its title has."""
+    cells = re.split("</t[hd]><td>|</t[hd]>", row)
+    titles = (re.search('title="([^"]*)"', cell) for cell in cells)
+    return [
+        unescape(found[1]) if found else re.sub("<[^>]*>", "", cell).strip()
+        for found, cell in zip(titles, cells, strict=True)
+    ]
+
+
+def test_the_miners_are_a_table_of_the_weights_that_machines_are_told(service: Live) -> None:
+    number = EPOCHS - 2
+    now, before = (service.ask(f"/api/v1/epochs/{n}/weights").json() for n in (number, number - 1))
+    weights, earlier = (dict(zip(e["uids"], e["weights"], strict=True)) for e in (now, before))
+    found = table_of(service)
+    shown = {int(uid): (weight, change) for _, uid, weight, change, *_ in found}
+    for uid, (weight, change) in shown.items():
+        assert weight == weights.get(uid, "–")
+        difference = Decimal(weights.get(uid, 0)) - Decimal(earlier.get(uid, 0))
+        assert change == ("–" if {weight, change} == {"–"} else f"{abs(difference):.9f}")
+    assert {*weights} <= {*shown}
+    by_weight = [Decimal(weight) for _, _, weight, *_ in found if weight != "–"]
+    assert by_weight == sorted(by_weight, reverse=True)
+    assert [int(row[1]) for row in table_of(service, "?sort=uid")] == sorted(shown)
+    names = [name for name, *_ in table_of(service, "?sort=miner") if name.startswith("5")]
+    assert names == sorted(names)
+    types = {row[0]: row[4] for row in found}
+    assert types[OWN] == "mcp server, rag knowledge"
+    assert types[OTHER] == "–"
+
+
+def test_a_page_of_miners_follows_the_other(service: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [row[0] for row in table_of(service)]
+    monkeypatch.setattr("tallystick_service.pages.miners._PAGE", 8)
+    pages = [[row[0] for row in table_of(service, f"?page={n}")] for n in (1, 2, 3)]
+    assert [len(rows) for rows in pages[:2]] == [8, 8]
+    assert [name for rows in pages for name in rows] == whole
+
+
+def test_a_type_that_a_miner_never_did_is_not_on_its_page(service: Live) -> None:
+    for headers in ({}, AS_OPERATOR):
+        found = page(service, address(OTHER), **headers)
+        assert not [name for name in TYPES if f'id="{name}"' in found.reply.body.decode()]
+        assert {*TYPES} <= {*page(service, address(OWN), **headers).ids}
+        assert "What next" not in found.reply.body.decode().partition("<main")[2]
 
 
 def test_the_csv_of_a_miner_has_every_epoch(service: Live, state: Path) -> None:
@@ -214,11 +282,14 @@ def test_a_stranger_sees_what_is_public_alone(service: Live, closed_service: Liv
     public = page(service, address(OWN))
     own = page(service, address(OWN), **service.proof())
     whole = page(service, address(OWN), **AS_OPERATOR)
-    for heading in ("What it is paid", "Reputation by epoch"):
-        assert heading not in public.text
-        assert heading in whole.text
-        assert heading in own.text
-    # the weights of the newest closed epoch are not the miner's to see yet
+    for found in (public, own, whole):
+        assert "What it is paid" in found.text
+        assert "Weight by epoch" in found.text
+    assert "Reputation by epoch" not in public.text
+    assert "Reputation by epoch" in whole.text
+    assert "Reputation by epoch" in own.text
+    # the weights of the newest closed epoch are not everyone's to see yet
+    assert f"As epoch {EPOCHS - 2} closed" in public.text
     assert f"As epoch {EPOCHS - 2} closed" in own.text
     assert "As epoch" not in whole.text
     assert service.ask(f"{address(OWN)}/reputation.csv").status in (403, 404)
@@ -372,19 +443,19 @@ def test_what_the_playground_refuses_is_said_on_its_page(
 
 
 def test_a_record_that_is_too_long_for_a_link_is_refused(service: Live) -> None:
-    reply = service.ask(f"/next?record={'x' * 9000}", HTML)
+    reply = service.ask(f"/playground?record={'x' * 9000}", HTML)
     assert reply.status == 400
 
 
 def test_what_next_of_a_record(service: Live) -> None:
-    found = page(service, f"/next?{urlencode({'record': record()})}")
+    found = page(service, f"/playground?{urlencode({'record': record()})}")
     assert "leave out of submission.recommended_policy" in found.text
     assert "Distance of this record" in found.text
 
 
 def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
     observations = Observations()
-    observations.peers(["5Agrees"], ["5<b>Differs"])
+    observations.peers({"5Agrees": True, "5<b>Differs": False})
     observations.chain(1234, 2)
     problem = Problem("behind", "2 blocks are not acted upon", "wait, or look at the chain")
     health = Health("degraded", (problem,))
@@ -410,8 +481,8 @@ def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -
             assert shared is not None
             uid = shared.uids[0]
             hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
-    with live(path, Settings(shows="all", rate=10_000, burst=10_000)) as service:
-        found = page(service, address(hotkey))
+    with live(path, Settings(operator=OPERATOR, rate=10_000, burst=10_000)) as service:
+        found = page(service, address(hotkey), **AS_OPERATOR)
     assert str(shared.weights[0]) in found.text
     assert f"takes as {shared.uint16[uid]:,} of 65,535" in found.text
     assert found.text.count("of 65,535") == 1

@@ -23,6 +23,14 @@ from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
 
 JsonRecord = dict[str, Any]
 SCALARS = ("number", "integer", "flag", "choice")
+COMPONENTS = (
+    "findings_recall",
+    "findings_precision",
+    "verdict_agreement",
+    "capabilities_agreement",
+    "risk_agreement",
+    "dependencies_agreement",
+)
 POLICY = ("submission.recommended_policy", "distinct")
 
 
@@ -219,6 +227,30 @@ def test_no_list_with_another_count_earns_more() -> None:
     assert fewer.outcome.worth == max(w for (_, both), w in outcomes.items() if both == 1)
     assert shared is not None
     assert shared.outcome.worth == max(w for (size, _), w in outcomes.items() if size == 4)
+
+
+@pytest.mark.parametrize("agreement", [0, 1])
+def test_a_list_moves_whatever_the_group_agreed_on(agreement: int) -> None:
+    record = example("rag_knowledge")
+    record["consensus"] = {**dict.fromkeys(COMPONENTS, 0.8), "policy_agreement": agreement}
+    record["submission"]["recommended_policy"] = [
+        {"resource": "filesystem", "action": "read", "pattern": "/other/**"}
+    ]
+    move = found(what_next(scorer(), record), "overlap", POLICY[0])
+    assert move is not None
+    right = moved(record, POLICY[0], record["task"]["expected_policy"])
+    assert scored(scorer(), right).worth >= move.outcome.worth > (0, 0)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 40])
+def test_the_edge_of_what_is_valid_is_tried(total: int) -> None:
+    """Of a wide range few values are valid: no more steps are completed than planned."""
+    rules = scorer("workflow@1.2.0")
+    record = next(examples("workflow@1.2.0"))
+    record["checks"] |= {"steps_completed": 0, "total_steps": total}
+    move = found(what_next(rules, record), "integer", "checks.steps_completed")
+    assert move is not None
+    assert move.after == str(total)
 
 
 def test_what_must_change_with_a_fact_is_named() -> None:

@@ -48,10 +48,9 @@ def answer(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def listing(epoch: int, *batches: tuple[str, int]) -> bytes:
+def listing(*digests: str) -> bytes:
     """A list of batches."""
-    listed = [{"batch": digest, "size": size} for digest, size in batches]
-    return answer(json.dumps({"epoch": epoch, "batches": listed}).encode())
+    return answer(json.dumps(digests).encode())
 
 
 class Deadlines(Clock):

@@ -32,7 +32,6 @@ from tallystick_validator.ballots import (
     Window,
     ballot_of,
     batches_at,
-    counted,
     due,
     heard,
     tally,
@@ -45,7 +44,17 @@ def of(
     history: tuple[Published, ...], neurons: tuple[Neuron, ...], asked: Exchange
 ) -> tuple[Tally, ...]:
     """The batches that count, by the chain of a history."""
-    return counted(EPOCH, read(history, COMMIT), read(history, VOTE), neurons, asked)
+    return counted(read(history, COMMIT), read(history, VOTE), neurons, asked)
+
+
+def counted(
+    committed: list[Commitment],
+    voted: list[Commitment],
+    neurons: tuple[Neuron, ...],
+    asked: Exchange,
+) -> tuple[Tally, ...]:
+    """The batches that count."""
+    return tuple(t for t in tally(EPOCH, committed, voted, neurons, asked) if t.counts)
 
 
 def others(tallies: tuple[Tally, ...], hotkey: str) -> list[tuple[str, str]]:
@@ -101,7 +110,7 @@ def test_everyone_who_reads_the_same_blocks_has_the_same_list(
     # nor does it matter what was published after the vote block, or before a newer one
     newest = {(c.block, c.hotkey) for b in (COMMIT, VOTE) for c in read(history, b)}
     trimmed = tuple(p for p in history if (p.block, p.hotkey) in newest)
-    assert counted(EPOCH, *shuffled, asked) == of(trimmed, neurons, asked)
+    assert counted(*shuffled, asked) == of(trimmed, neurons, asked)
 
 
 @given(cases)

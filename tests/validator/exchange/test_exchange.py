@@ -104,7 +104,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
         assert len(net.digests()) == 1
         assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
         mine = [e for e in net.chain.log if e.kind == "commitment" and e.hotkey == hotkeys[2]]
-        assert {ballot_of(entry.call.data).batch for entry in mine} == {first}
+        assert {ballot_of(entry.data).batch for entry in mine} == {first}
         # a state with a trust file takes what is signed as signed
         for house in net.houses:
             with house.ledger.store.reading() as transaction:
@@ -247,6 +247,7 @@ def test_rules_that_one_alone_has_scheduled_are_told(tmp_path: Path) -> None:
         assert net.houses[0].codes() == {"peer-rules"}
         net.houses[0].ledger.adopt("skills@1.2.0", 5)
         net.houses[2].ledger.adopt("skills@1.2.0", 5)
+        give(net, 1)
         net.until(net.network.closing_block(1) + 1)
         assert net.houses[0].codes() == set()
 
@@ -296,7 +297,7 @@ def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
         give(net, 0)
         net.until(net.network.closing_block(0) - 1)
         house = net.houses[0]
-        for digest in house.exchange.shelf.sizes(0):
+        for digest in house.exchange.shelf.digests(0):
             if digest != house.exchange.shelf.own(0):
                 path = house.exchange.shelf.find(digest)
                 path.write_bytes(path.read_bytes().replace(b"executable", b"exfiltrate"))

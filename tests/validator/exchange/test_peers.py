@@ -17,7 +17,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of, signer_of
 from tallystick_service.challenge import Challenge
 from tallystick_service.server import address_of
 from tallystick_validator.batches import digest_of
-from tallystick_validator.peers import PREFIX, BatchList, Status
+from tallystick_validator.peers import PREFIX
 from tallystick_validator.pulling import Limits, Peer
 
 HOTKEY = hotkey_of("ann")
@@ -67,7 +67,7 @@ def own(house: House) -> tuple[str, bytes]:
 
 
 def test_it_says_who_it_is_and_how_far(house: House, url: str) -> None:
-    status = asyncio.run(Peer(url, Limits()).json("/status", Status))
+    status = asyncio.run(Peer(url, Limits()).status_now())
     assert (status.hotkey, status.network) == (HOTKEY, house.network.digest)
     assert status.genesis == house.ledger.in_force.genesis
     assert status.newest is not None
@@ -81,9 +81,8 @@ def test_it_says_who_it_is_and_how_far(house: House, url: str) -> None:
 
 def test_it_lists_batches_and_gives_their_bytes(house: House, url: str) -> None:
     digest, data = own(house)
-    (listed,) = asyncio.run(Peer(url, Limits()).json("/batches/0", BatchList)).batches
-    assert (listed.batch, listed.size) == (digest, len(data))
-    assert asyncio.run(Peer(url, Limits()).json("/batches/1", BatchList)).batches == ()
+    assert asyncio.run(Peer(url, Limits()).listed(0)) == (digest,)
+    assert asyncio.run(Peer(url, Limits()).listed(1)) == ()
     status, body, headers = asked(url, f"{PREFIX}/batch/{digest}", Accept_Encoding="gzip, br")
     assert (status, body) == (200, data)
     assert "content-encoding" not in headers
@@ -136,7 +135,7 @@ def test_a_damaged_note_of_an_epoch_is_as_if_it_were_not_there(house: House, url
         (folder / name).write_bytes(b"{")
     (folder / ("e" * 64 + ".part")).write_bytes(b"x")
     assert asked(url, f"{PREFIX}/closed/5")[0] == 404
-    assert asyncio.run(Peer(url, Limits()).json("/batches/5", BatchList)).batches == ()
+    assert asyncio.run(Peer(url, Limits()).listed(5)) == ()
     assert house.exchange.shelf.own(5) is None
     assert house.exchange.shelf.reads(5).end is None
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import json
 import os
 import socket
 import threading
@@ -18,7 +17,7 @@ from validator.exchange.liar import Deadlines, Liar, Request, Said, answer, liar
 
 from tallystick.errors import InputError, OutputError
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
-from tallystick_validator.peers import MAX_BATCHES, Status
+from tallystick_validator.peers import MAX_BATCHES
 from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 
 DATA = b"header\n" + os.urandom(200_000) + b"\n"
@@ -38,7 +37,7 @@ def honest(data: bytes = DATA) -> Callable[[Request, Liar], Said]:
 
     def say(request: Request, _: Liar) -> Said:
         if request.path.startswith("/batches/"):
-            return listing(3, (DIGEST, len(data)))
+            return listing(DIGEST)
         if request.path != f"/batch/{DIGEST}":
             return answer(b"", "404 Not Found")
         return answer(data)
@@ -51,7 +50,7 @@ def of_batch(said: Callable[[Request, Liar], Said]) -> Callable[[Request, Liar],
 
     def say(request: Request, peer: Liar) -> Said:
         if request.path.startswith("/batches/"):
-            return listing(3, (DIGEST, len(DATA)))
+            return listing(DIGEST)
         return said(request, peer)
 
     return say
@@ -166,17 +165,16 @@ def test_a_peer_that_lies_or_stalls_is_noted_and_another_serves(
 
 LISTS: dict[str, Callable[[Request, Liar], Said]] = {
     "no JSON": lambda *_: answer(b"<html>"),
-    "no UTF-8": lambda *_: answer(b'{"epoch":3,"batches":[{"batch":"\xff","size":1}]}'),
+    "no UTF-8": lambda *_: answer(b'["\xff"]'),
     "deep JSON": lambda *_: answer(b"[" * 100_000),
-    "a list": lambda *_: answer(b"[]"),
-    "10,000 batches": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(10_000))),
-    "one more than fit": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(MAX_BATCHES + 1))),
-    "a path as digest": lambda *_: listing(3, ("../../../../etc/passwd", 5)),
-    "a digest with a line end": lambda *_: listing(3, (f"{DIGEST}\n", 5)),
-    "capital digits": lambda *_: listing(3, (DIGEST.upper(), 5)),
-    "other digits": lambda *_: listing(3, ("\u0661" * 64, 5)),
-    "a size below zero": lambda *_: listing(3, (DIGEST, -1)),
-    "2 MiB": lambda *_: answer(b'{"epoch":3,"batches":[]' + b" " * 2**21 + b"}"),
+    "an object": lambda *_: answer(b"{}"),
+    "10,000 batches": lambda *_: listing(*(f"{i:064x}" for i in range(10_000))),
+    "one more than fit": lambda *_: listing(*(f"{i:064x}" for i in range(MAX_BATCHES + 1))),
+    "a path as digest": lambda *_: listing("../../../../etc/passwd"),
+    "a digest with a line end": lambda *_: listing(f"{DIGEST}\n"),
+    "capital digits": lambda *_: listing(DIGEST.upper()),
+    "other digits": lambda *_: listing("\u0661" * 64),
+    "2 MiB": lambda *_: answer(b"[" + b" " * 2**21 + b"]"),
     "silence": _mute,
     "drops": _drip,
     "a redirect": lambda *_: answer(b"", "301 M", Location="file:///etc/passwd"),
@@ -203,8 +201,7 @@ def test_batches_that_nobody_committed_are_not_pulled() -> None:
 
     def say(request: Request, _: Liar) -> Said:
         if request.path.startswith("/batches/"):
-            others = [(f"{i:064x}", 5) for i in range(MAX_BATCHES - 1)]
-            return listing(3, *others, (DIGEST, len(DATA)))
+            return listing(*(f"{i:064x}" for i in range(MAX_BATCHES - 1)), DIGEST)
         return answer(DATA)
 
     taken, _, (peer,) = pulled(say)
@@ -238,7 +235,7 @@ def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers() -> None:
 
     def offers(request: Request, lies: bool) -> Said:
         if request.path.startswith("/batches/"):
-            return listing(3, *((digest, 2000) for digest in batches))
+            return listing(*batches)
         data = batches[request.path.rpartition("/")[2]]
         return answer(bytes(2000) if lies else data)
 
@@ -257,7 +254,7 @@ def test_no_batch_is_begun_once_the_time_is_over() -> None:
 
     def say(request: Request, _: Liar) -> Said:
         if request.path.startswith("/batches/"):
-            return listing(3, (DIGEST, len(DATA)), (other, 4))
+            return listing(DIGEST, other)
         clock.seconds += QUICK.pull_seconds
         return answer(b"more" if request.path.endswith(other) else DATA)
 
@@ -281,6 +278,9 @@ def test_a_peer_that_fails_is_left_alone_for_a_while() -> None:
         clock.seconds = peer.retry_at
         assert puller.ready() == [peer]
     assert waits[0] < waits[1] <= waits[-1] == Limits().backoff_seconds
+    # who dripped for long leaves others the time to serve
+    peer.fail("late", Limits().batch_seconds)
+    assert peer.retry_at - clock.seconds == 2 * Limits().batch_seconds
     peer.succeed()
     assert puller.ready() == [peer]
 
@@ -337,7 +337,7 @@ def test_an_address_may_have_a_path() -> None:
 
     def say(request: Request, _: Liar) -> Said:
         seen.append(request.path)
-        return answer(json.dumps({"epoch": 3, "batches": []}).encode())
+        return listing()
 
     with liar(say) as peer:
         Puller([f"{peer.url}/validator/"], QUICK).pull([WANTED], Taken().take)
@@ -346,7 +346,7 @@ def test_an_address_may_have_a_path() -> None:
 
 def test_a_status_of_another_kind_is_refused() -> None:
     with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
-        asyncio.run(Peer(peer.url, QUICK).json("/status", Status))
+        asyncio.run(Peer(peer.url, QUICK).status_now())
 
 
 def test_a_peer_that_never_shakes_hands_is_left_in_time() -> None:
@@ -354,7 +354,7 @@ def test_a_peer_that_never_shakes_hands_is_left_in_time() -> None:
     with liar(honest()) as peer:
         secure = Peer(peer.url.replace("http:", "https:"), Limits(answer_seconds=0.1))
         with pytest.raises(PeerError):
-            asyncio.run(secure.json("/status", Status))
+            asyncio.run(secure.status_now())
 
 
 def test_a_peer_without_tls_is_no_peer_of_https() -> None:
@@ -367,4 +367,4 @@ def test_a_peer_without_tls_is_no_peer_of_https() -> None:
         host, port = server.getsockname()
         pool.submit(lambda: plain(server.accept()[0]))
         with pytest.raises(PeerError):
-            asyncio.run(Peer(f"https://{host}:{port}", QUICK).json("/status", Status))
+            asyncio.run(Peer(f"https://{host}:{port}", QUICK).status_now())

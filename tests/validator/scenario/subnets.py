@@ -17,17 +17,15 @@ from urllib.parse import urlsplit
 
 import attrs
 import httpx
-from chain.processes import simulated_process
 from cli.command import run
 from state.subnet import Record, record
 from validator.daemons import posting
 from validator.scenario.wires import Mode, Wire, eventually
 
-from tallystick_chain.chain import ChainError
 from tallystick_chain.network import Network
-from tallystick_chain.simulated.calls import LogEntry
-from tallystick_chain.simulated.client import Control
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
+from tallystick_chain.simulated.model import LogEntry
+from tallystick_chain.simulated.shared import SharedChain
 from tallystick_state.ledger import Ledger
 
 NETUID, ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 7, 10, 60, 4, 2
@@ -38,6 +36,7 @@ SKILL = "executable_python"
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(6))
 PATIENCE = 600.0
 """Seconds after which something that has not come is given up; nothing is proved by them."""
+TRAPPED = Path(__file__).with_name("trapped.py")
 NETWORK = f"""
 format = 1
 [network]
@@ -66,7 +65,7 @@ def simulation(names: Sequence[str], *, commit_reveal: bool) -> str:
         for name in names
     )
     return (
-        f"format = 1\n[chain]\nfinality_lag = {LAG}\nkeep_blocks = 100000\nsigned = true\n"
+        f"format = 1\n[chain]\nfinality_lag = {LAG}\nkeep_blocks = 100000\nblock_time = 0\n"
         f"[[subnet]]\nnetuid = {NETUID}\n[subnet.hyperparameters]\ntempo = 100\n"
         f"rate_limit_blocks = 20\nmin_allowed = 1\n"
         f"commit_reveal = {'true' if commit_reveal else 'false'}\n{neurons}"
@@ -105,18 +104,15 @@ class House:
         folder: its files.
         name: of its key.
         hotkey: its address.
-        chain: its wire to the chain.
         alive: whether its process runs, as far as the test knows.
         deaths: where it was killed, with numbers.
         snapshots: by epoch, the digests that it told of its closing.
     """
 
-    def __init__(self, folder: Path, name: str, chain_url: str) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         """Take the names; `begin` starts it."""
         self.folder, self.name = folder, name
         self.hotkey = address_of(signer_of(name))
-        parts = urlsplit(chain_url)
-        self.chain = Wire((parts.hostname or "", parts.port or 0))
         self.peers = dict[str, Wire]()
         self.process: subprocess.Popen[bytes] | None = None
         self.deaths: Counter[str] = Counter()
@@ -124,6 +120,7 @@ class House:
         self.log: list[dict[str, Any]] = []
         self.address: tuple[str, int] | None = None
         self.on_event: dict[str, Any] = {}
+        self.trapped_at = ""
         self._ready, self._lock = threading.Event(), threading.Lock()
         self._reader: threading.Thread | None = None
 
@@ -140,7 +137,7 @@ class House:
         (self.folder / "validator.toml").write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
             f'folder = "daemon"\nadoptions = "adoptions"\n'
-            f'[chain]\nurl = "simulate://127.0.0.1:{self.chain.port}"\nkey = "//{self.name}"\n'
+            f'[chain]\nurl = "simulate:../simulated.toml"\nkey = "//{self.name}"\n'
             f"poll_seconds = 0.1\ndeadline_seconds = 20\n"
             f'[intake]\nsocket = "in.sock"\nfolder = "records"\n'
             f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n"
@@ -157,7 +154,7 @@ class House:
         (self.folder / "daemon/health.json").unlink(missing_ok=True)
         # a relative name of the socket, as the folder of a test may have a long one
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tallystick", "run", "--config", "validator.toml"],
+            [sys.executable, str(TRAPPED), "run", "--config", "validator.toml"],
             cwd=self.folder,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -214,6 +211,20 @@ class House:
             process.wait()
             self.deaths[place] += 1
 
+    def trap(self, place: str, met: str, seconds: float = 0) -> None:
+        """Have it kill itself at a call of the chain."""
+        self.trapped_at = place
+        (self.folder / "trap").write_text(f"{met} {seconds}")
+
+    def cut_chain(self, mode: Mode) -> None:
+        """Cut it off from the chain, or let it back."""
+        beside, cut = self.folder / ".cut", self.folder / "cut"
+        if mode == "open":
+            cut.unlink()
+        else:
+            beside.write_text(mode)
+            beside.replace(cut)
+
     def bury(self) -> bool:
         """Take note of its death; gives whether it is dead by a kill.
 
@@ -229,7 +240,11 @@ class House:
         assert self._reader is not None
         self._reader.join(PATIENCE)
         self.process = None
-        self.chain.disarm()
+        trap = self.folder / "trap"
+        if self.trapped_at and not trap.exists():
+            self.deaths[self.trapped_at] += 1
+        trap.unlink(missing_ok=True)
+        self.trapped_at = ""
         for wire in (*self.to_it, *self.peers.values()):
             wire.disarm()
         self.on_event.clear()
@@ -344,17 +359,16 @@ class Subnet:
     """A chain and its validators.
 
     Attributes:
-        control: makes the chain's blocks.
+        chain: the chain, whose blocks the test makes.
         houses: the validators.
         wires: from who asks to who answers, by their places.
         network: the network file.
     """
 
-    control: Control
+    chain: SharedChain
     houses: list[House]
     wires: Mapping[tuple[int, int], Wire]
     network: Network
-    url: str
     finalized: int = 0
 
     def cut_off(self, who: int, mode: Mode) -> None:
@@ -365,9 +379,9 @@ class Subnet:
 
     def to(self, block: int, *, settle: bool = True) -> None:
         """Make blocks until one is finalized, and wait until all that live have acted on it."""
-        best = self.control.head().best
+        best = self.chain.now().best
         if block + LAG > best:
-            self.control.advance(block + LAG - best)
+            self.chain.advance(block + LAG - best)
         self.finalized = max(self.finalized, block)
         if settle:
             self.settle()
@@ -389,7 +403,7 @@ class Subnet:
     def rows(self) -> dict[str, dict[int, list[LogEntry]]]:
         """The rows that the chain took, by hotkey and epoch whose row was due then."""
         by_hotkey: dict[str, dict[int, list[LogEntry]]] = {h.hotkey: {} for h in self.houses}
-        for entry in self.control.log():
+        for entry in self.chain.now().log:
             if entry.kind in {"row", "committed"}:
                 epoch = (entry.block - ANCHOR - WEIGHTS_AT) // EPOCH_BLOCKS - 1
                 by_hotkey[entry.hotkey].setdefault(epoch, []).append(entry)
@@ -421,27 +435,23 @@ def subnet(
     for reference in {BEGUN_WITH, *(rules or {}).values()}:
         states[reference] = folder / f"{reference.replace('@', '-')}.db"
         Ledger.create(states[reference], reference).close()
-    with simulated_process(file) as url:
-        control = Control(url, deadline_s=PATIENCE)
-        houses = [House(folder / name, name, url) for name in names]
-        wires = {pair: Wire() for pair in permutations(range(len(names)), 2)}
-        try:
-            for index, house in enumerate(houses):
-                house.peers = {
-                    names[answers]: wire for (asks, answers), wire in wires.items() if asks == index
-                }
-                house.reached_by(wire for (_, answers), wire in wires.items() if answers == index)
-                state = states[(rules or {}).get(index, BEGUN_WITH)]
-                house.write(state, (networks or {}).get(index, NETWORK))
-            yield Subnet(control, houses, wires, network, url)
-        finally:
-            for house in houses:
-                house.kill("the end")
-                house.chain.close()
-            for wire in wires.values():
-                wire.close()
-            with suppress(ChainError):
-                control.close()
+    chain = SharedChain(file)
+    houses = [House(folder / name, name) for name in names]
+    wires = {pair: Wire() for pair in permutations(range(len(names)), 2)}
+    try:
+        for index, house in enumerate(houses):
+            house.peers = {
+                names[answers]: wire for (asks, answers), wire in wires.items() if asks == index
+            }
+            house.reached_by(wire for (_, answers), wire in wires.items() if answers == index)
+            state = states[(rules or {}).get(index, BEGUN_WITH)]
+            house.write(state, (networks or {}).get(index, NETWORK))
+        yield Subnet(chain, houses, wires, network)
+    finally:
+        for house in houses:
+            house.kill("the end")
+        for wire in wires.values():
+            wire.close()
 
 
 def tasks(entries: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:

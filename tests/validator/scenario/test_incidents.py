@@ -19,7 +19,7 @@ from validator.scenario.subnets import (
     subnet,
     tasks,
 )
-from validator.scenario.wires import eventually
+from validator.scenario.wires import Mode, eventually
 
 pytestmark = pytest.mark.nightly
 PAIR = ("ann", "ben")
@@ -118,14 +118,15 @@ def test_a_chain_that_is_away_for_ten_epochs_is_caught_up_with(tmp_path: Path) -
     with subnet(tmp_path) as made:
         begin(made)
         sent = feed(made, 0)
-        for house, mode in zip(made.houses, ("refuse", "hang", "refuse"), strict=True):
-            house.chain.set(mode)
+        modes: tuple[Mode, ...] = ("refuse", "hang", "refuse")
+        for house, mode in zip(made.houses, modes, strict=True):
+            house.cut_chain(mode)
         for house in made.houses:
             told = wait_for(made, house, "chain-unreachable")
             assert "look at the endpoint and the network" in told
         made.to(made.network.end_block(9) + 100, settle=False)
         for house in made.houses:
-            house.chain.set("open")
+            house.cut_chain("open")
         made.settle()
         assert {house.open_epoch() for house in made.houses} == {10}
         sent |= feed(made, 10)
@@ -144,18 +145,17 @@ def test_a_chain_that_is_away_for_ten_epochs_is_caught_up_with(tmp_path: Path) -
 def test_a_fork_that_takes_ballots_and_rows_back_changes_nothing(tmp_path: Path) -> None:
     with subnet(tmp_path) as made:
         begin(made)
-        sent = feed(made, 0)
+        sent, retracted = feed(made, 0), set[str]()
         end_block = made.network.end_block(0)
         made.to(end_block)
         # the ballots are in the block that comes, which a fork takes back
         made.to(end_block + 1)
-        made.control.do("fork", depth=2, replay=False)
+        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
         go(made, 0, (2, 3, 5, 8, COMMIT_BY, COMMIT_BY + 1))
-        made.control.do("fork", depth=2, replay=False)
+        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
         go(made, 0, (13, 16, 18, VOTE_BY, WEIGHTS_AT, WEIGHTS_AT + 1))
-        made.control.do("fork", depth=2, replay=False)
+        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
         go(made, 0, (34, 165, 169, 200))
-        retracted = {entry.kind for entry in made.control.log(retracted=True)}
         assert retracted == {"commitment", "row"}
         sent |= feed(made, 1)
         go(made, 1)

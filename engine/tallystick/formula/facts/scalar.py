@@ -297,11 +297,17 @@ def write(demands: Demands, draft: Draft) -> None:
         path = path_of(fact)
         if demands.value("given", path) == 0:
             draft.drop(path)
-        elif name_of(fact) == "itemised" and value:
-            draft.put(path, {})
+        elif name_of(fact) == "itemised" and value and not isinstance(draft.get(path), dict):
+            draft.put(path, _object(draft, path))
     for fact, value in demands:
         if not _is_closed(path_of(fact), demands):
             _set(draft, fact, value)
+
+
+def _object(draft: Draft, path: str) -> Any:  # noqa: ANN401  # a JSON object
+    """Return an object for a path, with the fields that its schema requires."""
+    objects = (a for a in draft.target(path).alternatives if type_of(a) == "object")
+    return draft.make(next(objects), path.rpartition(".")[2], 0)
 
 
 def _is_closed(path: str, demands: Demands) -> bool:

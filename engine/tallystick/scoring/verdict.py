@@ -1,0 +1,121 @@
+"""The verdict on a record: what it earns in one sentence, and of a 0 why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.text import decimal_text, render
+from tallystick.formula.tree import Node, arms_of
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.real import Exact
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.value import FormulaValue, Value
+
+NO_SUBMISSION = "nothing is scored, because there is no submission"
+"""The verdict on a record without a submission."""
+_COMPARED = {"lt": "<", "le": "≤"}
+_FOLLOWED = frozenset({"label", "published", "mul", "div", "cases"})
+
+
+def verdict(
+    bound: BoundType, facts: Sequence[int], values: Mapping[Value, int | None], tier: str | None
+) -> str:
+    """Return what a record earns; empty of a type that has measures alone.
+
+    Args:
+        bound: the skill type.
+        facts: those of the record, in the order of the type.
+        values: what is published, in nano.
+        tier: the name of the tier; None without tiers.
+
+    Returns:
+        Such as ``emission 1.643370696: quality 0.826978007, tier_3_novel``; of a 0 the way to the
+        first value that is 0 by itself: ``quality 0.000000000, because efficiency is 0: 1000 ·
+        deadline_s < latency_ms, as 60000 < 61000``.
+    """
+    emission = next((value for value in bound.values if value.role == "emission"), None)
+    quality = next((value for value in bound.values if value.role == "quality"), None)
+    earned = emission or quality
+    if earned is None:
+        return ""
+    nano = values[earned] or 0
+    said = f"{earned.role} {to_text(nano)}"
+    if nano == 0:
+        why = _Why({f.digest: n for f, n in zip(bound.facts, facts, strict=True)}, values)
+        return ", because ".join(filter(None, (said, why.of(earned))))
+    if emission is None or quality is None:
+        return ", ".join(filter(None, (said, tier)))
+    return f"{said}: {', '.join(filter(None, (f'quality {to_text(values[quality] or 0)}', tier)))}"
+
+
+@attrs.frozen
+class _Why:
+    """Why a value is 0.
+
+    Attributes:
+        facts: the integers by the digest of the fact.
+        values: what is published, in nano.
+    """
+
+    facts: Mapping[str, int]
+    values: Mapping[Value, int | None]
+
+    def of(self, value: Value) -> str:
+        """Return why a value is 0; empty where it cannot be said shorter than by its steps."""
+        match value:
+            case GatedValue():
+                for gate, axis in reversed(value.deciding):
+                    if (self.values[axis] or 0) < gate.below:
+                        below = f"is below {to_text(gate.below)}"
+                        return self._followed(axis, f"{axis.name} {below}")
+                return self.of(value.ungated)
+            case MeanValue():
+                zero = next((axis for axis in value.weighed if self.values[axis] == 0), None)
+                return "" if zero is None else self._followed(zero)
+            case FormulaValue():
+                return self._of_tree(value.compiled.tree, value)
+        return ""
+
+    def _followed(self, value: Value, said: str = "") -> str:
+        """Return that a value is 0, and why."""
+        said = said or f"{value.name} is 0"
+        why = self.of(value) if self.values[value] == 0 else ""
+        return ": ".join(filter(None, (said, "" if why == said else why)))
+
+    def _of_tree(self, node: Node, value: Value) -> str:
+        match node.op:
+            case "label" if node.args[0].op in _FOLLOWED:
+                return self._of_tree(node.args[0], value)
+            case "published":
+                name = str(node.data[0])
+                return self._followed(next(v for v in value.inputs if v.name == name))
+            case "mul" | "div":
+                zero = next((part for part in node.args if not self._exact(part, value)), None)
+                return "" if zero is None else self._of_tree(zero, value)
+            case "cases":
+                arms, otherwise = arms_of(node)
+                held = next((arm for arm in arms if self._exact(arm[0], value)), None)
+                if held is None:
+                    return self._of_tree(otherwise, value)
+                condition, part = held
+                further = "" if part.op == "const" else self._of_tree(part, value)
+                return ", and ".join(filter(None, (self._holds(condition, value), further)))
+            case "const":
+                return ""
+        return f"{node.data[0] if node.op == 'label' else render(node)} is 0"
+
+    def _holds(self, condition: Node, value: Value) -> str:
+        """Return a condition that holds, and of a comparison of sizes what is compared."""
+        text, sign = render(condition), _COMPARED.get(condition.op)
+        if sign is None:
+            return text
+        left, right = (decimal_text(self._exact(part, value)) for part in condition.args)
+        return f"{text}, as {left} {sign} {right}"
+
+    def _exact(self, node: Node, value: Value) -> Exact:
+        read = value.read(self.values) if isinstance(value, FormulaValue) else {}
+        return evaluate(node, self.facts, read)

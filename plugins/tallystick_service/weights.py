@@ -1,0 +1,212 @@
+"""Weights of closed epochs as pages show them: by miner with the change, and over epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import attrs
+
+from tallystick.numbers.nano import from_decimal
+from tallystick_service.access import condition
+from tallystick_service.route import Question
+from tallystick_service.shown import closings_of, public_boards, seen_types
+from tallystick_state.weights import Weights, pooled
+
+WeightsByMiner = Mapping[str, Mapping[str | int, int]]
+"""Weights in nano by line, and by hotkey, or by the slot of who is no miner. Where pools share the
+weight of all lines there is one line, without a name."""
+
+
+@attrs.frozen
+class WeightRow:
+    """A miner, or a slot with a weight whose miner the asker does not see.
+
+    Attributes:
+        hotkey: of the miner; None of one that is not seen.
+        uid: its slot as the epoch closed; None without one.
+        types: the skill types of its records, sorted, as far as their leaderboards are seen.
+        weights: in nano, by line; None without one.
+        changes: in nano since the epoch before, by line; None where both have no weight.
+    """
+
+    hotkey: str | None
+    uid: int | None
+    types: tuple[str, ...]
+    weights: tuple[int | None, ...]
+    changes: tuple[int | None, ...]
+
+
+@attrs.frozen
+class WeightTable:
+    """The weights of the newest closed epoch that the asker sees.
+
+    Attributes:
+        epoch: which it is; None where none is seen yet.
+        lines: the names of the lines; one without a name where a weight is that of all.
+        rows: by weight, the highest first; then by slot.
+    """
+
+    epoch: int | None
+    lines: tuple[str, ...]
+    rows: tuple[WeightRow, ...]
+
+
+@attrs.frozen
+class EpochWeights:
+    """The weights of a closed epoch.
+
+    Attributes:
+        lines: by line.
+        shared: of all lines; None where no pools share them.
+        slots: of the miners as it closed, by hotkey.
+    """
+
+    lines: Mapping[str, Weights]
+    shared: Weights | None
+    slots: Mapping[str, int]
+
+
+def weights_of(question: Question, number: int) -> EpochWeights:
+    """Return the weights of a closed epoch."""
+
+    def compute() -> EpochWeights:
+        with question.state.epoch_log() as log:
+            slots = log.slots(number)
+            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
+            pools = log.in_force.pools.at(number)
+        lines = {
+            line: Weights.of(weights, slots, {}, "no miner has a weight")
+            for line, weights in weighed.items()
+        }
+        shared = None
+        if pools is not None:
+            shares = pooled(pools, weighed, slots)
+            shared = Weights.of(shares, slots, {}, "no line has a weight")
+        return EpochWeights(lines, shared, slots)
+
+    return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
+
+
+def newest_epoch(question: Question) -> int | None:
+    """Return the newest closed epoch whose weights the asker sees; None without one."""
+    sees_all = condition("weights", question.viewer) == "always"
+    embargo = 0 if sees_all else question.site.settings.embargo
+    number = question.queries.state.epoch - 1 - embargo
+    return None if number < first_epoch(question) else number
+
+
+def first_epoch(question: Question) -> int:
+    """Return the first epoch whose records the state keeps."""
+    pruned = question.queries.pruned
+    return 0 if pruned is None else pruned.epoch
+
+
+def epoch_weights(question: Question, number: int) -> WeightsByMiner:
+    """Return the weights of a closed epoch by line and by miner, in nano."""
+    found = weights_of(question, number)
+    hotkeys = {uid: hotkey for hotkey, uid in found.slots.items()}
+    chosen = found.lines if found.shared is None else {"": found.shared}
+    return {
+        "" if len(chosen) == 1 else line: {
+            hotkeys.get(uid, uid): from_decimal(weight)
+            for uid, weight in zip(own.uids, own.weights, strict=True)
+        }
+        for line, own in chosen.items()
+    }
+
+
+def seen_miners(question: Question) -> Collection[str]:
+    """Return the hotkeys that the asker sees.
+
+    The operator sees all; others see who is on a public leaderboard, or has a weight that is
+    public where some leaderboard is, and themselves.
+    """
+    miners, viewer = question.queries.state.miners, question.viewer
+    if viewer.kind == "operator":
+        return miners.keys()
+
+    def compute() -> set[str]:
+        hotkeys = {place.hotkey for board in public_boards(question).values() for place in board}
+        number = newest_epoch(question)
+        if number is not None and seen_types(question):
+            weighed = epoch_weights(question, number).values()
+            hotkeys |= {owner for own in weighed for owner in own if isinstance(owner, str)}
+        return hotkeys & miners.keys()
+
+    seen = question.once(("seen miners",), compute)
+    return seen | ({viewer.hotkey} & miners.keys()) if viewer.kind == "own" else seen
+
+
+def types_done(question: Question) -> Mapping[str, Collection[str]]:
+    """Return by hotkey the skill types of the records that the state keeps."""
+    return question.once(("types",), question.queries.transaction.recorded_types)
+
+
+def weight_table(question: Question) -> WeightTable:
+    """Return the miners that the asker sees with their weights, and slots with a weight beside."""
+    number, seen = newest_epoch(question), seen_miners(question)
+    has_before = number is not None and number > first_epoch(question)
+    now: WeightsByMiner = {"": {}} if number is None else epoch_weights(question, number)
+    before = epoch_weights(question, number - 1) if number and has_before else {}
+    slots = {} if number is None else weights_of(question, number).slots
+    done, types = types_done(question), seen_types(question)
+    miners = question.queries.state.miners
+
+    def row(owner: str | int) -> WeightRow:
+        is_seen = owner in seen
+        uid = owner if isinstance(owner, int) else slots.get(owner)
+        weights = tuple(own.get(owner) for own in now.values())
+        earlier = tuple(before.get(line, {}).get(owner) for line in now)
+        return WeightRow(
+            str(owner) if is_seen else None,
+            miners[str(owner)].uid if uid is None and is_seen else uid,
+            tuple(name for name in types if name in done.get(str(owner), ())) if is_seen else (),
+            weights,
+            tuple(
+                _change(*pair) if has_before else None
+                for pair in zip(earlier, weights, strict=True)
+            ),
+        )
+
+    owners = {*seen, *(owner for own in now.values() for owner in own)}
+    return WeightTable(number, tuple(now), tuple(sorted(map(row, owners), key=by_weight)))
+
+
+def by_weight(row: WeightRow) -> tuple[object, ...]:
+    """Return the key that sorts rows by weight, the highest first; then by slot and hotkey."""
+    return (*(-(weight or 0) for weight in row.weights), *by_slot(row))
+
+
+def by_slot(row: WeightRow) -> tuple[object, ...]:
+    """Return the key that sorts rows by slot, those without one last; then by hotkey."""
+    return row.uid is None, row.uid or 0, row.hotkey or ""
+
+
+def _change(before: int | None, now: int | None) -> int | None:
+    return None if before is None and now is None else (now or 0) - (before or 0)
+
+
+def weight_history(
+    question: Question, hotkey: str, most: int
+) -> tuple[tuple[int, Mapping[str, int | None]], ...]:
+    """Return the weights of a miner by line as each of the newest closed epochs closed.
+
+    Args:
+        question: whose asker sees them.
+        hotkey: of the miner.
+        most: how many epochs at most; those in which it held no slot are left out.
+
+    Returns:
+        Epochs, the newest last, with the weights in nano; None where it had none.
+    """
+    newest = newest_epoch(question)
+    first = first_epoch(question)
+    numbers = range(0) if newest is None else range(max(first, newest + 1 - most), newest + 1)
+    return tuple(
+        (
+            number,
+            {line: own.get(hotkey) for line, own in epoch_weights(question, number).items()},
+        )
+        for number in numbers
+        if hotkey in weights_of(question, number).slots
+    )
