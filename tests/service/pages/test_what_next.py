@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from generators.records import COMPONENTS
 from service.live import history
 
 import tallystick
@@ -23,14 +24,6 @@ from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
 
 JsonRecord = dict[str, Any]
 SCALARS = ("number", "integer", "flag", "choice")
-COMPONENTS = (
-    "findings_recall",
-    "findings_precision",
-    "verdict_agreement",
-    "capabilities_agreement",
-    "risk_agreement",
-    "dependencies_agreement",
-)
 POLICY = ("submission.recommended_policy", "distinct")
 
 
