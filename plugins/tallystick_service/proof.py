@@ -122,7 +122,8 @@ def _form(body: bytes) -> Mapping[str, str]:
     fields = dict(pairs)
     if len(fields) != len(pairs) or "signature" not in fields or "hotkey" in fields:
         raise _bad("a form that cannot be read", "the fields of this page, once each")
-    signature = fields["signature"].strip().lower().removeprefix("0x")
+    # a terminal breaks what is longer than its lines
+    signature = "".join(fields["signature"].split()).lower().removeprefix("0x")
     return {**fields, "signature": signature}
 
 

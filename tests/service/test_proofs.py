@@ -56,7 +56,8 @@ def test_a_browser_is_shown_a_challenge_and_its_signature_shows_the_own_view(
 ) -> None:
     fields = challenged(service)
     assert fields["origin"] == service.address
-    for signature in (signed(fields), f" 0x{signed(fields).upper()}\r\n"):
+    digits = signed(fields)
+    for signature in (digits, f" 0x{digits.upper()}\r\n", f"{digits[:80]}\r\n{digits[80:]}"):
         reply = posted(service, {**fields, "signature": signature})
         assert reply.status == 200, reply.body
         assert reply.headers["cache-control"] == "no-store"
