@@ -11,6 +11,9 @@ from tallystick_state.ledger import Ledger
 
 
 @pytest.mark.nightly
+# httpx leaves a socket that found nobody to be closed when it is collected
+@pytest.mark.filterwarnings("ignore:.*unclosed <socket:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket")
 @pytest.mark.parametrize("commit_reveal", [False, True], ids=["open rows", "committed rows"])
 def test_thirty_epochs_with_kills_end_in_one_state(tmp_path: Path, commit_reveal: bool) -> None:
     chance, epochs = random.Random(f"scenario {commit_reveal}"), 30
