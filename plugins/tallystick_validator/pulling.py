@@ -117,6 +117,7 @@ class Peer:
         failure: the last reason why it was of no use; empty while it is.
         failures: how often it failed one after the other.
         retry_at: until when it is left alone, by the clock.
+        asked_at: when it was asked last, by the clock; None behind a failure.
     """
 
     url: str
@@ -127,18 +128,23 @@ class Peer:
     failure: str = ""
     failures: int = 0
     retry_at: float = 0.0
+    asked_at: float | None = None
 
-    def fail(self, reason: str, wasted: float = 0.0) -> None:
-        """Note that a request failed; the peer is left alone for a while.
+    def fail(self, reason: str) -> None:
+        """Note that the last request failed; the peer is left alone for a while.
+
+        It is for twice as long as the request took, in which another peer may have served: so one
+        that drips keeps no batch from coming.
 
         Args:
             reason: for the operator.
-            wasted: seconds that it took, in which another peer may have served; twice as many are
-                the others', so that one that drips keeps no batch from coming.
         """
+        now = self.clock.now()
+        wasted = 0.0 if self.asked_at is None else now - self.asked_at
+        self.asked_at = None
         self.failure, self.failures = reason, self.failures + 1
         pause = min(self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16))
-        self.retry_at = self.clock.now() + max(pause, 2 * wasted)
+        self.retry_at = now + max(pause, 2 * wasted)
 
     def succeed(self) -> None:
         """Note that a request succeeded."""
@@ -196,6 +202,7 @@ class Peer:
         """
         import httpx
 
+        self.asked_at = self.clock.now()
         parts = check_url(self.url)
         headers = {"Accept-Encoding": "identity", "Connection": "close"}
         if self.prove is not None:
@@ -261,11 +268,10 @@ class Puller:
             return
 
         async def attempt(peer: Peer) -> None:
-            began = self.clock.now()
             try:
                 await work(peer)
             except PeerError as error:
-                peer.fail(str(error), self.clock.now() - began)
+                peer.fail(str(error))
             else:
                 peer.succeed()
 

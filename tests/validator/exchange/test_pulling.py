@@ -279,7 +279,9 @@ def test_a_peer_that_fails_is_left_alone_for_a_while() -> None:
         assert puller.ready() == [peer]
     assert waits[0] < waits[1] <= waits[-1] == Limits().backoff_seconds
     # who dripped for long leaves others the time to serve
-    peer.fail("late", Limits().batch_seconds)
+    peer.asked_at = clock.seconds
+    clock.seconds += Limits().batch_seconds
+    peer.fail("late")
     assert peer.retry_at - clock.seconds == 2 * Limits().batch_seconds
     peer.succeed()
     assert puller.ready() == [peer]
