@@ -281,7 +281,7 @@ class Profile:
 
 @attrs.frozen
 class RecordScore:
-    """What a record of a miner earned.
+    """Scores of one record of a miner.
 
     Attributes:
         round: of the dispatch.
@@ -329,7 +329,7 @@ class Movement:
 
 @attrs.frozen
 class Recent:
-    """What a miner is paid now, and what came lately.
+    """Pay of a miner now, with its newest scores and what moved its reputations.
 
     Attributes:
         uid: its slot; None without one.

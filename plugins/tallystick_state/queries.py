@@ -249,18 +249,19 @@ class StateQueries:
         counted = [] if epoch < 0 else self._transaction.counted(hotkey, epoch)
         if not counted:
             return
-        before, after = (self._snapshot(n).state.miners.get(hotkey) for n in (epoch, epoch + 1))
+        states = [self._snapshot(number).state for number in (epoch, epoch + 1)]
         for skill_type in sorted({event.skill_type for event in counted}):
-            rules = self.in_force.at(epoch).of_type(skill_type)
-            if rules.rule_set.section(REPUTATION) is None or after is None:
+            # a late event may be of a type that the rules of the epoch have no more
+            rules = self.in_force.at(epoch).type_rules.get(skill_type)
+            if rules is None or rules.rule_set.section(REPUTATION) is None:
                 continue
             own = [event for event in counted if event.skill_type == skill_type]
-            start = rules.initial_reputation if before is None else before.reputation[skill_type]
             names = Counter(name for event in own for name in event.events)
+            before, after = (pinned_reputation(s, rules, hotkey, skill_type) for s in states)
             yield Movement(
                 skill_type,
-                to_decimal(start),
-                to_decimal(after.reputation[skill_type]),
+                to_decimal(before),
+                to_decimal(after),
                 sum(event.is_record for event in own),
                 {name: names[name] for name in sorted(names) if name in rules.reputation.events},
             )

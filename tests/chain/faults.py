@@ -11,7 +11,7 @@ Fault = Literal["lost", "landed", "late", "wrong-fork"]
 
 @attrs.define
 class Faults:
-    """What the next call or read of a validator meets, over all its processes.
+    """Faults of the next call or read of a validator, over all its processes.
 
     Attributes:
         row: of the next row: it is lost; it lands without an answer; it lands some blocks later

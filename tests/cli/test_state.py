@@ -45,6 +45,15 @@ def test_show_has_the_miner_whole(subnet: Subnet) -> None:
     assert score["emission"] in text
 
 
+def test_a_type_that_a_miner_never_declared_moves_too(subnet: Subnet) -> None:
+    lines = subnet.lines(record("t3", "hk-2", skill_type=RAG))
+    subnet.do("round", "close", lines)
+    subnet.do("epoch", "close", "--epoch", "0")
+    found = subnet.do("state", "show", "hk-2", "--json")
+    assert (found.status, found.err) == (0, "")
+    assert {moved["skill_type"] for moved in found.json()["movements"]} >= {PYTHON}
+
+
 def test_the_rank_of_who_is_not_selectable_is_null(subnet: Subnet) -> None:
     flags = [event(f"e{n}", "collusion_flag", f"t{n}") for n in range(3)]
     imported = subnet.do("events", "import", subnet.lines(*flags), "--json")

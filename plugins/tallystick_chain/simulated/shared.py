@@ -37,7 +37,7 @@ BLOCKS_AT_ONCE = 50
 WAIT_SECONDS = 10.0
 """Longest wait for another process's transaction, in seconds."""
 _APPLICATION = 0x74616C31
-"""What SQLite knows the files of this format by: ``tal1``."""
+"""Application id of the SQLite files of this format: ``tal1``."""
 _ANEW = "move the SQLite file away, and the chain begins anew"
 _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",

@@ -237,7 +237,7 @@ def test_a_list_moves_whatever_the_group_agreed_on(agreement: int) -> None:
 
 @pytest.mark.parametrize("total", [1, 2, 3, 40])
 def test_the_edge_of_what_is_valid_is_tried(total: int) -> None:
-    """Of a wide range few values are valid: no more steps are completed than planned."""
+    """Few values of a wide range are valid: no more steps are completed than planned."""
     rules = scorer("workflow@1.2.0")
     record = next(examples("workflow@1.2.0"))
     record["checks"] |= {"steps_completed": 0, "total_steps": total}
