@@ -170,9 +170,13 @@ class PendingRow:
     ciphertext_blake2: str
 
 
+MAX_COMMITMENT_BYTES = 128
+"""Maximum size of a commitment, in bytes."""
+
+
 @attrs.frozen
 class Commitment:
-    """A commitment: bytes that a hotkey has published in a subnet, at most 128; the newest stays.
+    """A commitment: bytes that a hotkey has published in a subnet; the newest stays.
 
     Attributes:
         hotkey: whose it is.

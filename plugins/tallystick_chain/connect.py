@@ -36,11 +36,10 @@ def connect(url: str, key: str | Signer) -> Chain:
         from tallystick_chain.simulated.shared import SharedChain
 
         return SharedChain(Path(path)).as_hotkey(key)
-    kind, colon, network = url.partition(":")
-    module = SDKS.get(kind)
-    if not colon or not network or module is None:
+    if not is_url(url):
         raise ChainError(not_a_url(url), Refusal.UNREACHABLE)
-    chain: Chain = import_module(module).connect(network, key)
+    kind, _, network = url.partition(":")
+    chain: Chain = import_module(SDKS[kind]).connect(network, key)
     return chain
 
 
@@ -65,8 +64,10 @@ def is_url(url: str) -> bool:
         url: as `connect` takes it.
     """
     kind, _, network = url.partition(":")
-    if kind not in SDKS or "://" not in network:
-        return bool(network) if kind in SDKS else path_in(url) is not None
+    if kind not in SDKS:
+        return path_in(url) is not None
+    if "://" not in network:
+        return bool(network)
     try:
         parts = urlsplit(network)
         host, port = parts.hostname, parts.port

@@ -55,7 +55,7 @@ class Journal:
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         """Take a connection, which `open` makes."""
         self.path, self._db = path, database
-        self._entries: list[Entry] | None = None
+        self._content: tuple[list[Entry], tuple[Attempt, ...]] | None = None
 
     @classmethod
     def open(cls, path: PathLike, subject: Mapping[str, str]) -> Self:
@@ -73,11 +73,7 @@ class Journal:
         file = path_of(path, "a journal")
         try:
             # a row is nobody else's to read before it is revealed
-            with suppress(FileExistsError):
-                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-            database = sqlite3.connect(
-                file, timeout=0, isolation_level=None, check_same_thread=False
-            )
+            database = private_database(file, timeout_s=0)
         except (OSError, ValueError, sqlite3.Error) as error:
             raise OutputError(f"{file}: a journal cannot be opened ({error})") from error
         journal = cls(file, database)
@@ -102,15 +98,12 @@ class Journal:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The entries, in their order."""
-        if self._entries is None:
-            with self._errors():
-                self._entries = self._read()
-        return tuple(self._entries)
+        return tuple(self._loaded()[0])
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """The attempts that the entries are about."""
-        return attempts_of(self.entries)
+        return self._loaded()[1]
 
     def append(self, entry: Entry) -> None:
         """Write an entry; it is on the disk when this returns.
@@ -120,14 +113,21 @@ class Journal:
             OutputError: it cannot be written, as on a full disk; try again later.
         """
         entries = [*self.entries, entry]
-        attempts_of(entries)
+        attempts = attempts_of(entries)
         data = msgspec.json.encode(entry)
         # after an error the disk alone tells whether it has the entry
-        self._entries = None
+        self._content = None
         with self._errors():
             row = (len(entries), data, hashlib.sha256(data).digest())
             self._db.execute("INSERT INTO entry VALUES (?, ?, ?)", row)
-        self._entries = entries
+        self._content = entries, attempts
+
+    def _loaded(self) -> tuple[list[Entry], tuple[Attempt, ...]]:
+        """Return the entries and their attempts, read from the disk behind an error."""
+        if self._content is None:
+            with self._errors():
+                self._content = self._read()
+        return self._content
 
     def _begin(self, subject: Mapping[str, str]) -> None:
         """Take the lock, make the tables of a new file, and read those of another."""
@@ -146,9 +146,9 @@ class Journal:
         for name, value in subject.items():
             if known.get(name) != value:
                 raise self._other(name, str(known.get(name)), value)
-        self._entries = self._read()
+        self._content = self._read()
 
-    def _read(self) -> list[Entry]:
+    def _read(self) -> tuple[list[Entry], tuple[Attempt, ...]]:
         entries = list[Entry]()
         rows = self._db.execute("SELECT number, entry, sha256 FROM entry ORDER BY number")
         try:
@@ -156,10 +156,9 @@ class Journal:
                 entries.append(_DECODER.decode(data))
                 if number != len(entries) or hashlib.sha256(data).digest() != sha256:
                     raise self._damaged(f"found the entry {number} with another number or SHA-256")
-            attempts_of(entries)
+            return entries, attempts_of(entries)
         except (ValueError, TypeError, msgspec.MsgspecError) as error:
             raise self._damaged(str(error)) from error
-        return entries
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -196,3 +195,19 @@ class Journal:
             f"{remedy}"
         )
         return JournalError(message, code="other-journal")
+
+
+def private_database(path: Path, timeout_s: float) -> sqlite3.Connection:
+    """Return a connection to an SQLite file, which is made for its owner alone.
+
+    Args:
+        path: the file.
+        timeout_s: longest wait for another process's transaction, in seconds.
+
+    Raises:
+        OSError: the file cannot be made.
+        sqlite3.Error: it cannot be opened.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    return sqlite3.connect(path, timeout_s, isolation_level=None, check_same_thread=False)

@@ -20,6 +20,7 @@ from tallystick.extras import missing
 from tallystick.io.text import visible
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX
 from tallystick_chain.chain import (
+    MAX_COMMITMENT_BYTES,
     ChainError,
     Commitment,
     Head,
@@ -36,10 +37,6 @@ T = TypeVar("T")
 
 PALLET = "SubtensorModule"
 """The pallet of subnets."""
-PERIOD = 128
-"""Blocks in which a submitted call may be included; later the chain takes it no more."""
-MAX_COMMITMENT_BYTES = 128
-"""Maximum size of a commitment, in bytes."""
 _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400

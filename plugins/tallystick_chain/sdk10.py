@@ -20,13 +20,13 @@ from tallystick_chain.chain import ChainError, Pairs, Receipt, Refusal
 from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
     PALLET,
-    PERIOD,
     CallSigner,
     SdkChain,
     failed,
     installed,
     public_endpoint,
 )
+from tallystick_chain.submission import MORTAL_BLOCKS
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.keys import Signer
 
@@ -204,7 +204,7 @@ class _Node:
             sign_with="hotkey",
             use_nonce=True,
             nonce_key="hotkey",
-            period=PERIOD,
+            period=MORTAL_BLOCKS,
             raise_error=False,
             wait_for_inclusion=True,
             wait_for_finalization=True,

@@ -19,7 +19,6 @@ from tallystick_chain.chain import ChainError, Pairs, Receipt, Refusal
 from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
     PALLET,
-    PERIOD,
     CallSigner,
     SdkChain,
     failed,
@@ -27,6 +26,7 @@ from tallystick_chain.sdk import (
     public_endpoint,
     refused,
 )
+from tallystick_chain.submission import MORTAL_BLOCKS
 from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
@@ -162,13 +162,13 @@ class _Node:
         intent = self._sdk.SetWeights(
             netuid=netuid, weights=dict(pairs), mechid=mechanism, version_key=version_key
         )
-        return self._receipt(self._client.execute(intent, signer, period=PERIOD, retries=0))
+        return self._receipt(self._client.execute(intent, signer, period=MORTAL_BLOCKS, retries=0))
 
     def submit_commitment(
         self, netuid: int, info: Mapping[str, Any], signer: CallSigner
     ) -> Receipt:
         call = self._sdk.calls.Commitments.set_commitment(netuid=netuid, info=info)
-        options = {"signer": "hotkey", "period": PERIOD}
+        options = {"signer": "hotkey", "period": MORTAL_BLOCKS}
         return self._receipt(self._client.submit_call(call, signer, **options))
 
     def close(self) -> None:

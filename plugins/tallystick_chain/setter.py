@@ -13,6 +13,7 @@ from typing import TypeVar
 import attrs
 import msgspec
 
+from tallystick_chain.bounded import DEADLINE_SECONDS
 from tallystick_chain.chain import (
     Chain,
     ChainError,
@@ -30,7 +31,6 @@ from tallystick_chain.submission import (
     Attempt,
     ChainFacts,
     DueRow,
-    Entry,
     Intent,
     Landing,
     Outcome,
@@ -44,12 +44,7 @@ from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
 
 T = TypeVar("T")
 
-DEADLINE_S = 60.0
-"""Seconds that a call may take; after them its outcome is unknown."""
 _MOST_STEPS = 64
-
-Checkpoint = Callable[[str], None]
-"""A function that is told each step, by name, just before it is done."""
 
 
 @attrs.frozen
@@ -79,25 +74,22 @@ class WeightSetter:
         chain: as the validator sees it.
         network: whose subnet and mechanism are given weights.
         journal: of the validator; see `journal_subject`.
-        deadline_s: seconds that a call may take.
+        deadline_s: seconds that a call may take; after them its outcome is unknown.
         mortal_blocks: blocks for which the signature of a call is valid, at least.
-        checkpoint: told each step just before it is done.
     """
 
-    def __init__(  # noqa: PLR0913  # the chain, the journal, and the limits of a call
+    def __init__(
         self,
         chain: Chain,
         network: Network,
         journal: Journal,
         *,
-        deadline_s: float = DEADLINE_S,
+        deadline_s: float = DEADLINE_SECONDS,
         mortal_blocks: int = MORTAL_BLOCKS,
-        checkpoint: Checkpoint = lambda _: None,
     ) -> None:
         self._chain, self._network, self._journal = chain, network, journal
         self._subnet = network.netuid, network.mechanism
         self._deadline_s, self._mortal_blocks = deadline_s, mortal_blocks
-        self._checkpoint = checkpoint
         self._hotkey = chain.hotkey()
 
     def advance(self, weights: WeightsToSet | None = None) -> SetterStatus:
@@ -151,6 +143,7 @@ class WeightSetter:
         last_update = 0
         if own is not None:
             last_update = self._chain.last_update(*self._subnet, own.uid, block)
+        is_open = any(attempt.outcome is None for attempt in self._journal.attempts[-1:])
         return ChainFacts(
             block=block,
             best=head.best,
@@ -158,7 +151,7 @@ class WeightSetter:
             neurons=neurons,
             own=own,
             last_update=last_update,
-            landing=self._landing(own, last_update, block),
+            landing=self._landing(own, last_update, block) if is_open else None,
             pending=self._pending(block),
         )
 
@@ -179,26 +172,19 @@ class WeightSetter:
             entry = self._inherited(attempt.intent, entry)
         if entry is None:
             return False
-        self._append(entry)
+        self._journal.append(entry)
         if isinstance(entry, Intent):
             self._send(entry)
         return True
 
     def _send(self, intent: Intent) -> None:
-        self._checkpoint("submit")
         receipt = self._chain.submit_row(
             *self._subnet, intent.pairs, intent.version_key, self._deadline_s
         )
-        self._checkpoint("submitted")
         # where the head cannot be read, the answer is written as interrupted when it can
         best = self._chain.head().best
-        self._append(Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt))
-
-    def _append(self, entry: Entry) -> None:
-        name = type(entry).__name__.lower()
-        self._checkpoint(name)
-        self._journal.append(entry)
-        self._checkpoint(f"{name} written")
+        answer = Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt)
+        self._journal.append(answer)
 
     def _own(self, neurons: tuple[Neuron, ...]) -> Neuron | None:
         return next((neuron for neuron in neurons if neuron.hotkey == self._hotkey), None)

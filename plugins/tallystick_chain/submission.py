@@ -24,7 +24,7 @@ import msgspec
 from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
 
 MORTAL_BLOCKS = 128
-"""Blocks for which the signature of a call is valid, as both SDKs make it by default."""
+"""Blocks for which the signature of a call is valid; the adapters ask for so many."""
 MOST_PENDING = 9
 """Most committed rows beside which another is committed: the chain takes ten."""
 BACKOFF_BLOCKS = 5
@@ -203,7 +203,8 @@ def attempts_of(entries: Iterable[Entry]) -> tuple[Attempt, ...]:
             epoch, number = next(reversed(attempts), (-1, 0))
             if key != (epoch, number + 1) and (entry.epoch <= epoch or entry.attempt != 1):
                 raise JournalOrderError(f"found {_name(entry)}, expected ascending ones")
-            if any(item.outcome is None for item in attempts.values()):
+            # only the newest can be open, as none begins behind an open one
+            if attempts and attempts[epoch, number].outcome is None:
                 raise JournalOrderError(f"found {_name(entry)} while the one before it is open")
             attempts[key] = Attempt(entry)
         elif key not in attempts:
@@ -259,7 +260,7 @@ class ChainFacts:
         neurons: by uid.
         own: the validator; None where its hotkey holds no uid.
         last_update: the block of its last row or commit; 0: never.
-        landing: the row or commit of that block; None where there is none.
+        landing: the row or commit of that block; None where there is none, or no call is open.
         pending: its committed rows.
     """
 

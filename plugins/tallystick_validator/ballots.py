@@ -43,18 +43,16 @@ from operator import attrgetter
 import attrs
 
 from tallystick.errors import StateError
-from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.chain import MAX_COMMITMENT_BYTES, Commitment, Neuron
 from tallystick_chain.network import Exchange
 
 FORMAT = 1
 """First byte of a ballot."""
-MAX_BYTES = 128
-"""Maximum size of a commitment on the chain, in bytes."""
 LAST_EPOCH = 2**32 - 1
 """Greatest epoch that a ballot can name."""
 _EPOCH_BYTES, _DIGEST_BYTES = 4, 32
 _HEAD_BYTES = 1 + _EPOCH_BYTES + _DIGEST_BYTES
-UID_LIMIT = 8 * (MAX_BYTES - _HEAD_BYTES)
+UID_LIMIT = 8 * (MAX_COMMITMENT_BYTES - _HEAD_BYTES)
 """The uids below it fit into the bits of a ballot; no batch of another uid can count."""
 _NO_BATCH = bytes(_DIGEST_BYTES)
 
@@ -77,7 +75,7 @@ class Ballot:
     holds: frozenset[int] = frozenset()
 
     def to_bytes(self) -> bytes:
-        """Return the bytes of the commitment, at most ``MAX_BYTES``.
+        """Return the bytes of the commitment, at most `MAX_COMMITMENT_BYTES`.
 
         Raises:
             StateError: the epoch or a uid is too large for a ballot.
@@ -104,7 +102,7 @@ def ballot_of(data: bytes) -> Ballot | None:
     >>> ballot_of(b"https://example.org/axon") is None
     True
     """
-    if not _HEAD_BYTES <= len(data) <= MAX_BYTES or data[0] != FORMAT:
+    if not _HEAD_BYTES <= len(data) <= MAX_COMMITMENT_BYTES or data[0] != FORMAT:
         return None
     digest, held = data[1 + _EPOCH_BYTES : _HEAD_BYTES], data[_HEAD_BYTES:]
     if held.endswith(b"\0"):

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ import attrs
 from tallystick.errors import InputError, StoreError
 from tallystick.io.text import json_text
 from tallystick.records.rejects import Reject
+from tallystick_chain.journal import private_database
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
 
 MAX_WAITING_BYTES = 1 << 30
@@ -118,13 +118,11 @@ class IntakeCounts:
         waiting: the number of records in no batch.
         batched: the number of records in batches that are not settled.
         bytes: the size of both.
-        oldest_epoch: the oldest epoch that a waiting record names; None without one.
     """
 
     waiting: int
     batched: int
     bytes: int
-    oldest_epoch: int | None
 
 
 class Intake:
@@ -166,7 +164,8 @@ class Intake:
         self._bytes = 0
         owner = {"validator": admission.validator, "network": network, _NETWORK_FILE: network_file}
         with self._errors():
-            self._db = _opened(path)
+            # nobody else reads what a validator has seen before it is published
+            self._db = private_database(path, timeout_s=30)
         try:
             self._begin({name: value for name, value in owner.items() if value})
         except BaseException:
@@ -294,11 +293,11 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        ((waiting, batched, oldest),) = self._rows(
-            "SELECT count(*) FILTER (WHERE batch IS NULL), count(batch), "
-            "min(epoch) FILTER (WHERE batch IS NULL) FROM record WHERE closed IS NULL"
+        ((waiting, batched),) = self._rows(
+            "SELECT count(*) FILTER (WHERE batch IS NULL), count(batch) FROM record "
+            "WHERE closed IS NULL"
         )
-        return IntakeCounts(waiting, batched, self._bytes, oldest)
+        return IntakeCounts(waiting, batched, self._bytes)
 
     def note(self, name: str, value: str) -> None:
         """Keep a note, in place of an earlier one of the name.
@@ -458,11 +457,3 @@ class Intake:
 
 def _hash(line: bytes) -> bytes:
     return hashlib.sha256(line).digest()
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Return a connection to a file, which is made for its owner alone."""
-    # nobody else reads what a validator has seen before it is published
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)

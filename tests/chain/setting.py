@@ -7,13 +7,14 @@ from pathlib import Path
 import attrs
 from chain.faults import Faults, FaultyChain
 
-from tallystick_chain.chain import ChainError, Pairs
+from tallystick_chain.chain import Chain, ChainError, Pairs, Receipt
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import SetterStatus, WeightSetter, journal_subject
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_chain.submission import Entry
 from tallystick_chain.weight_rows import WeightsToSet
 
 NETUID = 7
@@ -24,6 +25,10 @@ MORTAL = 12
 NETWORK = Network(
     name="demo", netuid=NETUID, anchor_block=10, round_blocks=10, epoch_rounds=4, weights_at=2
 )
+
+
+Step = Callable[[str], None]
+"""A function that is told each step by its name, and may end the process there."""
 
 
 class Killed(BaseException):
@@ -58,6 +63,36 @@ def sent(chain: SimulatedChain, hotkey: str = VALIDATOR) -> Counter[Pairs]:
     return Counter(rows)
 
 
+class SteppedChain(FaultyChain):
+    """A chain that tells the steps round each call that is submitted."""
+
+    def __init__(self, chain: Chain, faults: Faults, step: Step) -> None:
+        super().__init__(chain, faults)
+        self._step = step
+
+    def submit_row(
+        self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
+    ) -> Receipt:
+        """Submit a row."""
+        self._step("submit")
+        receipt = super().submit_row(netuid, mechanism, pairs, version_key, deadline_s)
+        self._step("submitted")
+        return receipt
+
+
+class SteppedJournal(Journal):
+    """A journal that tells the steps round each entry that is written."""
+
+    step: Step
+
+    def append(self, entry: Entry) -> None:
+        """Write an entry."""
+        name = type(entry).__name__.lower()
+        self.step(name)
+        super().append(entry)
+        self.step(f"{name} written")
+
+
 @attrs.define
 class Process:
     """A validator that starts again whenever it is killed.
@@ -76,17 +111,16 @@ class Process:
     faults: Faults = attrs.field(factory=Faults)
     steps: list[str] = attrs.field(factory=list)
     hotkey: str = VALIDATOR
-    journal: Journal | None = None
+    journal: SteppedJournal | None = None
     setter: WeightSetter | None = None
     deaths: int = 0
 
     def start(self) -> WeightSetter:
         """Open the journal, as a new process does."""
-        view = FaultyChain(self.chain.as_hotkey(self.hotkey), self.faults)
-        self.journal = Journal.open(self.path, journal_subject(NETWORK, self.hotkey))
-        self.setter = WeightSetter(
-            view, NETWORK, self.journal, mortal_blocks=MORTAL, checkpoint=self._step
-        )
+        view = SteppedChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
+        self.journal = SteppedJournal.open(self.path, journal_subject(NETWORK, self.hotkey))
+        self.journal.step = self._step
+        self.setter = WeightSetter(view, NETWORK, self.journal, mortal_blocks=MORTAL)
         return self.setter
 
     def stop(self) -> None:

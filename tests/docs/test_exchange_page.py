@@ -6,7 +6,7 @@ from manual.page import Page
 
 from tallystick_chain.network import Network
 from tallystick_validator import batches, exchange, peers
-from tallystick_validator.ballots import MAX_BYTES, UID_LIMIT
+from tallystick_validator.ballots import MAX_COMMITMENT_BYTES, UID_LIMIT
 
 PAGE = Page.of("docs/exchange.md")
 
@@ -29,7 +29,7 @@ def test_every_address_is_there() -> None:
 
 
 def test_the_sizes_are_those_of_a_ballot() -> None:
-    assert f"at most {MAX_BYTES} bytes" in PAGE.text
+    assert f"at most {MAX_COMMITMENT_BYTES} bytes" in PAGE.text
     assert f"uids below {UID_LIMIT}" in PAGE.text
     assert f"0 to {UID_LIMIT // 8}" in PAGE.text
 

@@ -19,8 +19,6 @@ U16_MAX = (1 << 16) - 1
 """The largest weight, uid and netuid."""
 U64_MAX = (1 << 64) - 1
 """The largest block, stake and version key."""
-MAX_COMMITMENT_BYTES = 128
-"""Maximum size of a commitment, in bytes."""
 LEAST_COMMITMENT_SPACE = 100
 """Space that a shorter commitment uses too, in bytes."""
 MAX_PENDING_ROWS = 10
@@ -40,8 +38,7 @@ def _whole(default: int | None, most: int, least: int = 0) -> Any:  # noqa: ANN4
     """Return a field that is a whole number within limits, or the default that it has."""
 
     def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
-        is_default = value == default and not isinstance(value, bool)
-        if not (is_default or is_whole(value, most, least)):
+        if value is not default and not is_whole(value, most, least):
             raise ChainError(
                 f"{field.name}: found {value!r}, expected a whole number from {least} to {most}",
                 Refusal.NOT_MODELLED,

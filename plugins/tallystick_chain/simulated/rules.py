@@ -16,12 +16,19 @@ from typing import Any
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
+from tallystick_chain.chain import (
+    MAX_COMMITMENT_BYTES,
+    ChainError,
+    Commitment,
+    Neuron,
+    Pairs,
+    PendingRow,
+    Refusal,
+)
 from tallystick_chain.simulated.model import (
     BEACON_ROUNDS_PER_BLOCK,
     FIRST_BEACON_ROUND,
     LEAST_COMMITMENT_SPACE,
-    MAX_COMMITMENT_BYTES,
     MAX_PENDING_ROWS,
     U16_MAX,
     U64_MAX,

@@ -68,10 +68,11 @@ class SharedChain:
         self._content = SimulationFile.load(self.path)
         self._document = json.dumps(self._content.source.tables, default=str, sort_keys=True)
         self._lock = threading.RLock()
-        self._chain: SimulatedChain | None = None
-        self._began_ns, self._folded = 0, 0
         # before there is a file: it may be no chain
-        newest = self._content.begin().best
+        begun = self._content.begin()
+        self._chain: SimulatedChain | None = begun
+        self._began_ns: int | None = None
+        self._folded = 0
         with self._transaction("rwc") as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -79,7 +80,7 @@ class SharedChain:
                 now_ns = time.time_ns()
                 for statement in _SCHEMA:
                     database.execute(statement)
-                row = self._document, now_ns, newest, now_ns
+                row = self._document, now_ns, begun.best, now_ns
                 database.execute("INSERT INTO chain VALUES (?, ?, ?, ?)", row)
             elif application != _APPLICATION:
                 raise InputError(
@@ -154,9 +155,9 @@ class SharedChain:
                 f"{self.path}: found other values than the chain began with in "
                 f"{self.file.name}: put them back, or {_ANEW}"
             )
-        if self._chain is None or began_ns != self._began_ns:
-            self._chain = self._content.begin()
-            self._began_ns, self._folded = began_ns, 0
+        if self._chain is None or self._began_ns not in {None, began_ns}:
+            self._chain, self._folded = self._content.begin(), 0
+        self._began_ns = began_ns
         chain, inputs = self._chain, "SELECT * FROM input WHERE number > ? ORDER BY number"
         for number, block, name, arguments in database.execute(inputs, (self._folded,)):
             try:

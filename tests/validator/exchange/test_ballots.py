@@ -25,7 +25,7 @@ from tallystick_chain.chain import Commitment, Neuron
 from tallystick_chain.network import Exchange
 from tallystick_validator.ballots import (
     LAST_EPOCH,
-    MAX_BYTES,
+    MAX_COMMITMENT_BYTES,
     UID_LIMIT,
     Ballot,
     Tally,
@@ -81,7 +81,7 @@ def test_a_ballot_comes_back_as_it_was_and_fits(
     epoch: int, batch: str | None, holds: set[int]
 ) -> None:
     data = Ballot(epoch, batch, frozenset(holds)).to_bytes()
-    assert len(data) <= MAX_BYTES
+    assert len(data) <= MAX_COMMITMENT_BYTES
     assert ballot_of(data) == Ballot(epoch, batch, frozenset(holds))
 
 
