@@ -101,7 +101,7 @@ class Alone:
         lines = tuple(self._intake.lines(epoch))
         return Counted(epoch, (CountedBatch(self._validator, lines),) if lines else ())
 
-    def closed(self, epoch: int, digest: str, rules: str) -> None:
+    def closed(self, epoch: int, rules: str) -> None:
         """Do nothing: nobody compares."""
 
     def problems(self) -> tuple[Problem, ...]:

@@ -74,8 +74,7 @@ CODES: Mapping[str, str] = {
 class BatchExchange:
     """The agreement of the validators of a network about batches.
 
-    One thread at a time calls everything but `problems` and `routes`, whose functions may be called
-    from any.
+    One thread at a time calls its methods; what `routes` gives may be called from any.
     """
 
     def __init__(  # noqa: PLR0913  # the parts of a validator
@@ -109,7 +108,8 @@ class BatchExchange:
             kept_epochs: of which batches are kept for peers that come back.
 
         Raises:
-            InputError: the network has no exchange, or the address of a peer is none.
+            StateError: the network has no exchange.
+            InputError: the address of a peer is none.
             OutputError: the folder cannot be made.
         """
         if network.exchange is None:
@@ -184,15 +184,13 @@ class BatchExchange:
         # the node may have kept the block for less time than a batch was waited for
         return Counted(epoch, tuple(taken), self.shelf.reads(epoch).end)
 
-    def closed(self, epoch: int, digest: str, rules: str) -> None:
-        """Note that the state has closed an epoch, with its digests, for peers to compare.
+    def closed(self, epoch: int, rules: str) -> None:
+        """Note that the state has closed an epoch, for peers to compare.
 
         Args:
             epoch: which.
-            digest: of the snapshot that the epoch ended with.
-            rules: of the rules in force and scheduled.
+            rules: the digest of the rules in force and scheduled.
         """
-        del digest  # the leaf has it
         self._note_closed(epoch, rules)
         # by other rules, or another trust file, what was refused may be sound
         self._refused.clear()
@@ -278,13 +276,14 @@ class BatchExchange:
         if not lines:
             return
         built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
+        problems = list[Problem]()
         if built is None or built.left_out:
             left_out = len(lines) if built is None else len(built.left_out)
             reason = "" if built is None else visible(built.left_out[0][1])[:200]
             found = f"found {left_out} records that the batch of the epoch {epoch} cannot have"
             remedy = "look at the rules that were adopted since the records came"
-            problem = Problem("line-left-out", f"{found} ({reason})", remedy)
-            self._tell("left out", [problem])
+            problems.append(Problem("line-left-out", f"{found} ({reason})", remedy))
+        self._tell("left out", problems)
         if built is not None:
             self.shelf.put_own(epoch, self._hotkey, built.data)
 
@@ -496,8 +495,7 @@ class BatchExchange:
     # what is wrong
 
     def _tell(self, group: str, problems: Iterable[Problem]) -> None:
-        # replaced as one, as it is read from other threads
-        self._problems = {**self._problems, group: tuple(problems)}
+        self._problems[group] = tuple(problems)
 
     def _peer_problems(self) -> Iterator[Problem]:
         for peer in self._puller.peers:

@@ -19,8 +19,6 @@ service cuts clients that are slow.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -35,13 +33,12 @@ from tallystick_service.challenge import SCHEME
 from tallystick_service.proof import viewer_of
 from tallystick_service.server import check_installed
 from tallystick_service.settings import Settings
-from tallystick_validator.shelf import DIGEST, Shelf
+from tallystick_validator.shelf import DIGEST, EPOCH, Shelf
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
 
 
 FORMAT = 1
@@ -50,7 +47,6 @@ PREFIX = "/peer/v1"
 """Beginning of the paths of peers."""
 MAX_BATCHES = 1024
 """Maximum number of batches of one epoch that a peer lists; more validators cannot vote."""
-_EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
 _JSONL = "application/jsonl"
 
 _Text = Annotated[str, msgspec.Meta(max_length=256)]
@@ -151,7 +147,7 @@ class PeerAnswers:
 
     def _batches(self, request: Request) -> Response:
         text = request.path_params["epoch"]
-        if not _EPOCH.fullmatch(text):
+        if not EPOCH.fullmatch(text):
             return _absent()
         return _json(self.shelf.digests(int(text))[:MAX_BATCHES])
 
@@ -164,7 +160,7 @@ class PeerAnswers:
 
     def _closed(self, request: Request) -> Response:
         text = request.path_params["epoch"]
-        digests = self.shelf.closed(int(text)) if _EPOCH.fullmatch(text) else None
+        digests = self.shelf.closed(int(text)) if EPOCH.fullmatch(text) else None
         return _absent() if digests is None else _json(digests)
 
     def _published(self, _: Request) -> Response:
@@ -199,23 +195,3 @@ def _refusal(request: Request, allows: Callable[[str], bool]) -> tuple[int, str]
         text = f"found {visible(hotkey)}, expected a validator that the network hears"
         return HTTPStatus.FORBIDDEN, text
     return None
-
-
-def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
-    """Return an application with the routes for peers alone, for a daemon without a service.
-
-    Args:
-        served: which `PeerAnswers.routes` gave.
-        settings: hosts and limits of the service.
-
-    Raises:
-        InputError: Starlette is not installed.
-    """
-    check_installed()
-    from starlette.applications import Starlette
-
-    from tallystick_service.guard import Guard
-
-    app = Starlette(routes=[*served])
-    app.router.redirect_slashes = False
-    return Guard(app, settings, Counter())

@@ -33,7 +33,8 @@ from tallystick_validator.batches import Batch, BatchError, digest_of, parse
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Pattern of the digest of a batch."""
-_EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
+EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
+"""Pattern of the number of an epoch."""
 _OWN, _CHAIN, _CLOSED, _SUFFIX = "own", "chain.json", "closed.json", ".jsonl"
 
 
@@ -77,7 +78,8 @@ class Shelf:
         """Take the folder, which is made."""
         self._folder = folder
         with output_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            # peers prove who they are before they are given a batch
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def path(self, epoch: int, digest: str, validator: str) -> Path:
         """Return the place of a batch of a validator, whether it is there or not."""
@@ -140,7 +142,7 @@ class Shelf:
         names = list[str]()
         with suppress(OSError):
             names = [path.name for path in self._folder.iterdir()]
-        return sorted((int(name) for name in names if _EPOCH.fullmatch(name)), reverse=True)
+        return sorted((int(name) for name in names if EPOCH.fullmatch(name)), reverse=True)
 
     def reads(self, epoch: int) -> PinnedReads:
         """Return the reads of the chain that were kept; none where they cannot be read."""

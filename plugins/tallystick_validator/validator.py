@@ -189,7 +189,9 @@ class Validator:
     @property
     def hotkey(self) -> str:
         """The hotkey of this validator; the chain is asked once where nobody named it."""
-        return self._hotkey or self.chain.hotkey()
+        if self._hotkey is None:
+            self._hotkey = self.chain.hotkey()
+        return self._hotkey
 
     async def __aenter__(self) -> Self:
         """Open the state and the intake, alone.
@@ -198,6 +200,8 @@ class Validator:
             InputError: another daemon has them, or the folder cannot be used.
             TallystickError: the state cannot be opened, or is none for this network.
         """
+        # a stop while the state is opened is one
+        self._is_stopping = False
         stack, self._pool = ExitStack(), ThreadPoolExecutor(1, thread_name_prefix="validator")
         stack.callback(self._pool.shutdown, wait=False, cancel_futures=True)
         try:
@@ -205,7 +209,7 @@ class Validator:
         except BaseException:
             stack.close()
             raise
-        self._open, self._is_stopping = stack, False
+        self._open = stack
         self._loop, self._awake = asyncio.get_running_loop(), asyncio.Event()
         return self
 
@@ -475,8 +479,7 @@ class Validator:
         Raises:
             StoreError: the state is older than the intake.
         """
-        self._check_settled()
-        for epoch in self.intake.unsettled(self.ledger.open_epoch()):
+        for epoch in self.intake.unsettled(self._check_settled()):
             self.intake.settle(epoch, self._held_by_state(epoch))
         return True
 
@@ -485,8 +488,8 @@ class Validator:
         with self.ledger.queries() as queries:
             return queries.known(self.intake.identities(epoch))
 
-    def _check_settled(self) -> None:
-        """Refuse a state that has an epoch open whose records the intake has let go.
+    def _check_settled(self) -> int:
+        """Return the open epoch of the state; refuse one whose records the intake has let go.
 
         Raises:
             StoreError: it is such a state.
@@ -501,6 +504,7 @@ class Validator:
                 f"{settled}: put back the state that closed it, by tallystick state import or a "
                 "peer's; or move the intake away, and send these records again"
             )
+        return opened
 
     def _count_records(self) -> None:
         counts = self.intake.counts()
@@ -549,20 +553,18 @@ class Validator:
         behind = max(0, finalized - self.network.closing_block(open_epoch))
         self.watch.know(blocks_behind=behind)
         self.observations.chain(finalized, behind)
+        problems = list[Problem]()
         if behind > self.network.epoch_blocks:
             message = (
                 f"found the epoch {open_epoch} open more than an epoch after its closing block, "
                 "expected it closed"
             )
-            self.watch.put("behind", [problem_of("blocks-behind", message)])
-        else:
-            self.watch.put("behind")
+            problems.append(problem_of("blocks-behind", message))
+        self.watch.put("behind", problems)
 
     def _close_one(self, epoch: int) -> bool:
-        counted = self._stage("counted", self.agreement.counted, epoch)
-        if isinstance(counted, Waiting):
-            self.watch.put("counted", counted.problems)
-        if not isinstance(counted, Counted):
+        counted = self._stage("counted", self._count, epoch)
+        if counted is None:
             return False
         if not self._stage("lock", self._require_locked, epoch):
             return False
@@ -575,6 +577,14 @@ class Validator:
         # the epoch is closed, whether or not a file can be written
         self._stage("checkpoints", self._publish, epoch)
         return self._stage("settling", self._settle, counted, closing) is not None
+
+    def _count(self, epoch: int) -> Counted | None:
+        """Return the batches that count in an epoch; None where bytes of them are missing."""
+        counted = self.agreement.counted(epoch)
+        if isinstance(counted, Waiting):
+            self._problems += counted.problems
+            return None
+        return counted
 
     def _require_locked(self, epoch: int) -> bool:
         """Require the rules of an epoch in the lock.
@@ -622,7 +632,7 @@ class Validator:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
         self.intake.settle(epoch, self._held_by_state(epoch), lets_go=own is not None)
-        self.agreement.closed(epoch, closing.snapshot, closing.rules)
+        self.agreement.closed(epoch, closing.rules)
         return True
 
     def _weigh(self) -> None:

@@ -6,7 +6,7 @@ lines of logs and answers, never for a while.
 
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
     return rows
 
 
-def lines(rows: Sequence[Record]) -> list[bytes]:
+def lines(rows: Iterable[Record]) -> list[bytes]:
     """Records as lines without their ends."""
     return [json.dumps(row).encode() for row in rows]
 

@@ -16,6 +16,7 @@ from tallystick.errors import StateError, StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.health import Problem
+from tallystick_validator.agreement import Waiting
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import Daemon, Until
 from tallystick_validator.validator import Options, Validator
@@ -223,6 +224,28 @@ def test_an_epoch_that_cannot_be_closed_is_told_and_tried_again(
                 assert told(validator).keys() == {"closing-failed", "blocks-behind"}
             assert (await validator.step()).closed == (0, 1)
             assert not told(validator).keys() & {"closing-failed", "blocks-behind"}
+
+    asyncio.run(run())
+
+
+def test_what_an_epoch_waits_for_is_logged_once(
+    validator: Validator,
+    chain: SimulatedChain,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    missing = Problem("batch-missing", "found no batch, expected one", "wait", failing=True)
+
+    async def run() -> None:
+        async with validator:
+            monkeypatch.setattr(
+                validator.agreement, "counted", lambda epoch: Waiting(epoch, (missing,))
+            )
+            chain.advance(EPOCH_BLOCKS + LAG)
+            for _ in range(3):
+                assert (await validator.step()).closed == ()
+                assert told(validator)["batch-missing"] == missing
+            assert caplog.messages.count(missing.message) == 1
 
     asyncio.run(run())
 

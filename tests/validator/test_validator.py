@@ -33,7 +33,7 @@ from tallystick_chain.bounded import BoundedChain
 from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
 from tallystick_chain.journal import Journal
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
@@ -77,6 +77,15 @@ def digest(validator: Validator) -> str:
 
 def test_it_is_exported() -> None:
     assert tallystick.Validator is Validator
+
+
+def test_the_chain_is_asked_for_the_hotkey_once(
+    validator: Validator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([ALICE])
+    monkeypatch.setattr(HotkeyView, "hotkey", lambda _: next(answers))
+    assert {validator.hotkey, validator.hotkey} == {ALICE}
+    validator.chain.close()
 
 
 def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain) -> None:
@@ -759,6 +768,20 @@ def test_stop_ends_a_run(validator: Validator) -> None:
 
     asyncio.run(run())
     assert seen == [ANCHOR - LAG]
+
+
+def test_a_stop_while_the_state_is_opened_ends_a_run_before_its_first_step(
+    validator: Validator,
+) -> None:
+    async def run() -> None:
+        opening = asyncio.create_task(validator.__aenter__())
+        await asyncio.sleep(0)
+        validator.stop()
+        await opening
+        await validator.run(lambda _: pytest.fail("a step was taken"))
+        await validator.__aexit__()
+
+    asyncio.run(run())
 
 
 def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(

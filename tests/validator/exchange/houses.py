@@ -7,6 +7,7 @@ makes.
 import asyncio
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 import attrs
 import rfc8785
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from state.subnet import Record, record
 from validator.states import begun, scorer_of
@@ -26,6 +28,7 @@ from tallystick_chain.network import Exchange, Network
 from tallystick_chain.simulated.hotkeys import address_of as address_of_key
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.guard import Guard
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
@@ -33,7 +36,6 @@ from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_validator.agreement import Counted, Waiting
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
-from tallystick_validator.peers import application
 from tallystick_validator.pulling import Limits
 
 NETUID, ROUNDS = 7, 2
@@ -150,7 +152,7 @@ class House:
             assert not closing.refused, closing.refused
             self.recorded.append(closing.recorded)
             self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
-            self.exchange.closed(epoch, closing.snapshot, closing.rules)
+            self.exchange.closed(epoch, closing.rules)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
         """The hotkeys whose batches count in an epoch."""
@@ -336,4 +338,6 @@ def subnet(  # noqa: PLR0913  # what a test changes
 def app_of(house: House, asked: Iterable[str] = ()) -> ASGIApp:
     """Return the routes of a validator for its peers, open to the ports of the wires too."""
     settings = attrs.evolve(SETTINGS, hosts=(*SETTINGS.hosts, *asked))
-    return application(house.exchange.routes(), settings)
+    app = Starlette(routes=house.exchange.routes())
+    app.router.redirect_slashes = False
+    return Guard(app, settings, Counter())

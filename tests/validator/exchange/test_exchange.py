@@ -279,6 +279,18 @@ def test_a_peer_without_a_batch_is_named_until_it_has_one(tmp_path: Path) -> Non
         assert net.houses[0].codes() == set()
 
 
+def test_a_line_that_a_batch_cannot_have_is_told_until_a_batch_has_all(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        house = net.houses[0]
+        give(net, 0)
+        house.give(b"no JSON")
+        net.close(0)
+        assert house.codes() == {"line-left-out"}
+        give(net, 1)
+        net.close(1)
+        assert house.codes() == set()
+
+
 def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)

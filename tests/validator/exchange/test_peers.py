@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,11 +154,15 @@ def test_old_epochs_are_given_up_and_newer_ones_stay(tmp_path: Path) -> None:
 
 
 def test_batches_are_for_validators_that_are_heard(tmp_path: Path) -> None:
-    """Who asks proves its hotkey by a challenge for this origin that has not expired."""
+    """Who asks proves its hotkey by a challenge for this origin that has not expired.
+
+    Other users of the machine are given none either.
+    """
     ann, stranger = signer_of("ann"), signer_of("stranger")
     hotkey = address_of_key(ann)
     chain = chain_of([hotkey])
     house = house_of(tmp_path / "house", chain.as_hotkey(ann), signer=ann)
+    assert stat.filemode(house.folder.joinpath("batches").stat().st_mode) == "drwx------"
     house.give(own_record(hotkey, "t1", 0))
     while chain.finalized < house.network.closing_block(0):
         chain.advance()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 import attrs
+from validator.daemons import lines
 from validator.scenario.subnets import (
     ADOPTED,
     ANCHOR,
@@ -17,7 +18,6 @@ from validator.scenario.subnets import (
     WEIGHTS_AT,
     House,
     Subnet,
-    lines,
     records,
     tasks,
 )

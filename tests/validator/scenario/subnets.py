@@ -92,11 +92,6 @@ def records(validator: str, epoch: int, count: int) -> list[Record]:
     return rows
 
 
-def lines(rows: Iterable[Record]) -> list[bytes]:
-    """Records as lines without their ends."""
-    return [json.dumps(row).encode() for row in rows]
-
-
 class House:
     """A validator: its folder, its wires, and the process of its daemon while one runs.
 

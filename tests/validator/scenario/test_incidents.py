@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from validator.daemons import lines
 from validator.scenario.subnets import (
     ANCHOR,
     COMMIT_BY,
@@ -14,7 +15,6 @@ from validator.scenario.subnets import (
     WEIGHTS_AT,
     House,
     Subnet,
-    lines,
     records,
     subnet,
     tasks,
@@ -22,7 +22,6 @@ from validator.scenario.subnets import (
 from validator.scenario.wires import Mode, eventually
 
 pytestmark = pytest.mark.nightly
-PAIR = ("ann", "ben")
 HOPS = (0, 1, 5, COMMIT_BY, 13, 18, VOTE_BY, WEIGHTS_AT, 34, 165, 169)
 
 

@@ -21,7 +21,6 @@ class Trap:
         place: its name, for the report.
         needle: the bytes.
         kill: kills.
-        is_sent: whether the request is sent on.
         answer: bytes of the answer that are sent on before the kill; None: it is not waited for.
         seconds: time between the request, or its answer, and the kill.
         fired: set when it has.
@@ -30,7 +29,6 @@ class Trap:
     place: str
     needle: bytes
     kill: Callable[[str], None]
-    is_sent: bool = True
     answer: int | None = None
     seconds: float = 0.0
     fired: threading.Event = attrs.field(factory=threading.Event)
@@ -53,9 +51,10 @@ class Wire:
         port: its own.
     """
 
-    def __init__(self, target: tuple[str, int] | None = None) -> None:
+    def __init__(self) -> None:
         """Listen."""
-        self.target, self._mode = target, "open"
+        self.target: tuple[str, int] | None = None
+        self._mode: Mode = "open"
         self._traps = list[Trap]()
         self._lock, self._pairs = threading.Lock(), set[socket.socket]()
         self._released = threading.Event()
@@ -137,9 +136,6 @@ class Wire:
                 before = seen[-200:]
                 if trap is not None:
                     self._traps.remove(trap)
-                    if not trap.is_sent:
-                        trap.fire()
-                        return
                     if trap.answer is None:
                         trap.fire()
                     else:
