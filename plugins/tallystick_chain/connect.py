@@ -33,7 +33,7 @@ def connect(url: str, key: str | Signer) -> Chain:
     """
     path = path_in(url)
     if path is not None:
-        from tallystick_chain.simulated.shared import SharedChain
+        from tallystick_chain.simulated.shared_chain import SharedChain
 
         return SharedChain(Path(path)).as_hotkey(key)
     if not is_url(url):

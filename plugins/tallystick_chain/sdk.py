@@ -219,8 +219,8 @@ class Node(Protocol):
 class SdkChain:
     """A chain through an SDK, as one validator with its hotkey sees it: a `Chain`.
 
-    Its calls have no deadline: `tallystick_chain.bounded.BoundedChain` gives them one. After the
-    deadline of a write nothing is signed for it.
+    Its calls have no deadline: `tallystick_chain.bounded_chain.BoundedChain` gives them one. After
+    the deadline of a write nothing is signed for it.
 
     Args:
         network: which, for messages.

@@ -13,7 +13,7 @@ from typing import TypeVar
 import attrs
 import msgspec
 
-from tallystick_chain.bounded import DEADLINE_SECONDS
+from tallystick_chain.bounded_chain import DEADLINE_SECONDS
 from tallystick_chain.chain import (
     Chain,
     ChainError,

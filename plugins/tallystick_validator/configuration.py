@@ -19,7 +19,7 @@ from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
-from tallystick_chain.bounded import DEADLINE_SECONDS
+from tallystick_chain.bounded_chain import DEADLINE_SECONDS
 from tallystick_chain.connect import is_url, not_a_url, path_in
 from tallystick_chain.network import Network
 from tallystick_validator.intake import MAX_WAITING_BYTES

@@ -28,7 +28,7 @@ from tallystick.errors import NoStoreError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.bounded import DEADLINE_SECONDS, BoundedChain
+from tallystick_chain.bounded_chain import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network

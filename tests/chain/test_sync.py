@@ -12,7 +12,7 @@ from tallystick_chain.chain import ChainError, Neuron, Refusal
 from tallystick_chain.cli.inputs import reading
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_chain.snapshot import ChainSnapshot
 from tallystick_chain.sync import finalized_block, immune_hotkeys, miner_slots, seed_of_round
 from tallystick_state.ledger import Ledger

@@ -11,7 +11,7 @@ from cli.command import message_of, run
 
 import tallystick
 from tallystick_chain.network import Network
-from tallystick_chain.simulated import shared
+from tallystick_chain.simulated import shared_chain
 from tallystick_state.ledger import Ledger
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import connected
@@ -38,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that stands."""
     clock = SimpleNamespace(seconds=10**9)
     clock.time_ns = lambda: clock.seconds * 1_000_000_000
-    monkeypatch.setattr(shared, "time", clock)
+    monkeypatch.setattr(shared_chain, "time", clock)
     return clock
 
 

@@ -16,7 +16,7 @@ import pytest
 from needs import tool
 
 from tallystick_chain.network import Network
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 

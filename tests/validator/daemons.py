@@ -19,7 +19,7 @@ from validator.states import begun
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 
@@ -78,7 +78,7 @@ def chain_of(
     return chain
 
 
-def shared_chain(folder: Path, validators: Sequence[str]) -> SharedChain:
+def chain_in(folder: Path, validators: Sequence[str]) -> SharedChain:
     """The same in a file of a folder."""
     path = folder / "chain.toml"
     path.write_text(document(validators))

@@ -16,14 +16,14 @@ from validator.daemons import (
     LAG,
     PATIENCE,
     House,
+    chain_in,
     lines,
     records,
-    shared_chain,
 )
 
-from tallystick_chain.simulated import shared
+from tallystick_chain.simulated import shared_chain
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_validator import daemon
 
 VALIDATOR = hotkey_of("validator")
@@ -42,7 +42,7 @@ def _no_end_later() -> Iterator[None]:
 
 @pytest.fixture
 def chain(tmp_path: Path) -> SharedChain:
-    return shared_chain(tmp_path, [VALIDATOR])
+    return chain_in(tmp_path, [VALIDATOR])
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_term_ends_it_though_the_chain_hangs(
             # where the process would end, its calls do
             another.rollback()
 
-        monkeypatch.setattr(shared, "WAIT_SECONDS", PATIENCE)
+        monkeypatch.setattr(shared_chain, "WAIT_SECONDS", PATIENCE)
         monkeypatch.setattr(os, "_exit", leave)
         monkeypatch.setattr(daemon, "END_SECONDS", 0)
         monkeypatch.setattr(daemon, "LOOK_SECONDS", 0)

@@ -11,10 +11,10 @@ from validator.daemons import (
     NETUID,
     NETWORK,
     RULES,
+    chain_in,
     lines,
     network,
     records,
-    shared_chain,
 )
 from validator.states import begun
 
@@ -25,7 +25,7 @@ ALICE = hotkey_of("alice")
 
 
 def test_the_row_of_the_chain_stands_beside_that_of_the_state(tmp_path: Path) -> None:
-    chain, state = shared_chain(tmp_path, [ALICE]), begun(tmp_path / "subnet.db", RULES)
+    chain, state = chain_in(tmp_path, [ALICE]), begun(tmp_path / "subnet.db", RULES)
     file = tmp_path / "network.toml"
     file.write_text(NETWORK)
 

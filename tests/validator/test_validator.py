@@ -29,7 +29,7 @@ from validator.states import begun
 import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, OutputError, StoreError, TrustError
-from tallystick_chain.bounded import BoundedChain
+from tallystick_chain.bounded_chain import BoundedChain
 from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
 from tallystick_chain.journal import Journal
 from tallystick_chain.simulated.hotkeys import hotkey_of

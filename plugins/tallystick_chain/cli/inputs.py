@@ -113,7 +113,7 @@ def reading(url: str) -> Iterator[Chain]:
         ChainError: the URL is none.
         TallystickError: the SDK is not installed.
     """
-    from tallystick_chain.bounded import BoundedChain
+    from tallystick_chain.bounded_chain import BoundedChain
     from tallystick_chain.connect import connect
 
     chain = connect(url, READER)

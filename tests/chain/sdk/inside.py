@@ -120,7 +120,7 @@ def read(question: Any) -> Any:  # noqa: ANN401
 
 def late(question: Any) -> Any:  # noqa: ANN401
     """Reads that no answer comes to, calls whose deadline passes, and a node that is not there."""
-    from tallystick_chain.bounded import BoundedChain
+    from tallystick_chain.bounded_chain import BoundedChain
 
     url = question["url"]
     chain = BoundedChain(lambda: chain_of(url), deadline_s=SHORT_S)
@@ -174,7 +174,7 @@ def rows(question: Any) -> Any:  # noqa: ANN401
 
 def fates(question: Any) -> Any:  # noqa: ANN401
     """Commitments: what becomes of each, and what the node was sent."""
-    from tallystick_chain.bounded import BoundedChain
+    from tallystick_chain.bounded_chain import BoundedChain
 
     url = question["url"]
     chain = BoundedChain(lambda: chain_of(url))

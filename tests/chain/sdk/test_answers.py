@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tallystick.errors import TallystickError
 from tallystick_chain import sdk10, sdk11
-from tallystick_chain.bounded import BoundedChain
+from tallystick_chain.bounded_chain import BoundedChain
 from tallystick_chain.chain import Commitment, Receipt, Refusal
 from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (

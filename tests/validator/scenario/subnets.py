@@ -25,7 +25,7 @@ from validator.scenario.wires import Mode, Wire, eventually
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import LogEntry
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_state.ledger import Ledger
 
 NETUID, ANCHOR, ROUND_BLOCKS, ROUNDS, LAG = 7, 10, 60, 4, 2

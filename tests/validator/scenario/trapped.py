@@ -14,8 +14,8 @@ from typing import Any
 
 from tallystick.cli.main import main
 from tallystick_chain.chain import ChainError, Refusal
-from tallystick_chain.simulated import shared
-from tallystick_chain.simulated.shared import SharedChain
+from tallystick_chain.simulated import shared_chain
+from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 
 TRAP, CUT = Path("trap"), Path("cut")
@@ -70,7 +70,7 @@ def _pass() -> None:
 
 
 if __name__ == "__main__":
-    shared.SharedChain = CutChain  # type: ignore[misc]
+    shared_chain.SharedChain = CutChain  # type: ignore[misc]
     for name in ("commit", "submit_row", "neurons"):
         _trapped(name)
     main()

@@ -16,9 +16,9 @@ from chain.simulated_subnet import everything
 from tallystick.errors import InputError, TallystickError
 from tallystick_chain.chain import ChainError, Receipt, Refusal
 from tallystick_chain.connect import connect
-from tallystick_chain.simulated import shared
+from tallystick_chain.simulated import shared_chain
 from tallystick_chain.simulated.hotkeys import hotkey_of
-from tallystick_chain.simulated.shared import BLOCKS_AT_ONCE, SharedChain
+from tallystick_chain.simulated.shared_chain import BLOCKS_AT_ONCE, SharedChain
 
 NETUID = 7
 VALIDATORS = tuple(hotkey_of(f"validator-{number}") for number in (1, 2))
@@ -51,7 +51,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that stands."""
     clock = SimpleNamespace(now=1_000_000)
     clock.time_ns = lambda: clock.now * 1_000_000_000
-    monkeypatch.setattr(shared, "time", clock)
+    monkeypatch.setattr(shared_chain, "time", clock)
     return clock
 
 
@@ -155,7 +155,7 @@ def _killed(path: Path, place: str, is_done: bool) -> None:
             return done
 
     chain, made = SharedChain(path), sqlite3.connect
-    shared.sqlite3.connect = lambda *a, **b: made(*a, factory=Killed, **b)  # type: ignore[assignment]
+    shared_chain.sqlite3.connect = lambda *a, **b: made(*a, factory=Killed, **b)  # type: ignore[assignment]
     submit(chain)
 
 
@@ -239,7 +239,7 @@ def test_who_holds_the_file_is_waited_for_and_then_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = SharedChain(path)
-    monkeypatch.setattr(shared, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(shared_chain, "WAIT_SECONDS", 0)
     with closing(sqlite3.connect(chain.file)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(TallystickError, match="locked: look at the endpoint"):

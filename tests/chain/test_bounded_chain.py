@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chain.setting import NETUID, VALIDATOR, subnet
 
-from tallystick_chain.bounded import DEADLINE_SECONDS, BoundedChain
+from tallystick_chain.bounded_chain import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
 
 
