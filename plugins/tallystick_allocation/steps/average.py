@@ -104,11 +104,11 @@ class Average(StepOfColumn):
         """Return the range of the column, in which carried values were too."""
         return hull(*inputs, NOTHING, *([UNIT] if self.scales else []))
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return true: averages of at most 0 are dropped."""
         return True
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether averages above 0 are dropped."""
         return bool(self.drop_up_to)
 

@@ -186,9 +186,9 @@ class Collect(AllocationStep):
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull(values, *missed, *empty)
 
-    def can_empty(self, bound: BoundStep, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value can be above 0."""
-        return ranges[bound.name][1] <= 0
+        return ranges[self.name][1] <= 0
 
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the column, or one for each group."""

@@ -125,11 +125,11 @@ class Filter(SelectStep):
         least = max(low, *bounds) if bounds else low
         return hull((least, high), NOTHING) if least <= high else NOTHING
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether what is not above 0 is dropped."""
         return self.others == "drop" and self.above is not None and self.above >= 0
 
-    def can_empty(self, _: BoundStep, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the bounds."""
         return max(self.marks, default=Decimal()) >= ranges[self.of][1]
 
@@ -181,7 +181,7 @@ class OrderedStep(SelectStep):
         """Return true unless each round draws the order of equals anew."""
         return not self.order.is_drawn
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: the greatest value stays."""
         return False
 

@@ -101,11 +101,11 @@ class Share(ColumnStep):
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether a sum of 0 gives no zeros."""
         return self.zero != "zero"
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a share."""
         return False
 
@@ -197,13 +197,13 @@ class ByRank(ColumnStep):
         """Return whether equals get parts of their own, in an order that no round draws anew."""
         return self.ties != "pooled" and not self._order(bound).is_drawn
 
-    def has_some(self, _: BoundStep | None = None, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether the first place has a part."""
-        return not self.parts or self.parts[0] > 0
+        return self.parts is None or self.parts[0] > 0
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether the first place has no part."""
-        return not self.has_some()
+        return self.parts is not None and self.parts[0] <= 0
 
     def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
         """Return the parts."""
@@ -285,11 +285,11 @@ class Pools(StepOfColumn):
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(*inputs, NOTHING, UNIT)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the groups have somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: a group with a value has its share."""
         return False
 
@@ -387,11 +387,11 @@ class Mix(AllocationStep):
         """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *inputs)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether every column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a part of it."""
         return False
 
@@ -440,11 +440,11 @@ class Equal(StepOfColumn):
         """Parts are in [0, 1]."""
         return UNIT
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return true: no part is 0."""
         return True
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether nobody may have the flag."""
         return self.where is not None
 
@@ -502,11 +502,11 @@ class Reserve(StepOfColumn):
         """Return the range of the column, and up to 1."""
         return hull(*inputs, UNIT)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: the share is less than 1."""
         return False
 

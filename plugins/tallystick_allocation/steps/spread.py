@@ -121,11 +121,11 @@ class Lift(ColumnStep):
         lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether the lowest value is above 0."""
         return self.lowest > 0
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who is above the lowest stays above it."""
         return False
 
@@ -179,11 +179,11 @@ class CapStep(ColumnStep):
         """Return true: capped shares always sum to 1."""
         return True
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether too few miners for the cap have no weights."""
         return self.lowest_share is None and self.excess != "once"
 
@@ -263,7 +263,7 @@ class Statistic(StepOfColumn):
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull((low, high), *empty)
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: a number is of nobody."""
         return False
 

@@ -179,6 +179,24 @@ class AllocationStep(ABC):
         del inputs
         return False
 
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether its column has a value above 0 wherever it has one.
+
+        Args:
+            inputs: whether all columns that the step reads have.
+        """
+        del inputs
+        return False
+
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+        """Return whether it can leave nobody with more than 0 though its input has somebody.
+
+        Args:
+            ranges: of the steps by name.
+        """
+        del ranges
+        return True
+
     # bound
 
     def identity(self, bound: BoundStep, /) -> list[Any]:
@@ -199,21 +217,6 @@ class AllocationStep(ABC):
         """Return whether it prefers the same ones of miners that are alike in every round."""
         del bound
         return False
-
-    def has_some(self, bound: BoundStep, /) -> bool:
-        """Return whether its column has a value above 0 wherever it has one."""
-        del bound
-        return False
-
-    def can_empty(self, bound: BoundStep, ranges: Mapping[str, Range], /) -> bool:
-        """Return whether it can leave nobody with more than 0 though its input has somebody.
-
-        Args:
-            bound: the step.
-            ranges: of the steps by name.
-        """
-        del bound, ranges
-        return True
 
     def collected(self, bound: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
@@ -412,7 +415,12 @@ class BoundStep(NamedValue[Range]):
     @property
     def inputs_have_some(self) -> bool:
         """True where each column that it reads has a value above 0 wherever it has one."""
-        return all(read.rules.has_some(read) for read in self.inputs)
+        return all(step.has_some for step in self.inputs)
+
+    @cached_property
+    def has_some(self) -> bool:
+        """True where its column has a value above 0 wherever it has one."""
+        return self.rules.has_some(self.inputs_have_some)
 
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
