@@ -196,7 +196,7 @@ def _run(
     values = {name: _rounded(bound.step(name), column) for name, column in given.items()}
     state = Given(population, roster(bound, population), values)
     try:
-        for step in bound.needed(tuple(sinks), given):
+        for step in bound.needed(sinks, given):
             result = step.apply(state)
             if isinstance(result, Stop):
                 return _Run(state, values, (step.name, result.places))

@@ -18,7 +18,7 @@ from tallystick.scoring.lint import Find, check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import Number, column_of
+from tallystick_allocation.column import column_of
 from tallystick_allocation.lints.made_up import made_up_attributes
 from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
 from tallystick_allocation.population import Miner, Population
@@ -127,8 +127,8 @@ def _probe(scorer: Scorer) -> _Probe | None:
     for step in bound.steps[first:-1]:
         low, high = ranges[step.name]
         if step.shape == "flat" and high > 0:
-            after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) for each in after):
+            after = bound.needed([bound.weight], {step.name})
+            if all(later.collected is None for later in after):
                 return _Probe(bound, step, (max(low, Fraction()), high))
     return None
 
@@ -500,7 +500,7 @@ def _tasks_to_full(formula: Formula, count: str) -> int | None:
 )
 def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
     bound = proved_allocation(scorer)
-    for step in () if bound is None else bound.needed((bound.weight,), {}):
+    for step in () if bound is None else bound.needed([bound.weight]):
         rules = step.rules
         if isinstance(rules, Collect) and rules.statistic != "count" and rules.last == 1:
             yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})

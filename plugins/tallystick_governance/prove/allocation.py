@@ -188,7 +188,7 @@ def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
 
 def _emptying(bound: BoundAllocation) -> str:
     """Return the step that can leave nobody with a weight, as a reason; empty without one."""
-    steps = bound.needed((bound.weight,), {})
+    steps = bound.needed([bound.weight])
     return next((reason for step in steps if (reason := _empties(step, bound.ranges))), "")
 
 
