@@ -20,7 +20,7 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
 from tallystick_allocation.column import Column, Values, column_of_ratios
 from tallystick_allocation.given import Given
-from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, UNGROUPED, Sample
+from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, Sample
 from tallystick_allocation.steps.step import (
     NOTHING,
     AllocationStep,
@@ -193,8 +193,7 @@ class Collect(AllocationStep):
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the column, or one for each group."""
         entries = given.population.collected(self.value, of_round=self.records == "round")
-        result = {g: self._column(entries.get(g, {}), bound, given) for g in bound.groups}
-        return result if bound.shape == "grouped" else result[UNGROUPED]
+        return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, given))
 
     def reason(self) -> str:
         """Records are missing, or come to nothing."""

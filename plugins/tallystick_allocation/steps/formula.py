@@ -111,8 +111,7 @@ class FormulaStep(AllocationStep):
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the column, or one for each group."""
         formula = _formula(bound)
-        result = {group: self._column(formula, group, given) for group in bound.groups}
-        return result if bound.shape == "grouped" else next(iter(result.values()))
+        return bound.by_group(lambda group: self._column(formula, group, given))
 
     def reason(self) -> str:
         """Return that its value is 0."""

@@ -398,11 +398,9 @@ class Mix(AllocationStep):
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the sum, in each group where the columns are of groups."""
         by_name = {name: given.grouped(name) for name in self.of}
-        result = {
-            group: self._mixed({name: columns[group] for name, columns in by_name.items()}, given)
-            for group in next(iter(by_name.values()))
-        }
-        return result if bound.shape == "grouped" else next(iter(result.values()))
+        return bound.by_group(
+            lambda group: self._mixed({n: columns[group] for n, columns in by_name.items()}, given)
+        )
 
     def reason(self) -> str:
         """Return that no column has a value."""

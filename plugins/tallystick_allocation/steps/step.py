@@ -8,7 +8,7 @@ a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/alloc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +25,7 @@ from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
 from tallystick_allocation import column as columns
-from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.given import Given
 from tallystick_allocation.population import UNGROUPED, Population
 
@@ -283,11 +283,8 @@ class ColumnStep(StepOfColumn):
 
     def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
         """Return the column, or one for each group."""
-        source = given.values[self.of]
-        if isinstance(source, Mapping):
-            return {g: self.changed(cells, g, bound, given) for g, cells in source.items()}
-        assert not isinstance(source, Number)  # noqa: S101  # as binding has seen to
-        return self.changed(source, UNGROUPED, bound, given)
+        columns = given.grouped(self.of)
+        return bound.by_group(lambda group: self.changed(columns[group], group, bound, given))
 
     @abstractmethod
     def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
@@ -425,6 +422,11 @@ class BoundStep(NamedValue[Range]):
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
         return self.rules.range_of(self, [ranges[read] for read in self.inputs])
+
+    def by_group(self, column: Callable[[str], Column]) -> Values:
+        """Return a column for each group, or the one of ``""``."""
+        columns = {group: column(group) for group in self.groups}
+        return columns if self.shape == "grouped" else columns[UNGROUPED]
 
     def apply(self, given: Given) -> Values | Stop:
         """Return the result of the step; see `AllocationStep.apply`."""
