@@ -18,7 +18,7 @@ from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.scoring.computation import named, needed, ranges, unread
 from tallystick_allocation.population import MINER, ROUND
-from tallystick_allocation.rules import ALLOCATION, placed_steps
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import BoundStep, Collected, Range, Surroundings
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def bind_allocation(
     grouping = allocation.group or ""
     surroundings = Surroundings(registry, groups, grouping, within or {}, exact)
     steps: dict[str, BoundStep] = {}
-    for placed in placed_steps(rule_set):
+    for placed in allocation.placed:
         rules = placed.rules
         names = dict.fromkeys(name for _, name in rules.inputs(registry))
         inputs = tuple(steps[name] for name in names)
