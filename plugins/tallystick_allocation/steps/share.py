@@ -89,6 +89,12 @@ class Share(ColumnStep):
         """The part of the sum."""
         return f"the part that the miner has of the sum of {self.of} over all miners"
 
+    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+        """Refuse to keep values below 0."""
+        if self.below == "keep":
+            expected = '"refuse" in the last step: no weight is below 0'
+            yield mistake((*path, "below"), shown(self.below), expected)
+
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: shares always sum to 1."""
         return True

@@ -157,6 +157,11 @@ class AllocationStep(ABC):
         del path, earlier
         yield from ()
 
+    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+        """Yield what is wrong with its keys where its values are the weights."""
+        del path
+        yield from ()
+
     def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
         """Return the shape of its result.
 
@@ -318,6 +323,16 @@ class EarlierSteps:
     shapes: dict[str, Shape] = attrs.field(factory=dict)
     whole: set[str] = attrs.field(factory=set)
     normalised: set[str] = attrs.field(factory=set)
+
+    def add(self, step: AllocationStep, inputs: Collection[str]) -> None:
+        """Take in the next step, by the names of those that it reads."""
+        shapes = [self.shapes[name] for name in inputs if name in self.shapes]
+        self.steps[step.name] = step
+        self.shapes[step.name] = step.shape(shapes, bool(self.groups))
+        if step.sums_to_one(self.whole.issuperset(inputs)):
+            self.whole.add(step.name)
+        if not step.is_rounded and step.sums_to_one(self.normalised.issuperset(inputs)):
+            self.normalised.add(step.name)
 
     def unknown_groups(self, path: KeyPath, names: Iterable[str]) -> Iterator[Finding]:
         """Yield the names that no group has."""
