@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.rules.section import RecordGroup, Section
 from tallystick.rules.structure import table_of
 from tallystick_allocation.checks import check_allocation
+from tallystick_allocation.population import BY_TYPE
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, references
 
 if TYPE_CHECKING:
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
 
 tallystick_api = 1
 _INDENT = "    "
-_BY_TYPE = "skill_type"
-"""The word of ``group`` that means no field of a record."""
 
 
 def _record_group(rules: AllocationRules) -> RecordGroup | None:
-    if rules.group is None or rules.group == _BY_TYPE:
+    if rules.group is None or rules.group == BY_TYPE:
         return None
     return RecordGroup(rules.group, tuple(rules.groups), (ALLOCATION.name, "group"))
 

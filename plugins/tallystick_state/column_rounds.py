@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from tallystick.numbers.nano import NANO
-from tallystick_allocation.population import EMISSION, UNGROUPED, Sample, Task
+from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps import Collect
 from tallystick_state.epoch import Closing
@@ -33,7 +33,6 @@ from tallystick_state.record_columns import (
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import (
     REPUTATION_FACTOR,
-    SKILL_TYPE,
     SamplesByValue,
     factors_of,
     hotkeys_of,
@@ -375,7 +374,7 @@ def _groups_of(rules: AllocationRules, part: RecordColumns) -> tuple[Ints, Seque
     alone = np.zeros(len(part), np.int64)
     if not rules.groups:
         return alone, (UNGROUPED,)
-    if rules.group == SKILL_TYPE:
+    if rules.group == BY_TYPE:
         return alone, (part.skill_type,)
     return (alone, (UNGROUPED,)) if part.group is None else (part.group.codes, part.group.names)
 

@@ -12,13 +12,11 @@ from typing import Protocol
 import attrs
 
 from tallystick.errors import StateError
-from tallystick_allocation.population import EMISSION, QUALITY, UNGROUPED, Sample, Task
+from tallystick_allocation.population import BY_TYPE, EMISSION, QUALITY, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.rules import StateRules
 
-SKILL_TYPE = "skill_type"
-"""The groups of an allocation that are those of skill types."""
 BASE_WEIGHT, REPUTATION_FACTOR = FACTORS = ("base_weight", "reputation")
 """Factors, in nano, by which a weighted mean of a state can weigh a record."""
 Event = StateEvent | SampledEvent
@@ -275,7 +273,7 @@ class Collected:
     def _group(self, event: Event) -> str:
         if not self.rules.groups:
             return UNGROUPED
-        return event.skill_type if self.rules.group == SKILL_TYPE else event.group or UNGROUPED
+        return event.skill_type if self.rules.group == BY_TYPE else event.group or UNGROUPED
 
     def _factor(self, name: str, event: Event) -> int:
         if name == REPUTATION_FACTOR:
