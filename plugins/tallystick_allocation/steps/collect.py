@@ -158,9 +158,10 @@ class Collect(AllocationStep):
 
     def is_whole(self, bound: BoundStep, /) -> bool:
         """Return whether values are whole numbers of nano: a sum of what is rounded, or a count."""
-        is_rounded = self.tasks is None and self.value not in bound.surroundings.exact
-        whole = {"count": True, "sum": is_rounded}
-        return super().is_whole(bound) or whole.get(self.statistic, False)
+        if self.statistic == "count":
+            return True
+        is_exact = self.tasks is not None or self.value in bound.surroundings.exact
+        return super().is_whole(bound) or (self.statistic == "sum" and not is_exact)
 
     def collected(self, bound: BoundStep, /) -> Collected:
         """Return the value of records, and the factors of its mean."""
