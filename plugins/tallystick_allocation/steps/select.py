@@ -37,6 +37,7 @@ class SelectStep(ColumnStep):
     """A step that chooses among values and changes none, but to 0."""
 
     keeps_shares = True
+    can_bind = True
 
     def is_whole(self, bound: BoundStep, /) -> bool:
         """Return whether values are whole numbers of nano: where those of the column are."""

@@ -155,6 +155,7 @@ class CapStep(ColumnStep):
     excess: Literal["once", "water_filling"]
     lowest_share: Literal["one_over_miners"] | None = None
     needs_positive = True
+    can_bind = True
 
     @property
     def sentence(self) -> str:

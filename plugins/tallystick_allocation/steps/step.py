@@ -84,6 +84,8 @@ class AllocationStep(ABC):
         needs_positive: whether values below 0 have no meaning for it.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         is_score: whether it makes the values that other steps choose or share by.
+        can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
+            so that it may leave each as it is.
     """
 
     name: str
@@ -95,6 +97,7 @@ class AllocationStep(ABC):
     needs_positive: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
+    can_bind: ClassVar[bool] = False
 
     @property
     def is_rounded(self) -> bool:
