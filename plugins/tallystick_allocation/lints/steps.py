@@ -20,7 +20,7 @@ from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import column_of
 from tallystick_allocation.lints.made_up import made_up_attributes
-from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
+from tallystick_allocation.lints.ranges import ranges_of_steps
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
@@ -112,7 +112,7 @@ def _ranged_steps(scorer: Scorer) -> Iterator[tuple[BoundStep, Mapping[str, Rang
     """Yield each step with the ranges of the columns, as far as the rule set bounds them."""
     bound = proved_allocation(scorer)
     if bound is not None:
-        ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+        ranges = ranges_of_steps(bound, scorer)
         yield from ((step, ranges) for step in bound.steps)
 
 
@@ -121,7 +121,7 @@ def _probe(scorer: Scorer) -> _Probe | None:
     bound = proved_allocation(scorer)
     if bound is None:
         return None
-    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    ranges = ranges_of_steps(bound, scorer)
     # what is carried is not of one round
     first = max((bound.steps.index(step) for step in bound.carried), default=0)
     for step in bound.steps[first:-1]:
