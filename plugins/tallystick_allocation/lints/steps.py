@@ -403,7 +403,7 @@ def _vanishes(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _miners(found: Allocation) -> Sequence[Miner]:
-    return found.given.population.miners
+    return found.step_input.population.miners
 
 
 @check(

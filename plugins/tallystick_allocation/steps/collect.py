@@ -19,8 +19,8 @@ from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
 from tallystick_allocation.column import Column, Values, column_of_ratios
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, Sample
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     AllocationStep,
@@ -191,10 +191,10 @@ class Collect(AllocationStep):
         """Return whether no value can be above 0."""
         return ranges[self.name][1] <= 0
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column, or one for each group."""
-        entries = given.population.collected(self.value, of_round=self.records == "round")
-        return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, given))
+        entries = step_input.population.collected(self.value, of_round=self.records == "round")
+        return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))
 
     def reason(self) -> str:
         """Records are missing, or come to nothing."""
@@ -207,9 +207,9 @@ class Collect(AllocationStep):
         return bound.surroundings.within.get(self.value)
 
     def _column(
-        self, held: Mapping[str, Sequence[Sample]], bound: BoundStep, given: Given
+        self, held: Mapping[str, Sequence[Sample]], bound: BoundStep, step_input: StepInput
     ) -> Column:
-        miners, within = given.population.miners, self._within(bound)
+        miners, within = step_input.population.miners, self._within(bound)
         if within is not None:
             self._check_range(held, within)
         empty, is_exact = self.empty_ratio, self.value in bound.surroundings.exact
@@ -217,7 +217,7 @@ class Collect(AllocationStep):
             (self.ratio(held[hotkey], is_exact=is_exact) if hotkey in held else None) or empty
             for hotkey in (miner.hotkey for miner in miners)
         ]
-        ratios += [None] * (len(given.keys) - len(miners))
+        ratios += [None] * (len(step_input.keys) - len(miners))
         return column_of_ratios(ratios)
 
     def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:

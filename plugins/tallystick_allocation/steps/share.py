@@ -35,9 +35,9 @@ from tallystick_allocation.column import (
     times,
     total,
 )
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import ROUND, Population
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.select import Order, Top
 from tallystick_allocation.steps.step import (
     NOTHING,
@@ -115,10 +115,10 @@ class Share(ColumnStep):
         """Return false: who has a value has a share."""
         return False
 
-    def changed(self, column: Column, _: str, __: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
         """Return the shares."""
         if self.below == "refuse":
-            self.refuse_negative(column, given)
+            self.refuse_negative(column, step_input)
         present = column.present
         if not present:
             return column
@@ -211,9 +211,11 @@ class ByRank(ColumnStep):
         """Return whether the first place has no part."""
         return self.parts is not None and self.parts[0] <= 0
 
-    def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
+    def changed(
+        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
+    ) -> Column:
         """Return the parts."""
-        order = list(self._order(bound).descending(column, group, given))
+        order = list(self._order(bound).descending(column, group, step_input))
         parts = [*islice(self._parts(), len(order))]
         parts += [Fraction()] * (len(order) - len(parts))
         whole = sum(parts, Fraction())
@@ -299,23 +301,23 @@ class Pools(StepOfColumn):
         """Return false: a group with a value has its share."""
         return False
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the one column."""
-        return self.sum_of_groups(bound.surroundings.groups, given)
+        return self.sum_of_groups(bound.surroundings.groups, step_input)
 
-    def sum_of_groups(self, groups: Mapping[str, Fraction], given: Given) -> Column:
+    def sum_of_groups(self, groups: Mapping[str, Fraction], step_input: StepInput) -> Column:
         """Return the values of all groups, each times its share, added up.
 
         Args:
             groups: the share of each group by name; the column has them all.
-            given: what the step reads.
+            step_input: what the step reads.
         """
-        parts = given.grouped(self.of)
+        parts = step_input.grouped(self.of)
         idle = [group for group in groups if not positive(parts[group])]
         shares = self._with_idle(groups, idle)
         column = weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
         burnt = shares.get("", Fraction())
-        return column if not burnt else _with_share(column, burnt, self, given)
+        return column if not burnt else _with_share(column, burnt, self, step_input)
 
     def reason(self) -> str:
         """Return that no group has a value."""
@@ -401,26 +403,24 @@ class Mix(AllocationStep):
         """Return false: who has a value has a part of it."""
         return False
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the sum, in each group where the columns are of groups."""
-        by_name = {name: given.grouped(name) for name in self.of}
-        return bound.by_group(
-            lambda group: self._mixed({n: columns[group] for n, columns in by_name.items()}, given)
-        )
+        return bound.by_group(lambda group: self._mixed(group, step_input))
 
     def reason(self) -> str:
         """Return that no column has a value."""
         return f"{', '.join(self.of)} are 0"
 
-    def _mixed(self, held: Mapping[str, Column], given: Given) -> Column:
+    def _mixed(self, group: str, step_input: StepInput) -> Column:
+        columns = {name: step_input.grouped(name)[group] for name in self.of}
         parts = {name: Fraction(part) for name, part in self.of.items()}
-        empty = [name for name, column in held.items() if not positive(column)]
+        empty = [name for name, column in columns.items() if not positive(column)]
         lost = sum((parts[name] for name in empty), Fraction())
         if self.empty == "fold" and 0 < lost < 1:
             parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
-        mixed = weighted_sum([(parts[name], column) for name, column in held.items()])
+        mixed = weighted_sum([(parts[name], column) for name, column in columns.items()])
         if self.empty == "burn" and lost:
-            return _with_share(mixed, lost, self, given)
+            return _with_share(mixed, lost, self, step_input)
         return mixed
 
 
@@ -452,16 +452,16 @@ class Equal(StepOfColumn):
         """Return whether nobody may have the flag."""
         return self.where is not None
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the one column."""
-        groups = given.grouped(self.of).values()
+        groups = step_input.grouped(self.of).values()
         present = sorted({index for column in groups for index in column.present})
         where = self.where
         if where is not None:
-            present = [index for index in present if given.miner_flag(index, where)]
+            present = [index for index in present if step_input.miner_flag(index, where)]
         if not present:
-            return absent(len(given.keys))
-        return constant(present, Fraction(1, len(present)), len(given.keys))
+            return absent(len(step_input.keys))
+        return constant(present, Fraction(1, len(present)), len(step_input.keys))
 
     def reason(self) -> str:
         """Absent, or without the flag."""
@@ -514,10 +514,10 @@ class Reserve(StepOfColumn):
         """Return false: the share is less than 1."""
         return False
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column scaled down, with the share of the hotkey."""
-        column = given.flat(self.of)
-        share = given.round_number(self.share)
+        column = step_input.flat(self.of)
+        share = step_input.round_number(self.share)
         if not 0 <= share < 1:
             raise AllocationError(
                 f"{self.name}: found {self.share} {fraction(share)}, expected at least 0 and "
@@ -526,16 +526,16 @@ class Reserve(StepOfColumn):
             )
         if not share or (not column.present and self.empty == "nobody"):
             return column
-        self.refuse_negative(column, given)
-        index = given.places[self._key(given)]
+        self.refuse_negative(column, step_input)
+        index = step_input.places[self._key(step_input)]
         if not column.present:
-            return constant([index], Fraction(1), len(given.keys))
+            return constant([index], Fraction(1), len(step_input.keys))
         added = with_value(times(column, 1 - share), index, share)
         return divided(added, total(added))
 
-    def _key(self, given: Given) -> str:
-        key = given.round_text(self.key)
-        if key not in given.places or not is_recipient(key):
+    def _key(self, step_input: StepInput) -> str:
+        key = step_input.round_text(self.key)
+        if key not in step_input.places or not is_recipient(key):
             found = escaped(key)[:60] or "nobody"
             raise AllocationError(
                 f"{self.name}: found {found} in {self.key}, expected {EXPECTED}",
@@ -571,10 +571,12 @@ def with_value(column: Column, place: int, value: Fraction) -> Column:
     )
 
 
-def _with_share(column: Column, share: Fraction, step: Pools | Mix, given: Given) -> Column:
+def _with_share(
+    column: Column, share: Fraction, step: Pools | Mix, step_input: StepInput
+) -> Column:
     """Return the column with a share for who takes what nobody gets."""
     assert step.recipient is not None  # noqa: S101  # as the checks have seen to
-    return with_value(column, given.places[step.recipient], share)
+    return with_value(column, step_input.places[step.recipient], share)
 
 
 def _burn_mistakes(path: KeyPath, step: Pools | Mix) -> Iterator[Finding]:

@@ -28,8 +28,8 @@ from tallystick_allocation.column import (
     positive,
     total,
 )
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import MOST_MINERS
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     UNIT,
     BoundStep,
@@ -73,16 +73,16 @@ class ZScore(ColumnStep):
         """Return the range that a million miners allow, with the value of a flat column."""
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
-        column = given.grouped(self.of)
+        column = step_input.grouped(self.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]
         stops = self.zero == "stop" and bool(present)
         if stops and all(not real.sign(_at(cells, index)) for cells, index in present):
             return Stop(tuple(sorted({index for _, index in present})))
-        return super().apply(bound, given)
+        return super().apply(bound, step_input)
 
-    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, ___: StepInput, /) -> Column:
         """Return the scores."""
         present = column.present
         divisor = len(present) - (self.deviation == "sample")
@@ -129,7 +129,7 @@ class Lift(ColumnStep):
         """Return false: who is above the lowest stays above it."""
         return False
 
-    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, ___: StepInput, /) -> Column:
         """Return the values, moved."""
         order = ascending(column)
         if not order:
@@ -192,9 +192,9 @@ class CapStep(ColumnStep):
         """Shares are in [0, 1]."""
         return UNIT
 
-    def changed(self, column: Column, _: str, __: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values, capped."""
-        self.refuse_negative(column, given)
+        self.refuse_negative(column, step_input)
         holders = len(positive(column))
         if not holders:
             return column
@@ -202,9 +202,9 @@ class CapStep(ColumnStep):
             return _water_filled(column, self._limit(holders))
         return self._once(column, self._limit_alone(holders))
 
-    def notes(self, given: Given, /) -> Iterator[str]:
+    def notes(self, step_input: StepInput, /) -> Iterator[str]:
         """Yield that so few miners cannot hold the cap."""
-        for column in given.grouped(self.of).values():
+        for column in step_input.grouped(self.of).values():
             holders = len(positive(column))
             if self.lowest_share is not None and 0 < holders * self.share < 1:
                 few = numbered(holders, "miner")
@@ -268,9 +268,9 @@ class Statistic(StepOfColumn):
         """Return false: a number is of nobody."""
         return False
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the number."""
-        column = given.flat(self.of)
+        column = step_input.flat(self.of)
         above = self.above
         if above is not None:
             low = Fraction(above)

@@ -26,8 +26,8 @@ from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
 from tallystick_allocation import column as columns
 from tallystick_allocation.column import Column, Values
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import UNGROUPED, Population
+from tallystick_allocation.step_input import StepInput
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
@@ -237,7 +237,7 @@ class AllocationStep(ABC):
         return () if self.recipient is None else (self.recipient,)
 
     @abstractmethod
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the result of the step.
 
         Raises:
@@ -245,9 +245,9 @@ class AllocationStep(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-    def notes(self, given: Given, /) -> Iterator[str]:
+    def notes(self, step_input: StepInput, /) -> Iterator[str]:
         """Yield what it does with its input otherwise than its rules say alone, for people."""
-        del given
+        del step_input
         yield from ()
 
     def reason(self) -> str:
@@ -258,18 +258,18 @@ class AllocationStep(ABC):
         """Return the same of a miner who has no value here, rather than one of 0."""
         return self.reason()
 
-    def refuse_negative(self, column: Column, given: Given) -> None:
+    def refuse_negative(self, column: Column, step_input: StepInput) -> None:
         """Refuse a column that has a value below 0.
 
         Raises:
             AllocationError: it has one.
         """
         for index in columns.negative(column):
-            value = columns.shown(column, index)
+            value, key = columns.shown(column, index), escaped(step_input.keys[index])
             raise AllocationError(
-                f"{self.name}: found {value} of {escaped(given.keys[index])}, expected at least 0, "
-                "or nobody has a weight: filter the values before (at_least = 0 with others = "
-                '"zero"), or lift them',
+                f"{self.name}: found {value} of {key}, expected at least 0, or nobody has a "
+                'weight: filter the values before (at_least = 0 with others = "zero"), or lift '
+                "them",
                 code="negative",
             )
 
@@ -289,13 +289,15 @@ class StepOfColumn(AllocationStep):
 class ColumnStep(StepOfColumn):
     """A step that changes one column, in each group on its own."""
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column, or one for each group."""
-        columns = given.grouped(self.of)
-        return bound.by_group(lambda group: self.changed(columns[group], group, bound, given))
+        columns = step_input.grouped(self.of)
+        return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
 
     @abstractmethod
-    def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
+    def changed(
+        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
+    ) -> Column:
         """Return the column of a group."""
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
@@ -446,9 +448,9 @@ class BoundStep(NamedValue[Range]):
         columns = {group: column(group) for group in self.groups}
         return columns if self.shape == "grouped" else columns[UNGROUPED]
 
-    def apply(self, given: Given) -> Values | Stop:
+    def apply(self, step_input: StepInput) -> Values | Stop:
         """Return the result of the step; see `AllocationStep.apply`."""
-        return self.rules.apply(self, given)
+        return self.rules.apply(self, step_input)
 
 
 def hull(*ranges: Range) -> Range:
