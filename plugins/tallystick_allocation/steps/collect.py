@@ -36,7 +36,7 @@ from tallystick_allocation.steps.step import (
 if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
-MOST_SAMPLES = 1_000_000
+_MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
 _Shared = tuple[Sample, int]
@@ -172,9 +172,9 @@ class Collect(AllocationStep):
         """Return the range of a value, and what is given to who has none."""
         low, high = self._within(bound) or NOTHING
         if self.statistic == "sum":
-            low, high = min(low, Fraction()) * MOST_SAMPLES, max(high, Fraction()) * MOST_SAMPLES
+            low, high = min(low, Fraction()) * _MOST_SAMPLES, max(high, Fraction()) * _MOST_SAMPLES
         elif self.statistic == "count":
-            low, high = Fraction(), Fraction(self.last or MOST_SAMPLES)
+            low, high = Fraction(), Fraction(self.last or _MOST_SAMPLES)
         elif self.statistic == "weighted_mean" and sorted(self.times) != sorted(self.over):
             # whatever is not 0 of the divisor is a nano of each factor at least
             most = LARGEST_FACTOR ** len(self.times) * NANO ** len(self.over)

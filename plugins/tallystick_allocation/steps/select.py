@@ -59,9 +59,9 @@ class Order:
     def descending(self, column: Column, group: str, step_input: StepInput) -> Iterator[int]:
         """Yield the places of a column from the highest value on."""
         for equal in reversed(ascending(column)):
-            yield from equal if len(equal) == 1 else self.of_equals(equal, group, step_input)
+            yield from equal if len(equal) == 1 else self._of_equals(equal, group, step_input)
 
-    def of_equals(self, places: Sequence[int], group: str, step_input: StepInput) -> Sequence[int]:
+    def _of_equals(self, places: Sequence[int], group: str, step_input: StepInput) -> Sequence[int]:
         """Places in the order in which they stand among equals."""
         if self.ties == "hotkey":
             return places

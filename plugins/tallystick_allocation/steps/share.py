@@ -55,7 +55,7 @@ from tallystick_allocation.steps.step import (
 if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
-MOST_RANKED = 256
+_MOST_RANKED = 256
 """Maximum k for `by_rank` with `ratio`: ratio**k grows with k."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
@@ -187,8 +187,8 @@ class ByRank(ColumnStep):
         if self.parts is not None and not any(self.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
         source = earlier.steps[self.of]
-        if self.ratio is not None and not (isinstance(source, Top) and source.k <= MOST_RANKED):
-            expected = f"a step top with k of at most {MOST_RANKED}, as a ratio has many digits"
+        if self.ratio is not None and not (isinstance(source, Top) and source.k <= _MOST_RANKED):
+            expected = f"a step top with k of at most {_MOST_RANKED}, as a ratio has many digits"
             yield mistake((*path, "of"), shown(self.of), expected)
 
     def sums_to_one(self, _: bool, /) -> bool:
@@ -315,7 +315,7 @@ class Pools(StepOfColumn):
         parts = step_input.grouped(self.of)
         idle = [group for group in groups if not positive(parts[group])]
         shares = self._with_idle(groups, idle)
-        column = weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
+        column = _weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
         burnt = shares.get("", Fraction())
         return column if not burnt else _with_share(column, burnt, self, step_input)
 
@@ -418,7 +418,7 @@ class Mix(AllocationStep):
         lost = sum((parts[name] for name in empty), Fraction())
         if self.empty == "fold" and 0 < lost < 1:
             parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
-        mixed = weighted_sum([(parts[name], column) for name, column in columns.items()])
+        mixed = _weighted_sum([(parts[name], column) for name, column in columns.items()])
         if self.empty == "burn" and lost:
             return _with_share(mixed, lost, self, step_input)
         return mixed
@@ -530,7 +530,7 @@ class Reserve(StepOfColumn):
         index = step_input.places[self._key(step_input)]
         if not column.present:
             return constant([index], Fraction(1), len(step_input.keys))
-        added = with_value(times(column, 1 - share), index, share)
+        added = _with_value(times(column, 1 - share), index, share)
         return divided(added, total(added))
 
     def _key(self, step_input: StepInput) -> str:
@@ -544,7 +544,7 @@ class Reserve(StepOfColumn):
         return key
 
 
-def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
+def _weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
     """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
     rational = [column for _, column in parts if isinstance(column, RationalColumn)]
     if len(rational) < len(parts):
@@ -564,9 +564,9 @@ def _sum_of(parts: Iterable[tuple[Fraction, Column]], place: int) -> real.Exact 
     return real.total(part * value for part, value in result) if result else None
 
 
-def with_value(column: Column, place: int, value: Fraction) -> Column:
+def _with_value(column: Column, place: int, value: Fraction) -> Column:
     """Return the column with a value more at a place."""
-    return weighted_sum(
+    return _weighted_sum(
         [(Fraction(1), column), (value, constant([place], Fraction(1), len(column)))]
     )
 
@@ -576,7 +576,7 @@ def _with_share(
 ) -> Column:
     """Return the column with a share for who takes what nobody gets."""
     assert step.recipient is not None  # noqa: S101  # as the checks have seen to
-    return with_value(column, step_input.places[step.recipient], share)
+    return _with_value(column, step_input.places[step.recipient], share)
 
 
 def _burn_mistakes(path: KeyPath, step: Pools | Mix) -> Iterator[Finding]:
