@@ -24,8 +24,7 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
-from tallystick_allocation import column as columns
-from tallystick_allocation.column import Column, Values
+from tallystick_allocation.column import Column, Values, cell_text, negative
 from tallystick_allocation.population import UNGROUPED, Population
 from tallystick_allocation.step_input import StepInput
 
@@ -264,8 +263,8 @@ class AllocationStep(ABC):
         Raises:
             AllocationError: it has one.
         """
-        for index in columns.negative(column):
-            value, key = columns.shown(column, index), escaped(step_input.keys[index])
+        for index in negative(column):
+            value, key = cell_text(column, index), escaped(step_input.keys[index])
             raise AllocationError(
                 f"{self.name}: found {value} of {key}, expected at least 0, or nobody has a "
                 'weight: filter the values before (at_least = 0 with others = "zero"), or lift '
