@@ -77,7 +77,7 @@ class Share(ColumnStep):
     zero: Literal["zero", "equal", "refuse"] = "refuse"
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
-    needs_positive = True
+    needs_nonnegative = True
 
     @property
     def refuses_negative(self) -> bool:
@@ -485,7 +485,7 @@ class Reserve(StepOfColumn):
     empty: Literal["nobody", "key"] = "nobody"
     takes = "flat"
     gives = "flat"
-    needs_positive = True
+    needs_nonnegative = True
     keeps_shares = True
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:

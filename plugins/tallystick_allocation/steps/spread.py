@@ -154,7 +154,7 @@ class CapStep(ColumnStep):
     share: Decimal
     excess: Literal["once", "water_filling"]
     lowest_share: Literal["one_over_miners"] | None = None
-    needs_positive = True
+    needs_nonnegative = True
     can_bind = True
 
     @property

@@ -80,7 +80,7 @@ class AllocationStep(ABC):
         takes: the only shape of the columns that it reads; None where groups and one column do.
         gives: the shape of its result; None where that is the shape of what it reads.
         carries: whether its result is kept for the next round.
-        needs_positive: whether values below 0 have no meaning for it.
+        needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         is_score: whether it makes the values that other steps choose or share by.
         can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
@@ -93,7 +93,7 @@ class AllocationStep(ABC):
     takes: ClassVar[Shape | None] = None
     gives: ClassVar[Shape | None] = None
     carries: ClassVar[bool] = False
-    needs_positive: ClassVar[bool] = False
+    needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
     can_bind: ClassVar[bool] = False
@@ -111,7 +111,7 @@ class AllocationStep(ABC):
     @property
     def refuses_negative(self) -> bool:
         """True where one value below 0 ends the allocation."""
-        return self.needs_positive
+        return self.needs_nonnegative
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -195,7 +195,7 @@ def _emptying(bound: BoundAllocation) -> str:
 def _empties(step: BoundStep, ranges: Mapping[str, Range]) -> str:
     """Return why a step can leave nobody with more than 0 though its input has somebody."""
     below = [read.name for read in step.inputs if ranges[read.name][0] < 0]
-    if step.rules.needs_positive and below:
+    if step.rules.needs_nonnegative and below:
         return f"{step.name} refuses, or adds up, values below 0, which {below[0]} can have"
     can_empty = step.rules.can_empty(ranges)
     return f"{step.name}, a step {step.kind}, can give nobody more than 0" if can_empty else ""
