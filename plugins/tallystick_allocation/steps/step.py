@@ -382,7 +382,7 @@ class BoundStep(NamedValue[Range]):
     inputs: tuple[BoundStep, ...]
     shape: Shape
     origin: KeyPath
-    surroundings: Surroundings
+    surroundings: Surroundings = attrs.field(repr=False)
 
     @property
     def name(self) -> str:
