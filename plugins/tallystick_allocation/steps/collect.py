@@ -197,7 +197,7 @@ class Collect(AllocationStep):
         return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))
 
     def reason(self) -> str:
-        """Records are missing, or come to nothing."""
+        """Return that records are missing, or worth nothing."""
         return f"no record with {self.value} above 0"
 
     def _within(self, bound: BoundStep) -> Range | None:

@@ -100,7 +100,7 @@ class FormulaStep(AllocationStep):
         return [_formula(bound).tree.digest]
 
     def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """The range that the formula declares, which is proved, and what stands for absent ones."""
+        """Return the range that the formula declares, with ``absent`` and that of ``otherwise``."""
         formula = _formula(bound)
         absent = [] if self.absent is None else [(Fraction(self.absent),) * 2]
         # of what it reads only the column for the other groups is handed on as it is

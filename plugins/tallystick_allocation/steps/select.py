@@ -62,7 +62,7 @@ class Order:
             yield from equal if len(equal) == 1 else self._of_equals(equal, group, step_input)
 
     def _of_equals(self, places: Sequence[int], group: str, step_input: StepInput) -> Sequence[int]:
-        """Places in the order in which they stand among equals."""
+        """Return the places in the order of equals."""
         if self.ties == "hotkey":
             return places
         salt = step_input.round_text(self.salt) if self.salt is not None else ""

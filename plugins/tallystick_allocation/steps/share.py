@@ -100,7 +100,7 @@ class Share(ColumnStep):
         return True
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Shares are in [0, 1], but for a column with values below 0, whose sum can be near 0."""
+        """Return [0, 1], or more where values below 0 are kept, whose sum can be near 0."""
         ((low, high),) = inputs
         if self.below == "refuse" or low >= 0:
             return UNIT
@@ -196,7 +196,7 @@ class ByRank(ColumnStep):
         return self.short == "normalise"
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Parts are in [0, 1]."""
+        """Return [0, 1], whether or not parts are scaled."""
         return UNIT
 
     def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
@@ -441,7 +441,7 @@ class Equal(StepOfColumn):
         return True
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Parts are in [0, 1]."""
+        """Return [0, 1], as the parts sum to 1."""
         return UNIT
 
     def has_some(self, _: bool, /) -> bool:
@@ -464,7 +464,7 @@ class Equal(StepOfColumn):
         return constant(present, Fraction(1, len(present)), len(step_input.keys))
 
     def reason(self) -> str:
-        """Absent, or without the flag."""
+        """Return that the miner is absent, or without the flag."""
         flag = "" if self.where is None else f", or not {self.where}"
         return f"not in {self.of}{flag}"
 

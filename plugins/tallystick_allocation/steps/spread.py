@@ -189,7 +189,7 @@ class CapStep(ColumnStep):
         return self.lowest_share is None and self.excess != "once"
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Shares are in [0, 1]."""
+        """Return [0, 1], as values are shares of one whole."""
         return UNIT
 
     def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
@@ -226,7 +226,7 @@ class CapStep(ColumnStep):
         return limit
 
     def _once(self, column: Column, limit: Fraction) -> Column:
-        """Return the excess goes once to who is not above, who may be above then."""
+        """Return the values with the excess given once to who is not above, who may be then."""
         above = [p for p in column.present if real.compare(_at(column, p), limit) > 0]
         below = sorted({*column.present} - {*above})
         if not above:
@@ -318,7 +318,7 @@ def _gaps(column: Column, count: int) -> dict[int, Exact]:
 
 
 def _water_filled(column: Column, limit: Fraction) -> Column:
-    """Nobody above the limit; the excess goes to the others in proportion, until nobody is.
+    """Return the values with the excess given to the others in proportion until nobody is above.
 
     Taking the largest first is the same as capping all at once and repeating: the factor of the
     others only grows while more are capped, so who is above stays above.

@@ -70,8 +70,9 @@ class Collected:
 class AllocationStep(ABC):
     """One step of an allocation.
 
-    Laws of weights are asked of steps: `sums_to_one`, `prefers_hotkeys`, `sizes`, `marks`,
-    `can_empty`, `is_of_each`, `collected`, `is_score` and the range. A further kind answers them.
+    Laws of weights are asked of steps: `sums_to_one`, `has_some`, `can_empty`, `prefers_hotkeys`,
+    `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
+    `refuses_negative`, `collected` and the range. A further kind answers them.
 
     Attributes:
         name: by which later steps read it.
