@@ -14,9 +14,9 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
 from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import Population
 from tallystick_allocation.recipients import OWNER, slot_of
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import BoundStep, Stop
 
 
@@ -26,7 +26,7 @@ class Allocation:
 
     Attributes:
         bound: the steps.
-        given: the population, and what each step gave.
+        step_input: the population, and what each step gave.
         weights: in nano, by hotkey or by the key of a recipient; who has none is left out, who has
             0 is not.
         carry: by the step that carries it and by hotkey, what is kept for the next round, in nano.
@@ -34,7 +34,7 @@ class Allocation:
     """
 
     bound: BoundAllocation
-    given: Given
+    step_input: StepInput
     weights: Mapping[str, int]
     carry: Mapping[str, Mapping[str, int]]
     stopped: str | None = None
@@ -46,24 +46,24 @@ class Allocation:
     @property
     def columns(self) -> Mapping[str, Values]:
         """The results of the steps by name; their places are those of `keys`."""
-        return self.given.values
+        return self.step_input.values
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The hotkeys, or slots, of the places of a column."""
-        return self.given.keys
+        return self.step_input.keys
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of steps that could not do what they say, such as a cap of too few miners."""
         has = self.columns.keys()
         steps = (s for s in self.bound.steps if all(each.name in has for each in s.inputs))
-        return tuple(note for step in steps for note in step.rules.notes(self.given))
+        return tuple(note for step in steps for note in step.rules.notes(self.step_input))
 
     @property
     def recipients(self) -> frozenset[str]:
         """The keys that get a share by name, of miners too."""
-        steps, population = self.bound.steps, self.given.population
+        steps, population = self.bound.steps, self.step_input.population
         return frozenset(key for step in steps for key in step.rules.recipients(population))
 
     def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
@@ -93,7 +93,7 @@ class Allocation:
         """The step that took the weight of each miner without one, and why, by hotkey."""
         result = {}
         has = {name: _holders(values) for name, values in self.columns.items()}
-        for index, miner in enumerate(self.given.population.miners):
+        for index, miner in enumerate(self.step_input.population.miners):
             if not self.weights.get(miner.hotkey):
                 result[miner.hotkey] = self._reason(index, has)
         return result
@@ -135,19 +135,19 @@ def allocate(
     sinks = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
     run = _run(bound, population, sinks, given or {})
     if columns:
-        return Allocation(bound, run.given, {}, {}, run.stopped[0] if run.stopped else None)
+        return Allocation(bound, run.step_input, {}, {}, run.stopped[0] if run.stopped else None)
     weight = run.values.get(bound.weight.name)
     if run.stopped is not None:
         name, places = run.stopped
-        weights = {run.given.keys[index]: 0 for index in places}
-        return Allocation(bound, run.given, weights, {}, name)
+        weights = {run.step_input.keys[index]: 0 for index in places}
+        return Allocation(bound, run.step_input, weights, {}, name)
     assert isinstance(weight, RationalColumn)  # noqa: S101  # it is published
-    entries = zip(run.given.keys, weight.numerators, strict=True)
+    entries = zip(run.step_input.keys, weight.numerators, strict=True)
     return Allocation(
         bound,
-        run.given,
+        run.step_input,
         {key: nano for key, nano in entries if nano is not None},
-        {step.name: _kept(run.given, step) for step in bound.carried},
+        {step.name: _kept(run.step_input, step) for step in bound.carried},
     )
 
 
@@ -160,7 +160,7 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
     run = _run(bound, population, bound.carried, {})
     if run.stopped is not None:
         return dict(population.carry)
-    return {step.name: _kept(run.given, step) for step in bound.carried}
+    return {step.name: _kept(run.step_input, step) for step in bound.carried}
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
 
 @attrs.frozen
 class _Run:
-    given: Given
+    step_input: StepInput
     values: Mapping[str, Values]
     stopped: tuple[str, tuple[int, ...]] | None = None
 
@@ -194,9 +194,9 @@ def _run(
     given: Mapping[str, Values],
 ) -> _Run:
     values = {name: _rounded(bound.step(name), column) for name, column in given.items()}
-    state = Given(population, roster(bound, population), values)
+    state = StepInput(population, roster(bound, population), values)
     try:
-        for step in bound.needed(tuple(sinks), given):
+        for step in bound.needed(sinks, given):
             result = step.apply(state)
             if isinstance(result, Stop):
                 return _Run(state, values, (step.name, result.places))
@@ -219,10 +219,10 @@ def _published(values: Values) -> Values:
     return published(values)
 
 
-def _kept(given: Given, step: BoundStep) -> dict[str, int]:
-    column = given.values[step.name]
+def _kept(step_input: StepInput, step: BoundStep) -> dict[str, int]:
+    column = step_input.values[step.name]
     assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
-    pairs = zip(given.keys, column.numerators, strict=True)
+    pairs = zip(step_input.keys, column.numerators, strict=True)
     return {key: nano for key, nano in pairs if nano is not None}
 
 

@@ -6,7 +6,7 @@ state, whose rules were proved when they came into force, stays quick. `proofs` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,9 +17,8 @@ from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.scoring.computation import named, needed, ranges, unread
-from tallystick_allocation.column import Values
 from tallystick_allocation.population import MINER, ROUND
-from tallystick_allocation.rules import ALLOCATION, placed_steps
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import BoundStep, Collected, Range, Surroundings
 
 if TYPE_CHECKING:
@@ -87,10 +86,10 @@ class BoundAllocation:
         return step
 
     def needed(
-        self, sinks: tuple[BoundStep, ...], given: Mapping[str, Values]
+        self, sinks: Iterable[BoundStep], known: Collection[str] = ()
     ) -> tuple[BoundStep, ...]:
-        """Return the steps that some steps need, in order, where the values of others are given."""
-        return needed(self.steps, sinks, given)
+        """Return some steps and those that they read, in order; see `computation.needed`."""
+        return needed(self.steps, sinks, known)
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -176,7 +175,7 @@ def bind_allocation(
     grouping = allocation.group or ""
     surroundings = Surroundings(registry, groups, grouping, within or {}, exact)
     steps: dict[str, BoundStep] = {}
-    for placed in placed_steps(rule_set):
+    for placed in allocation.placed:
         rules = placed.rules
         names = dict.fromkeys(name for _, name in rules.inputs(registry))
         inputs = tuple(steps[name] for name in names)

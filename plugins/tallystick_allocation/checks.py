@@ -5,7 +5,7 @@ What a step computes from what ranges is proved later, when the rule set is boun
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,8 @@ from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import find_cycle
-from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps import AllocationStep, Collect, Share
-from tallystick_allocation.steps.step import EarlierSteps
+from tallystick_allocation.rules import ALLOCATION, AllocationRules, PlacedStep
+from tallystick_allocation.steps.step import AllocationStep, EarlierSteps
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -54,10 +53,10 @@ def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Findin
     if rules.miners == "slots":
         return
     path, actual = (*_PATH, "miners"), shown(rules.miners)
-    collects = [step for step in rules.steps if isinstance(step, Collect)]
+    collects = rules.collects
     if not collects or any(step.records != "round" for step in collects):
         yield mistake(path, actual, '"slots", or steps that collect records = "round" alone')
-    elif any(step.carries for step in rules.steps):
+    elif rules.carries:
         # an average is carried for who has no record in the round too
         yield mistake(path, actual, '"slots": an average is also of miners without a record')
     weighs = any(_REPUTATION in (*step.times, *step.over) for step in collects)
@@ -68,58 +67,50 @@ def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Findin
 
 def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Finding]:
     """Yield the mistakes of each step in its place, then those of the last one."""
-    reads = {step.name: [name for _, name in step.inputs(earlier.registry)] for step in rules.steps}
-    cycle = find_cycle(reads)
+    names = [step.name for step in rules.steps]
+    inputs = [tuple(step.inputs(earlier.registry)) for step in rules.steps]
+    reads = [[name for _, name in keys] for keys in inputs]
+    cycle = find_cycle(dict(zip(names, reads, strict=True)))
     kinds: dict[str, str] = {}
-    for index, step in enumerate(rules.steps):
-        path = (*_PATH, "steps", index)
+    for index, placed in enumerate(rules.placed):
+        step, path = placed.rules, placed.origin
         if step.name in _RESERVED:
             yield mistake((*path, "name"), shown(step.name), "a name that is not of attributes")
         if step.name in earlier.steps:
             yield mistake((*path, "name"), shown(step.name), "a name that no other step has")
-        names = yield from _check_names(path, step, rules, earlier, cycle)
-        if names:
+        unknown = list(_check_names(placed, inputs[index], names, earlier, cycle))
+        yield from unknown
+        if not unknown:
             yield from _check_shapes(path, step, earlier)
             yield from step.mistakes(path, earlier)
             for key, name, kind in step.attributes():
                 if kinds.setdefault(name, kind) != kind:
                     expected = f"an attribute that is {kinds[name]} elsewhere, not {kind}"
                     yield mistake((*path, key), shown(name), expected)
-        own = [name for _, name in step.inputs(earlier.registry)]
-        shapes = [earlier.shapes[name] for name in own if name in earlier.shapes]
-        earlier.steps[step.name] = step
-        earlier.shapes[step.name] = step.shape(shapes, bool(rules.groups))
-        if step.sums_to_one(earlier.whole.issuperset(own)):
-            earlier.whole.add(step.name)
-        if not step.is_rounded and step.sums_to_one(earlier.normalised.issuperset(own)):
-            earlier.normalised.add(step.name)
+        earlier.add(step, reads[index])
     yield from _check_last(rules, earlier)
 
 
 def _check_names(
-    path: KeyPath,
-    step: AllocationStep,
-    rules: AllocationRules,
+    placed: PlacedStep,
+    inputs: Iterable[tuple[KeyPath, str]],
+    names: Sequence[str],
     earlier: EarlierSteps,
     cycle: tuple[str, ...],
-) -> Generator[Finding, None, bool]:
-    """Return whether every name leads to an earlier step."""
-    later = [step_rules.name for step_rules in rules.steps]
-    sound = True
-    for key, name in step.inputs(earlier.registry):
+) -> Iterator[Finding]:
+    """Yield the names that lead to no earlier step."""
+    for key, name in inputs:
         if name in earlier.steps:
             continue
-        sound = False
-        if step.name in cycle and name in cycle:
+        if placed.rules.name in cycle and name in cycle:
             actual, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
-        elif name in later:
-            actual = f"{shown(name)}, which is step {later.index(name) + 1}"
+        elif name in names:
+            actual = f"{shown(name)}, which is step {names.index(name) + 1}"
             expected = "an earlier step"
         else:
             hint = nearest(name, earlier.steps) or f": {one_of(earlier.steps)}"
             actual, expected = shown(name), f"the name of an earlier step{hint}"
-        yield mistake((*path, *key), actual, expected)
-    return sound
+        yield mistake((*placed.origin, *key), actual, expected)
 
 
 def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) -> Iterator[Finding]:
@@ -136,7 +127,7 @@ def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) ->
 
 
 def _check_last(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Finding]:
-    last, path = rules.steps[-1], (*_PATH, "steps", len(rules.steps) - 1)
+    last, path = rules.steps[-1], rules.placed[-1].origin
     shape = earlier.shapes[last.name]
     if shape != "flat":
         actual = "a number" if shape == "number" else "a column for each group"
@@ -145,6 +136,4 @@ def _check_last(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Findi
     elif not last.publish:
         expected = "true in the last step, which is the weight"
         yield mistake((*path, "publish"), shown(last.publish), expected)
-    if isinstance(last, Share) and last.below == "keep":
-        expected = '"refuse" in the last step: no weight is below 0'
-        yield mistake((*path, "below"), shown(last.below), expected)
+    yield from last.mistakes_as_last(path)

@@ -167,10 +167,10 @@ def nano(column: Column) -> Iterator[int | None]:
     return iter(published(column).numerators)
 
 
-def shown(column: Column, place: int, decimals: int = 25) -> str:
+def cell_text(column: Column, place: int) -> str:
     """Return the value at a place for people; ``none`` where there is none."""
     value = column.exact(place)
-    return "none" if value is None else real.decimal(value, decimals)
+    return "none" if value is None else real.decimal(value)
 
 
 def total(column: Column) -> Exact:

@@ -110,7 +110,7 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) -> list[str]:
-    miners = len(found.given.population.miners)
+    miners = len(found.step_input.population.miners)
     reasons = Counter(found.without.values())
     lines = [f"{numbered(miners, 'miner')}, {miners - len(found.without)} with a weight"]
     lines += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]

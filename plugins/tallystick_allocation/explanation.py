@@ -76,7 +76,7 @@ def explained(
     Raises:
         InputError: the population has no such miner.
     """
-    index = allocation.given.places.get(hotkey)
+    index = allocation.step_input.places.get(hotkey)
     if index is None:
         raise InputError(
             f"found the hotkey {escaped(hotkey)}, expected a miner of the population to explain"

@@ -153,7 +153,7 @@ def uids_of(allocation: Allocation) -> tuple[dict[int, int], dict[str, int]]:
 
     Miners whose slot is not known are left out.
     """
-    slots = {m.hotkey: m.uid for m in allocation.given.population.miners}
+    slots = {m.hotkey: m.uid for m in allocation.step_input.population.miners}
     by_uid, elsewhere = dict[int, int](), dict[str, int]()
     for key, nano in allocation.weights.items():
         slot = slots.get(key, slot_of(key))

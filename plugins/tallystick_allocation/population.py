@@ -24,6 +24,8 @@ LARGEST_FACTOR = LARGEST_ATTRIBUTE = 10**9
 """Maximum factor of a weighted mean, from 0, and number of a miner, either way."""
 UNGROUPED = ""
 """The name of the one group of a rule set without groups."""
+BY_TYPE = "skill_type"
+"""The word of ``group`` that means the skill type of a record, and no field of it."""
 MINER, ROUND = "miner.", "round."
 """Prefixes of the names of attributes: of a miner, and of the round."""
 QUALITY, EMISSION = "quality", "emission"

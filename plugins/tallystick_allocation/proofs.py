@@ -11,17 +11,19 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, floor
 
-from tallystick.errors import FormulaError, RuleSetError
+from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula
 from tallystick.formula.lowering import lower
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
+from tallystick.scoring.binding import placed
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import RANGE_REMEDY, check_range
+from tallystick.scoring.computation import named
 from tallystick_allocation.binding import BoundAllocation, bind_allocation
-from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
+from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.steps.step import BoundStep, Range, hull
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
@@ -38,16 +40,17 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
     if bound is None:
         return None
     degrees: dict[str, int] = {}
+    ranges: dict[BoundStep, Range] = {}
     for step in bound.steps:
-        degrees[step.name] = _degree(step, degrees)
-        if step.formula is not None:
-            try:
+        reference = step.rules.reference(())
+        name = step.name if reference is None else reference.formula
+        # the formula of a step is bound when it is first asked for, which can fail
+        with placed(rules.loaded, step.origin, name, "every population"):
+            degrees[step.name] = _degree(step, degrees)
+            ranges[step] = step.range_of(ranges)
+            if step.formula is not None:
                 _check_degree(degrees[step.name])
-                _prove(step, step.formula, bound.ranges)
-            except FormulaError as error:
-                expected = f"a formula that is safe for every population; {error}"
-                problem = rules.loaded.problem(step.origin, step.formula.name, expected)
-                raise RuleSetError([problem]) from error
+                _prove(step, step.formula, ranges)
     return bound
 
 
@@ -72,7 +75,7 @@ def value_ranges_of(bound: BoundType) -> dict[str, Range]:
     }
 
 
-def _prove(step: BoundStep, formula: Formula, ranges: Mapping[str, Range]) -> None:
+def _prove(step: BoundStep, formula: Formula, ranges: Mapping[BoundStep, Range]) -> None:
     published = {name: _domain(name, step, ranges) for name in formula.published}
     check_range(lower(formula.tree, {}, published), formula.low, formula.high, RANGE_REMEDY)
 
@@ -93,9 +96,9 @@ def _check_degree(degree: int) -> None:
         )
 
 
-def _domain(name: str, step: BoundStep, ranges: Mapping[str, Range]) -> Domain:
+def _domain(name: str, step: BoundStep, ranges: Mapping[BoundStep, Range]) -> Domain:
     """Return the range of an input, in nano; what is not rounded is no whole number of them."""
-    inputs: Mapping[str, BoundStep] = {read.name: read for read in step.inputs}
-    low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
-    is_whole = name.startswith(MINER) or inputs[name].is_whole
+    read = named(step.inputs, name)
+    # what is no step is a number of miners, or a flag
+    (low, high), is_whole = (_ATTRIBUTE, True) if read is None else (ranges[read], read.is_whole)
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

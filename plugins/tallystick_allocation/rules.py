@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
+class PlacedStep:
+    """A step, and the keys of the rule set that say it."""
+
+    rules: AllocationStep
+    origin: KeyPath
+
+
+@attrs.frozen
 class AllocationRules:
     """The steps from the scores of a population to weights.
 
@@ -39,36 +47,45 @@ class AllocationRules:
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
     miners: Literal["slots", "round"] = "slots"
 
+    @property
+    def placed(self) -> tuple[PlacedStep, ...]:
+        """The steps in order, with what says them."""
+        return tuple(
+            PlacedStep(step, (ALLOCATION.name, "steps", index))
+            for index, step in enumerate(self.steps)
+        )
+
+    @property
+    def collects(self) -> tuple[Collect, ...]:
+        """The steps that collect values of records."""
+        return tuple(step for step in self.steps if isinstance(step, Collect))
+
+    @property
+    def carries(self) -> bool:
+        """True where the values of a step are kept for the next round."""
+        return any(step.carries for step in self.steps)
+
 
 ALLOCATION = SectionKind("allocation", AllocationRules)
 """The section that says how the scores of a population become weights."""
 
 
-@attrs.frozen
-class PlacedStep:
-    """A step, and the keys of the rule set that say it."""
-
-    rules: AllocationStep
-    origin: KeyPath
-
-
-def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
-    """Yield the steps of a rule set in order, with what says them."""
+def placed_steps(rule_set: RuleSet) -> tuple[PlacedStep, ...]:
+    """Return the steps of a rule set in order, with what says them."""
     allocation = rule_set.section(ALLOCATION)
-    for index, rules in enumerate(() if allocation is None else allocation.steps):
-        yield PlacedStep(rules, (ALLOCATION.name, "steps", index))
+    return () if allocation is None else allocation.placed
 
 
 def round_score(rule_set: RuleSet) -> Collect | None:
     """Return the step that gives the score of a miner in a round; None where there is none."""
-    steps = (placed.rules for placed in placed_steps(rule_set))
-    of_round = (step for step in steps if isinstance(step, Collect) and step.records == "round")
-    return next(of_round, None)
+    allocation = rule_set.section(ALLOCATION)
+    collects = () if allocation is None else allocation.collects
+    return next((step for step in collects if step.records == "round"), None)
 
 
 def references(rules: AllocationRules) -> Iterator[FormulaReference]:
     """Yield the formula of each step that names one."""
-    for index, step in enumerate(rules.steps):
-        reference = step.reference((ALLOCATION.name, "steps", index))
+    for placed in rules.placed:
+        reference = placed.rules.reference(placed.origin)
         if reference is not None:
             yield reference

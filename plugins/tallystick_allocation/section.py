@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.rules.section import RecordGroup, Section
 from tallystick.rules.structure import table_of
-from tallystick_allocation.rules import ALLOCATION, AllocationRules, placed_steps, references
+from tallystick_allocation.checks import check_allocation
+from tallystick_allocation.population import BY_TYPE
+from tallystick_allocation.rules import ALLOCATION, AllocationRules, references
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
-    from tallystick.rules.findings import Finding
-    from tallystick.rules.model import RuleSet
-    from tallystick.rules.schema import Declared
     from tallystick.scoring.bound_rules import BoundRules
 
 tallystick_api = 1
 _INDENT = "    "
-_BY_TYPE = "skill_type"
-"""The word of ``group`` that means no field of a record."""
 
 
 def _record_group(rules: AllocationRules) -> RecordGroup | None:
-    if rules.group is None or rules.group == _BY_TYPE:
+    if rules.group is None or rules.group == BY_TYPE:
         return None
     return RecordGroup(rules.group, tuple(rules.groups), (ALLOCATION.name, "group"))
-
-
-def _check(
-    rules: AllocationRules, rule_set: RuleSet, declared: Declared, registry: Registry
-) -> Iterator[Finding]:
-    # who reads again what was checked before needs no checks
-    from tallystick_allocation.checks import check_allocation
-
-    return check_allocation(rules, rule_set, declared, registry)
 
 
 def _prove(rules: BoundRules) -> None:
@@ -52,13 +39,7 @@ def _lines(bound: BoundRules) -> list[str]:
     head = ["", "allocation"]
     if rules.group is not None:
         head.append(f"{_INDENT}by {rules.group}: {_value(table_of(rules)['groups'])}")
-    return [
-        *head,
-        *(
-            _INDENT + _step(table_of(placed_step.rules))
-            for placed_step in placed_steps(bound.rule_set)
-        ),
-    ]
+    return [*head, *(_INDENT + _step(table_of(step)) for step in rules.steps)]
 
 
 def _view(rules: BoundRules) -> dict[str, Any]:
@@ -95,7 +76,7 @@ SECTION = Section(
     kind=ALLOCATION,
     schema=Path(__file__).parent / "schemas" / "allocation-1.schema.json",
     formulas=references,
-    check=_check,
+    check=check_allocation,
     record_group=_record_group,
     prove=_prove,
     lines=_lines,

@@ -86,7 +86,7 @@ def _of_sum(found: Allocation, told: str) -> Iterator[Diagnostic]:
 
 
 def _of_raised(bound: BoundAllocation) -> Iterator[Diagnostic]:
-    """Yield a miner that is raised in a column alone should not get less."""
+    """Yield a finding where a miner that is raised in one column gets less."""
     base = _profiles(_RAISED)["each another"]
     population = _population(bound, base)
     keys = roster(bound, population)
@@ -156,16 +156,15 @@ def _population(bound: BoundAllocation, shares: Shares) -> Population:
     """Miners with two tasks in each group; every flag is set for every second one."""
     groups = tuple(bound.groups) or (UNGROUPED,)
     samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
-    for step in bound.steps:
-        if step.collected is not None:
-            low, high = _tried(step.collected.within or (_LOWEST, Fraction(1)))
-            samples[step.collected.value] = {
-                group: {
-                    hotkey: _samples(low + share * (high - low), bound)
-                    for hotkey, share in shares.items()
-                }
-                for group in groups
+    for collected in bound.collected:
+        low, high = _tried(collected.within or (_LOWEST, Fraction(1)))
+        samples[collected.value] = {
+            group: {
+                hotkey: _samples(low + share * (high - low), bound)
+                for hotkey, share in shares.items()
             }
+            for group in groups
+        }
     miners = [
         Miner(hotkey, number, _attributes(bound.miner_attributes, number))
         for number, hotkey in enumerate(shares)

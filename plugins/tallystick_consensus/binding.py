@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
 
-from tallystick.errors import FormulaError, RuleSetError
+from tallystick.errors import FormulaError
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, bind, leaves, names
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
 from tallystick.rules.model import exact
+from tallystick.scoring.binding import placed
 from tallystick.scoring.compiled import check_range, compile_tree
 from tallystick.scoring.computation import in_order
 from tallystick.scoring.scores import walk
@@ -40,6 +41,7 @@ from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from decimal import Decimal
 
     from tallystick.formula.domain import Domain
@@ -201,30 +203,25 @@ class BoundConsensus:
         formula = self.registry.formulas[component.formula]
         read = leaves(formula.tree, "fact")
         foreign = next((f for f in read if not isinstance(reader_of(f), GroupReader)), None)
-        if foreign is not None:
-            message = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
-            raise self._refused(name, FormulaError(message))
-        try:
+        with self._placed(name):
+            if foreign is not None:
+                fact = fact_text(foreign)
+                message = f"found {fact}, a fact of a record, expected facts of a group"
+                raise FormulaError(message)
             return of_set(bind(formula.tree, exact(component.parameters), before), set_of(name))
-        except FormulaError as error:
-            raise self._refused(name, error) from error
 
     def _value(self, name: str, tree: Node, before: Mapping[str, FormulaValue]) -> FormulaValue:
         published = {earlier: value.domain for earlier, value in before.items()}
-        try:
+        with self._placed(name):
             compiled = compile_tree(tree, self.domains, published, count_requirements(tree))
             check_range(compiled.program, Fraction(), Fraction(1))
-        except FormulaError as error:
-            raise self._refused(name, error) from error
         formula = self.registry.formulas[self.rules.components[name].formula]
         inputs = tuple(before[read] for read in names(tree, "published"))
         return FormulaValue(name, "component", inputs, compiled.program.domain, formula, compiled)
 
-    def _refused(self, name: str, error: FormulaError) -> RuleSetError:
+    def _placed(self, name: str) -> AbstractContextManager[None]:
         path = ("consensus", "components", name, "formula")
-        expected = f"a formula that is safe for every group; {error}"
-        formula = self.rules.components[name].formula
-        return RuleSetError([self.loaded.problem(path, formula, expected)])
+        return placed(self.loaded, path, self.rules.components[name].formula, "every group")
 
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:

@@ -285,7 +285,7 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     """
     allocation = weighed.allocation
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
-    if allocation is not None and hotkey in allocation.given.places:
+    if allocation is not None and hotkey in allocation.step_input.places:
         explanation = explained(allocation, hotkey, before_carried(allocation))
         rules = {step.name: step.rules for step in allocation.bound.steps}
         steps = tuple((step, rules[step.name].sentence) for step in explanation.steps)

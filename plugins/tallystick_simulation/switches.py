@@ -19,7 +19,7 @@ from tallystick.scoring.planner import ScoreColumns
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import published
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import AllocationStep, CapStep, Filter, OnePer, Top
+from tallystick_allocation.steps.step import AllocationStep, BoundStep
 from tallystick_state.epoch_columns import EpochOutcome
 from tallystick_state.event import StateEvent
 from tallystick_state.groups import Group, is_ejected, is_selectable
@@ -33,8 +33,6 @@ _NO_CONSENSUS = "group too small for a consensus"
 _ROTATED = "rotation of auditors"
 _RECOVERED, _EXCLUDED, _EJECTED = "recovery of a miner", "miner below the pool", "ejected miner"
 _FLOOR, _CEILING = "reputation at its floor", "reputation at its ceiling"
-_BINDING = (Filter, Top, OnePer, CapStep)
-"""Steps that may leave every value as it is."""
 
 
 @attrs.frozen(eq=False)
@@ -136,7 +134,7 @@ def of_rules(rules: BoundRules) -> Iterator[str]:
             yield from (f"tier {level}" for level in bound.tiers.levels)
     allocation = rules.rule_set.section(ALLOCATION)
     for step in () if allocation is None else allocation.steps:
-        if isinstance(step, _BINDING):
+        if step.can_bind:
             yield _step(step)
 
 
@@ -189,12 +187,12 @@ def of_weights(allocation: Allocation | None) -> Iterator[tuple[str, int]]:
     if allocation is None:
         return
     for step in allocation.bound.steps:
-        if isinstance(step.rules, _BINDING) and _changes(allocation, step.rules):
+        if step.rules.can_bind and _changes(allocation, step):
             yield _step(step.rules), 1
 
 
-def _changes(allocation: Allocation, rules: Filter | Top | OnePer | CapStep) -> bool:
-    before, after = (allocation.columns.get(name) for name in (rules.of, rules.name))
+def _changes(allocation: Allocation, step: BoundStep) -> bool:
+    before, after = (allocation.columns.get(name) for name in (step.inputs[0].name, step.name))
     if before is None or after is None:
         return False
     if isinstance(before, Mapping) and isinstance(after, Mapping):

@@ -131,7 +131,7 @@ def check_attributes(rules: StateRules, round_files: RoundFile | None) -> None:
     bound = rules.allocation
     if round_files is not None or bound is None:
         return
-    part = attrs.evolve(bound, steps=bound.needed(bound.carried, {}))
+    part = attrs.evolve(bound, steps=bound.needed(bound.carried))
     missing = sorted(part.attributes.keys() - {f"{MINER}{IMMUNE}"})
     if missing:
         raise StateError(

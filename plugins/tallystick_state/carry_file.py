@@ -26,7 +26,6 @@ from tallystick.numbers.nano import from_decimal, from_text, to_text
 from tallystick.records.messages import shown
 from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
 from tallystick_state.genesis import CARRIED, Carry
@@ -284,9 +283,8 @@ class CarryFile:
     def _check_values(self, rules: StateRules, where: str, record: Mapping[str, Any]) -> None:
         """Refuse a record that lacks a value which the windows of its line collect."""
         allocation = rules.rule_set.section(ALLOCATION)
-        steps = () if allocation is None else allocation.steps
-        for step in steps:
-            if not isinstance(step, Collect) or step.records != "window" or record.get("missed"):
+        for step in () if allocation is None else allocation.collects:
+            if step.records != "window" or record.get("missed"):
                 continue
             is_paid = step.value == EMISSION and record["type"] in rules.base_weights
             if (step.value == QUALITY or is_paid) and step.value not in record:

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from tallystick.numbers.nano import NANO
-from tallystick_allocation.population import EMISSION, UNGROUPED, Sample, Task
+from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps import Collect
 from tallystick_state.epoch import Closing
@@ -33,9 +33,7 @@ from tallystick_state.record_columns import (
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import (
     REPUTATION_FACTOR,
-    SKILL_TYPE,
     SamplesByValue,
-    collects_of,
     factors_of,
     hotkeys_of,
     no_emission,
@@ -186,7 +184,7 @@ class ColumnRounds:
         self, rules: AllocationRules, value: str
     ) -> dict[int, dict[str, dict[str, list[Sample]]]]:
         """Return the sums of samples by round, group and hotkey."""
-        steps = [s for s in collects_of(rules) if s.value == value and s.records == "round"]
+        steps = [s for s in rules.collects if s.value == value and s.records == "round"]
         form = _SHARED if any(map(_reads_tasks, steps)) else _PLAIN
         form = _TASKS if any(map(_looks_back, steps)) else form
         key = value, rules.group if rules.groups else None, factors_of(rules), form
@@ -202,7 +200,7 @@ class ColumnRounds:
     def _tasks_of(self, rules: AllocationRules, value: str) -> dict[str, dict[str, list[Sample]]]:
         """Return the samples of all rounds of the epoch, a task each, by group and hotkey."""
         most = windows_of(rules)[value]
-        if any(step.carries for step in rules.steps):
+        if rules.carries:
             most = None  # carried columns look back from each round
         parts = (_newest_rounds(rules, part, value, most) for part in self.parts.values())
         return self._grouped(rules, parts, value, _TASKS)
@@ -376,7 +374,7 @@ def _groups_of(rules: AllocationRules, part: RecordColumns) -> tuple[Ints, Seque
     alone = np.zeros(len(part), np.int64)
     if not rules.groups:
         return alone, (UNGROUPED,)
-    if rules.group == SKILL_TYPE:
+    if rules.group == BY_TYPE:
         return alone, (part.skill_type,)
     return (alone, (UNGROUPED,)) if part.group is None else (part.group.codes, part.group.names)
 
@@ -417,9 +415,8 @@ def _looks_back(step: Collect) -> bool:
 
 def _is_summed(rules: AllocationRules, value: str) -> bool:
     """Return whether the windows of a value need no more than sums over all rounds."""
-    steps = [s for s in collects_of(rules) if s.value == value and s.records == "window"]
-    carries = any(step.carries for step in rules.steps)
-    return not carries and not any(_reads_tasks(step) or _looks_back(step) for step in steps)
+    steps = [s for s in rules.collects if s.value == value and s.records == "window"]
+    return not rules.carries and not any(_reads_tasks(step) or _looks_back(step) for step in steps)
 
 
 def _summed(samples: Iterable[Sample]) -> list[Sample]:

@@ -26,7 +26,6 @@ import attrs
 
 from tallystick.errors import DamagedError, StateError
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.chain import Entry
 from tallystick_state.epoch_log import EpochLog
@@ -322,8 +321,8 @@ def check_prunable(rules: StateRules) -> None:
     allocation, name = rules.rule_set.section(ALLOCATION), rules.rule_set.reference
     windows = [
         step
-        for step in (() if allocation is None else allocation.steps)
-        if isinstance(step, Collect) and step.records == "window"
+        for step in (() if allocation is None else allocation.collects)
+        if step.records == "window"
     ]
     for step in windows:
         if step.last is None:

@@ -675,8 +675,7 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         return (
             f"{rules.rule_set.reference} has no [allocation]: it scores records, and weighs nobody"
         )
-    steps = allocation.steps
-    if any(isinstance(step, Collect) and step.records == "window" for step in steps):
+    if any(step.records == "window" for step in allocation.collects):
         return f"no miner with a slot has a score above 0 in its window: {_CLOSE}"
     if carried_names(rules.rule_set):
         return f"no miner with a slot has a score above 0 in any round: {_CLOSE}"

@@ -12,14 +12,11 @@ from typing import Protocol
 import attrs
 
 from tallystick.errors import StateError
-from tallystick_allocation.population import EMISSION, QUALITY, UNGROUPED, Sample, Task
+from tallystick_allocation.population import BY_TYPE, EMISSION, QUALITY, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
-from tallystick_allocation.steps import Collect
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.rules import StateRules
 
-SKILL_TYPE = "skill_type"
-"""The groups of an allocation that are those of skill types."""
 BASE_WEIGHT, REPUTATION_FACTOR = FACTORS = ("base_weight", "reputation")
 """Factors, in nano, by which a weighted mean of a state can weigh a record."""
 Event = StateEvent | SampledEvent
@@ -28,18 +25,13 @@ SamplesByValue = Mapping[str, Mapping[str, Mapping[str, Sequence[Sample]]]]
 """Samples by the ``value`` of steps, by group and by hotkey."""
 
 
-def collects_of(rules: AllocationRules) -> tuple[Collect, ...]:
-    """Return the steps that collect values of records."""
-    return tuple(step for step in rules.steps if isinstance(step, Collect))
-
-
 def factors_of(rules: AllocationRules) -> tuple[str, ...]:
     """Return the factors by which weighted means weigh a record, in name order.
 
     Raises:
         StateError: no state knows one of them.
     """
-    names = {name for step in collects_of(rules) for name in (*step.times, *step.over)}
+    names = {name for step in rules.collects for name in (*step.times, *step.over)}
     for name in sorted(names - {*FACTORS}):
         raise StateError(
             f"found a mean that is weighed by {name}, expected {' or '.join(FACTORS)}: a "
@@ -50,14 +42,13 @@ def factors_of(rules: AllocationRules) -> tuple[str, ...]:
 
 def values_of_round(rules: AllocationRules) -> tuple[str, ...]:
     """Return the values that steps collect of one round alone, in name order."""
-    steps = collects_of(rules)
-    return tuple(sorted({step.value for step in steps if step.records == "round"}))
+    return tuple(sorted({step.value for step in rules.collects if step.records == "round"}))
 
 
 def windows_of(rules: AllocationRules) -> Mapping[str, int | None]:
     """Return the values collected of all rounds, each with its maximum of tasks (None: all)."""
     windows: dict[str, int | None] = {}
-    for step in collects_of(rules):
+    for step in rules.collects:
         if step.records == "window":
             most = windows.get(step.value, 0)
             unlimited = step.last is None or most is None
@@ -282,7 +273,7 @@ class Collected:
     def _group(self, event: Event) -> str:
         if not self.rules.groups:
             return UNGROUPED
-        return event.skill_type if self.rules.group == SKILL_TYPE else event.group or UNGROUPED
+        return event.skill_type if self.rules.group == BY_TYPE else event.group or UNGROUPED
 
     def _factor(self, name: str, event: Event) -> int:
         if name == REPUTATION_FACTOR:

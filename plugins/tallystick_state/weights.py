@@ -20,13 +20,12 @@ from tallystick.rules.model import RuleSet
 from tallystick.rules.timeline import Timeline
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import Number, RationalColumn, Values, nano, published
+from tallystick_allocation.column import RationalColumn, Values, nano, published
 from tallystick_allocation.files import RoundFile
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps import Collect
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
@@ -135,7 +134,7 @@ def before_carried(allocation: Allocation) -> Mapping[str, Values]:
     carried_columns = {step.name: allocation.columns[step.name] for step in bound.carried}
     try:
         columns = (
-            allocate(bound, allocation.given.population, carried_columns, lacking).columns
+            allocate(bound, allocation.step_input.population, carried_columns, lacking).columns
             if lacking
             else {}
         )
@@ -165,7 +164,7 @@ def is_of_each(bound: BoundAllocation) -> bool:
     base = base_of(bound)
     if base is None:
         return False
-    steps = bound.needed((base, *bound.carried), {})
+    steps = bound.needed([base, *bound.carried])
     return all(step.rules.is_of_each and _has_columns(step) for step in steps)
 
 
@@ -203,8 +202,8 @@ def base_of(bound: BoundAllocation) -> BoundStep | None:
     """Return the last step whose rounded values alone decide the weight; None without one."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and step.rules.is_rounded:
-            after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) or each.rules.carries for each in after):
+            after = bound.needed([bound.weight], {step.name})
+            if all(later.collected is None and not later.rules.carries for later in after):
                 return step
     return None
 
@@ -458,7 +457,7 @@ def pooled(
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }
-    column = step.sum_of_groups(shares, Given(population, keys, {"line": columns}))
+    column = step.sum_of_groups(shares, StepInput(population, keys, {"line": columns}))
     assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
     shares_by_key = zip(keys, nano(published(column)), strict=True)
     return {key: weight for key, weight in shares_by_key if weight}

@@ -12,6 +12,7 @@ import pytest
 from allocation.subnets import rules_from
 from allocation.tables import rules_with
 from cli.command import WORKFLOWS, run
+from installed import beside, install
 
 from tallystick.errors import RuleSetError
 from tallystick.numbers.nano import from_text
@@ -123,6 +124,21 @@ def test_rules_show_has_the_steps_and_what_they_ask_of_a_round(tmp_path: Path) -
     text = (Path(__file__).parents[2] / "rules" / "workflow" / "1.1.0.toml").read_text()
     without.write_text(text[: text.index("[allocation]")])
     assert "allocation" not in run("rules", "show", without, "--json").json()
+
+
+def test_a_parameter_that_a_formula_cannot_have_is_told_with_its_step(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "allocation" / "rules" / "chutes.toml").read_text()
+    rules = tmp_path / "rules.toml"
+    rules.write_text(text.replace("upper = 1.3", "upper = 1.123456789"))
+    install(tmp_path, "subnets", plugins={"subnets": "allocation.subnets"})
+    with beside(tmp_path):
+        found = run("rules", "check", rules)
+    assert found.status == 1
+    assert found.err == (
+        f"{rules}:20: allocation.steps[6]: found subnets/chutes-unique@1, expected a formula that "
+        "is safe for every population; found the exponent 1123456789/1000000000 of the parameter "
+        "upper, expected p/q with p and q of at most 100 in lowest terms\n"
+    )
 
 
 def test_a_state_takes_no_rules_whose_steps_are_not_proved(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ def _of_scoring(folder: Path) -> Iterator[object]:
     yield next(scorer.score_many(["{}"]))
     yield scorer.score_file(path, folder / "results.jsonl")
     allocation = tallystick.allocate(scorer, folder / "results.jsonl")
-    yield from (allocation, allocation.bound, allocation.given, allocation.given.population)
+    yield from (allocation, allocation.bound)
+    yield from (allocation.step_input, allocation.step_input.population)
     yield from scorer.registry.plugins.values()
 
 

@@ -8,7 +8,7 @@ the schema does not have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
@@ -117,7 +117,7 @@ def _thresholds(
     result: dict[str, FormulaValue] = {}
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
-        with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
+        with placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
             tree = bind(formula.tree, exact(named[name][1].parameters))
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
@@ -128,7 +128,18 @@ def _thresholds(
 
 
 @contextmanager
-def _placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Iterator[None]:
+def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Iterator[None]:
+    """Say where in a rule set a formula is named that cannot be used.
+
+    Args:
+        loaded: the rule set.
+        path: the keys that name the formula.
+        name: the formula.
+        scope: what it has to be safe for.
+
+    Raises:
+        RuleSetError: in place of a `FormulaError`.
+    """
     try:
         yield
     except FormulaError as error:
@@ -256,11 +267,8 @@ class _Binding:
                     self.domains[fact.digest] = _domain(key)
                     self.facts.append(fact)
 
-    @contextmanager
-    def _placed(self, path: KeyPath, name: str) -> Iterator[None]:
-        """Say where in the rule set a formula is named that cannot be used."""
-        with _placed(self.loaded, path, name, f"every record of {self.name}"):
-            yield
+    def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
+        return placed(self.loaded, path, name, f"every record of {self.name}")
 
     def _axes(self) -> dict[str, Value]:
         """Return the axes in an order in which each reads only earlier ones."""

@@ -21,6 +21,7 @@ from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import RationalColumn
 from tallystick_allocation.lints.ranges import TypeRanges, range_of_value, ranges_of_types
 from tallystick_allocation.population import (
+    BY_TYPE,
     UNGROUPED,
     Attribute,
     Miner,
@@ -32,8 +33,6 @@ from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps import Collect
 from tallystick_allocation.steps.step import Range
-
-_BY_TYPE = "skill_type"
 
 TASKS = 4
 """Number of tasks of a miner in a round."""
@@ -168,7 +167,7 @@ class _History:
             self._types[place % len(self._types)],
         )
         names = [*self._bound.groups] or [UNGROUPED]
-        group = of_type.name if self._bound.group == _BY_TYPE else names[place % len(names)]
+        group = of_type.name if self._bound.group == BY_TYPE else names[place % len(names)]
         task: Task = (number, f"task-{index:04}", of_type.name)
         factors = self._factors_of(way, of_type)
         for value, worth in self._worths_of(record, of_type).items():

@@ -93,8 +93,9 @@ def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
     return tuple(result)
 
 
-def ranges_of_steps(bound: BoundAllocation, types: tuple[TypeRanges, ...]) -> dict[str, Range]:
+def ranges_of_steps(bound: BoundAllocation, rules: BoundRules) -> dict[str, Range]:
     """Return the range of each step, by name, as far as the rule set bounds it."""
+    types = ranges_of_types(rules)
     known: dict[BoundStep, Range] = {}
     for step in bound.steps:
         own = _weighted(step.rules, types) if isinstance(step.rules, Collect) else None

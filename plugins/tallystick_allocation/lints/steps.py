@@ -18,9 +18,9 @@ from tallystick.scoring.lint import Find, check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import Number, column_of
+from tallystick_allocation.column import column_of
 from tallystick_allocation.lints.made_up import made_up_attributes
-from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
+from tallystick_allocation.lints.ranges import ranges_of_steps
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
@@ -88,14 +88,14 @@ class _Probe:
 
 
 _Step = TypeVar("_Step", bound=AllocationStep)
+_StepCheck = Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]
+"""A check of one step, as bound and as the rule set has it."""
 
 
-def _each(
-    kind: type[_Step],
-) -> Callable[[Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]], Find]:
-    """Make a check of all steps of one of a step of a class, as bound and as written."""
+def _for_each_step_of(kind: type[_Step]) -> Callable[[_StepCheck[_Step]], Find]:
+    """Return a decorator that makes a check of one step a check of every step of a class."""
 
-    def decorate(find: Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]) -> Find:
+    def decorate(find: _StepCheck[_Step]) -> Find:
         def find_all(scorer: Scorer) -> Iterator[Finding]:
             bound = proved_allocation(scorer)
             if bound is not None:
@@ -112,7 +112,7 @@ def _ranged_steps(scorer: Scorer) -> Iterator[tuple[BoundStep, Mapping[str, Rang
     """Yield each step with the ranges of the columns, as far as the rule set bounds them."""
     bound = proved_allocation(scorer)
     if bound is not None:
-        ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+        ranges = ranges_of_steps(bound, scorer)
         yield from ((step, ranges) for step in bound.steps)
 
 
@@ -121,14 +121,14 @@ def _probe(scorer: Scorer) -> _Probe | None:
     bound = proved_allocation(scorer)
     if bound is None:
         return None
-    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    ranges = ranges_of_steps(bound, scorer)
     # what is carried is not of one round
     first = max((bound.steps.index(step) for step in bound.carried), default=0)
     for step in bound.steps[first:-1]:
         low, high = ranges[step.name]
         if step.shape == "flat" and high > 0:
-            after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) for each in after):
+            after = bound.needed([bound.weight], {step.name})
+            if all(later.collected is None for later in after):
                 return _Probe(bound, step, (max(low, Fraction()), high))
     return None
 
@@ -178,7 +178,7 @@ def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
 )
-@_each(Share)
+@_for_each_step_of(Share)
 def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
     cancels = _keeps_negative(rules, bound)
     if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
@@ -223,7 +223,7 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy='say below = "refuse", lift the column before, or silence it with the reason',
 )
-@_each(Share)
+@_for_each_step_of(Share)
 def _share_turned(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
     if _keeps_negative(rules, bound):
         yield Finding(
@@ -250,7 +250,7 @@ def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
     ),
     remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
 )
-@_each(CapStep)
+@_for_each_step_of(CapStep)
 def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Iterator[Finding]:
     if rules.lowest_share is None:
         least = ceil(1 / rules.share)
@@ -272,7 +272,7 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Ite
     ),
     remedy="mix shares with shares: put a step share before",
 )
-@_each(Mix)
+@_for_each_step_of(Mix)
 def _mix_unlike(step: BoundStep, _: Mix, bound: BoundAllocation) -> Iterator[Finding]:
     shares = {read.name: _is_of_shares(read, bound.wholes) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
@@ -300,7 +300,7 @@ def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     ),
     remedy="say by flat what is meant, or silence it with the reason",
 )
-@_each(ZScore)
+@_for_each_step_of(ZScore)
 def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterator[Finding]:
     yield Finding(
         step.origin,
@@ -403,7 +403,7 @@ def _vanishes(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _miners(found: Allocation) -> Sequence[Miner]:
-    return found.given.population.miners
+    return found.step_input.population.miners
 
 
 @check(
@@ -450,7 +450,7 @@ def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy="lower the number of tasks, or count as many as the formula asks for",
 )
-@_each(FormulaStep)
+@_for_each_step_of(FormulaStep)
 def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: BoundAllocation) -> Iterator[Finding]:
     for count in step.inputs:
         counted = count.rules
@@ -500,7 +500,7 @@ def _tasks_to_full(formula: Formula, count: str) -> int | None:
 )
 def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
     bound = proved_allocation(scorer)
-    for step in () if bound is None else bound.needed((bound.weight,), {}):
+    for step in () if bound is None else bound.needed([bound.weight]):
         rules = step.rules
         if isinstance(rules, Collect) and rules.statistic != "count" and rules.last == 1:
             yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
@@ -516,7 +516,7 @@ def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
     ),
     remedy="lower the share of new values, or leave the step out",
 )
-@_each(Average)
+@_for_each_step_of(Average)
 def _average_forgets(step: BoundStep, rules: Average, _: BoundAllocation) -> Iterator[Finding]:
     if rules.new == 1:
         message = f"{step.name} is the newest {rules.of} alone"

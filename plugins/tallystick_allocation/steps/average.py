@@ -23,7 +23,7 @@ from tallystick_allocation.column import (
     over,
     total,
 )
-from tallystick_allocation.given import Given
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     UNIT,
@@ -104,24 +104,24 @@ class Average(StepOfColumn):
         """Return the range of the column, in which carried values were too."""
         return hull(*inputs, NOTHING, *([UNIT] if self.scales else []))
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return true: averages of at most 0 are dropped."""
         return True
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether averages above 0 are dropped."""
         return bool(self.drop_up_to)
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the averages; `allocate` rounds them."""
-        column = given.flat(self.of)
-        carried = given.population.carry.get(self.name, {})
+        column = step_input.flat(self.of)
+        carried = step_input.population.carry.get(self.name, {})
         if isinstance(column, RationalColumn):
-            averages = self._averages(column, [carried.get(key) for key in given.keys])
+            averages = self._averages(column, [carried.get(key) for key in step_input.keys])
         else:
             averages = column_of(
                 self._average(value, carried.get(key))
-                for key, value in zip(given.keys, column.cells, strict=True)
+                for key, value in zip(step_input.keys, column.cells, strict=True)
             )
         whole = total(averages)
         if not self.scales or not real.sign(whole):

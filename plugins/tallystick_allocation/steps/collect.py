@@ -19,8 +19,8 @@ from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
 from tallystick_allocation.column import Column, Values, column_of_ratios
-from tallystick_allocation.given import Given
-from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, UNGROUPED, Sample
+from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, Sample
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     AllocationStep,
@@ -36,7 +36,7 @@ from tallystick_allocation.steps.step import (
 if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
-MOST_SAMPLES = 1_000_000
+_MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
 _Shared = tuple[Sample, int]
@@ -158,9 +158,10 @@ class Collect(AllocationStep):
 
     def is_whole(self, bound: BoundStep, /) -> bool:
         """Return whether values are whole numbers of nano: a sum of what is rounded, or a count."""
-        is_rounded = self.tasks is None and self.value not in bound.surroundings.exact
-        whole = {"count": True, "sum": is_rounded}
-        return super().is_whole(bound) or whole.get(self.statistic, False)
+        if self.statistic == "count":
+            return True
+        is_exact = self.tasks is not None or self.value in bound.surroundings.exact
+        return super().is_whole(bound) or (self.statistic == "sum" and not is_exact)
 
     def collected(self, bound: BoundStep, /) -> Collected:
         """Return the value of records, and the factors of its mean."""
@@ -171,9 +172,9 @@ class Collect(AllocationStep):
         """Return the range of a value, and what is given to who has none."""
         low, high = self._within(bound) or NOTHING
         if self.statistic == "sum":
-            low, high = min(low, Fraction()) * MOST_SAMPLES, max(high, Fraction()) * MOST_SAMPLES
+            low, high = min(low, Fraction()) * _MOST_SAMPLES, max(high, Fraction()) * _MOST_SAMPLES
         elif self.statistic == "count":
-            low, high = Fraction(), Fraction(self.last or MOST_SAMPLES)
+            low, high = Fraction(), Fraction(self.last or _MOST_SAMPLES)
         elif self.statistic == "weighted_mean" and sorted(self.times) != sorted(self.over):
             # whatever is not 0 of the divisor is a nano of each factor at least
             most = LARGEST_FACTOR ** len(self.times) * NANO ** len(self.over)
@@ -186,18 +187,17 @@ class Collect(AllocationStep):
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull(values, *missed, *empty)
 
-    def can_empty(self, bound: BoundStep, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value can be above 0."""
-        return ranges[bound.name][1] <= 0
+        return ranges[self.name][1] <= 0
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column, or one for each group."""
-        entries = given.population.collected(self.value, of_round=self.records == "round")
-        result = {g: self._column(entries.get(g, {}), bound, given) for g in bound.groups}
-        return result if bound.shape == "grouped" else result[UNGROUPED]
+        entries = step_input.population.collected(self.value, of_round=self.records == "round")
+        return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))
 
     def reason(self) -> str:
-        """Records are missing, or come to nothing."""
+        """Return that records are missing, or worth nothing."""
         return f"no record with {self.value} above 0"
 
     def _within(self, bound: BoundStep) -> Range | None:
@@ -207,9 +207,9 @@ class Collect(AllocationStep):
         return bound.surroundings.within.get(self.value)
 
     def _column(
-        self, held: Mapping[str, Sequence[Sample]], bound: BoundStep, given: Given
+        self, held: Mapping[str, Sequence[Sample]], bound: BoundStep, step_input: StepInput
     ) -> Column:
-        miners, within = given.population.miners, self._within(bound)
+        miners, within = step_input.population.miners, self._within(bound)
         if within is not None:
             self._check_range(held, within)
         empty, is_exact = self.empty_ratio, self.value in bound.surroundings.exact
@@ -217,7 +217,7 @@ class Collect(AllocationStep):
             (self.ratio(held[hotkey], is_exact=is_exact) if hotkey in held else None) or empty
             for hotkey in (miner.hotkey for miner in miners)
         ]
-        ratios += [None] * (len(given.keys) - len(miners))
+        ratios += [None] * (len(step_input.keys) - len(miners))
         return column_of_ratios(ratios)
 
     def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:

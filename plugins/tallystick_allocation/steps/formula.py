@@ -25,8 +25,8 @@ from tallystick_allocation.column import (
     absent,
     column_of,
 )
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import MINER
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     AllocationStep,
     BoundStep,
@@ -100,7 +100,7 @@ class FormulaStep(AllocationStep):
         return [_formula(bound).tree.digest]
 
     def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """The range that the formula declares, which is proved, and what stands for absent ones."""
+        """Return the range that the formula declares, with ``absent`` and that of ``otherwise``."""
         formula = _formula(bound)
         absent = [] if self.absent is None else [(Fraction(self.absent),) * 2]
         # of what it reads only the column for the other groups is handed on as it is
@@ -108,59 +108,59 @@ class FormulaStep(AllocationStep):
         others = (values for step, values in read if step.name == self.otherwise)
         return hull((formula.low, formula.high), *absent, *others)
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column, or one for each group."""
         formula = _formula(bound)
-        result = {group: self._column(formula, group, given) for group in bound.groups}
-        return result if bound.shape == "grouped" else next(iter(result.values()))
+        return bound.by_group(lambda group: self._column(formula, group, step_input))
 
     def reason(self) -> str:
         """Return that its value is 0."""
         return f"{self.formula} is 0, or an input is absent"
 
-    def _column(self, formula: Formula, group: str, given: Given) -> Column:
+    def _column(self, formula: Formula, group: str, step_input: StepInput) -> Column:
         if self.only is not None and group not in self.only:
-            other = self.otherwise
-            return _of_group(given.values[other], group) if other else absent(len(given.keys))
+            if self.otherwise is None:
+                return absent(len(step_input.keys))
+            return _of_group(step_input.values[self.otherwise], group)
         tree = formula.tree
-        inputs = {name: _input(name, group, given) for name in formula.published}
-        present = [index for index in range(len(given.keys)) if _is_present(inputs, index)]
+        inputs = {name: _input(name, group, step_input) for name in formula.published}
+        present = [index for index in range(len(step_input.keys)) if _is_present(inputs, index)]
         is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
         if self.publish and len(present) >= _MANY and is_beyond_ratios:
-            return self._published(tree, inputs, present, given)
-        result = self._empty(given)
+            return self._published(tree, inputs, present, step_input)
+        result = self._empty(step_input)
         for index in present:
             result[index] = evaluate(tree, {}, _row(inputs, index))
         return column_of(result)
 
     def _published(
-        self, tree: Node, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
+        self, tree: Node, inputs: Mapping[str, _Input], places: Sequence[int], step_input: StepInput
     ) -> RationalColumn:
         """Return rounded values, by doubles with a bound, or by the reference."""
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
-        result = [None if cell is None else real.publish(cell) for cell in self._empty(given)]
+        result = [None if cell is None else real.publish(cell) for cell in self._empty(step_input)]
         nanos = published_rows(tree, inputs, places, lambda place: _row(inputs, place))
         for place, nano in zip(places, nanos, strict=True):
             result[place] = nano
         return RationalColumn(tuple(result), NANO)
 
-    def _empty(self, given: Given) -> list[Exact | None]:
+    def _empty(self, step_input: StepInput) -> list[Exact | None]:
         """Return the values of who lacks an input."""
-        result: list[Exact | None] = [None] * len(given.keys)
+        result: list[Exact | None] = [None] * len(step_input.keys)
         if self.absent is not None:
-            result[: given.miners] = [Fraction(self.absent)] * given.miners
+            result[: step_input.miners] = [Fraction(self.absent)] * step_input.miners
         return result
 
 
-def _input(name: str, group: str, given: Given) -> _Input:
+def _input(name: str, group: str, step_input: StepInput) -> _Input:
     """Return the value of an input at each place; a number is that of every place."""
     if name.startswith(MINER):
         # who has no such flag has it not; who is no miner has no attributes
-        miners = range(given.miners)
-        numbers = [given.miner_number(index, name) or Fraction() for index in miners]
-        return column_of([*numbers, *[None] * (len(given.keys) - given.miners)])
-    values = given.values[name]
+        miners = range(step_input.miners)
+        numbers = [step_input.miner_number(index, name) or Fraction() for index in miners]
+        return column_of([*numbers, *[None] * (len(step_input.keys) - step_input.miners)])
+    values = step_input.values[name]
     return values if isinstance(values, Number) else _of_group(values, group)
 
 

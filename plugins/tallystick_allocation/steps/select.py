@@ -15,8 +15,8 @@ from tallystick.numbers import real
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick_allocation.column import Column, RationalColumn, ascending, column_of, kept
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import UNGROUPED
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     BoundStep,
@@ -37,6 +37,7 @@ class SelectStep(ColumnStep):
     """A step that chooses among values and changes none, but to 0."""
 
     keeps_shares = True
+    can_bind = True
 
     def is_whole(self, bound: BoundStep, /) -> bool:
         """Return whether values are whole numbers of nano: where those of the column are."""
@@ -55,20 +56,20 @@ class Order:
         """True where equals are drawn anew each round, so that no hotkey is preferred for long."""
         return self.ties == "digest" and self.salt is not None
 
-    def descending(self, column: Column, group: str, given: Given) -> Iterator[int]:
+    def descending(self, column: Column, group: str, step_input: StepInput) -> Iterator[int]:
         """Yield the places of a column from the highest value on."""
         for equal in reversed(ascending(column)):
-            yield from equal if len(equal) == 1 else self.of_equals(equal, group, given)
+            yield from equal if len(equal) == 1 else self._of_equals(equal, group, step_input)
 
-    def of_equals(self, places: Sequence[int], group: str, given: Given) -> Sequence[int]:
-        """Places in the order in which they stand among equals."""
+    def _of_equals(self, places: Sequence[int], group: str, step_input: StepInput) -> Sequence[int]:
+        """Return the places in the order of equals."""
         if self.ties == "hotkey":
             return places
-        salt = given.round_text(self.salt) if self.salt is not None else ""
+        salt = step_input.round_text(self.salt) if self.salt is not None else ""
         prefix = f"{salt}:{group}:" if group != UNGROUPED else f"{salt}:"
 
         def digest(place: int) -> tuple[str, int]:
-            return sha256(f"{prefix}{given.keys[place]}".encode()).hexdigest(), place
+            return sha256(f"{prefix}{step_input.keys[place]}".encode()).hexdigest(), place
 
         return sorted(places, key=digest)
 
@@ -125,15 +126,15 @@ class Filter(SelectStep):
         least = max(low, *bounds) if bounds else low
         return hull((least, high), NOTHING) if least <= high else NOTHING
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether what is not above 0 is dropped."""
         return self.others == "drop" and self.above is not None and self.above >= 0
 
-    def can_empty(self, _: BoundStep, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the bounds."""
         return max(self.marks, default=Decimal()) >= ranges[self.of][1]
 
-    def changed(self, column: Column, group: str, _: BoundStep, __: Given, /) -> Column:
+    def changed(self, column: Column, group: str, _: BoundStep, __: StepInput, /) -> Column:
         """Return the column without the others, or with 0 for them."""
         cut = self.at_least.get(group) if isinstance(self.at_least, Mapping) else self.at_least
         above, at_least = (None if c is None else Fraction(c) for c in (self.above, cut))
@@ -181,7 +182,7 @@ class OrderedStep(SelectStep):
         """Return true unless each round draws the order of equals anew."""
         return not self.order.is_drawn
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: the greatest value stays."""
         return False
 
@@ -197,9 +198,9 @@ class Top(OrderedStep):
         """One more than stay."""
         return (self.k + 1,)
 
-    def changed(self, column: Column, group: str, _: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column without the others."""
-        return kept(column, islice(self.order.descending(column, group, given), self.k))
+        return kept(column, islice(self.order.descending(column, group, step_input), self.k))
 
     def reason(self) -> str:
         """Return the number of values that stay."""
@@ -217,11 +218,11 @@ class OnePer(OrderedStep):
         yield from super().attributes()
         yield "key", self.key, "a text"
 
-    def changed(self, column: Column, group: str, _: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column with 0 for the others."""
         first: dict[str, int] = {}
-        for index in self.order.descending(column, group, given):
-            first.setdefault(given.miner_text(index, self.key), index)
+        for index in self.order.descending(column, group, step_input):
+            first.setdefault(step_input.miner_text(index, self.key), index)
         stay = set(first.values())
         if isinstance(column, RationalColumn):
             numerators = (

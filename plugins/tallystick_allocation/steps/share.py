@@ -35,9 +35,9 @@ from tallystick_allocation.column import (
     times,
     total,
 )
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import ROUND, Population
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.select import Order, Top
 from tallystick_allocation.steps.step import (
     NOTHING,
@@ -55,7 +55,7 @@ from tallystick_allocation.steps.step import (
 if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
-MOST_RANKED = 256
+_MOST_RANKED = 256
 """Maximum k for `by_rank` with `ratio`: ratio**k grows with k."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
@@ -77,7 +77,7 @@ class Share(ColumnStep):
     zero: Literal["zero", "equal", "refuse"] = "refuse"
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
-    needs_positive = True
+    needs_nonnegative = True
 
     @property
     def refuses_negative(self) -> bool:
@@ -89,30 +89,36 @@ class Share(ColumnStep):
         """The part of the sum."""
         return f"the part that the miner has of the sum of {self.of} over all miners"
 
+    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+        """Refuse to keep values below 0."""
+        if self.below == "keep":
+            expected = '"refuse" in the last step: no weight is below 0'
+            yield mistake((*path, "below"), shown(self.below), expected)
+
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: shares always sum to 1."""
         return True
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Shares are in [0, 1], but for a column with values below 0, whose sum can be near 0."""
+        """Return [0, 1], or more where values below 0 are kept, whose sum can be near 0."""
         ((low, high),) = inputs
         if self.below == "refuse" or low >= 0:
             return UNIT
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether a sum of 0 gives no zeros."""
         return self.zero != "zero"
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a share."""
         return False
 
-    def changed(self, column: Column, _: str, __: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
         """Return the shares."""
         if self.below == "refuse":
-            self.refuse_negative(column, given)
+            self.refuse_negative(column, step_input)
         present = column.present
         if not present:
             return column
@@ -181,8 +187,8 @@ class ByRank(ColumnStep):
         if self.parts is not None and not any(self.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
         source = earlier.steps[self.of]
-        if self.ratio is not None and not (isinstance(source, Top) and source.k <= MOST_RANKED):
-            expected = f"a step top with k of at most {MOST_RANKED}, as a ratio has many digits"
+        if self.ratio is not None and not (isinstance(source, Top) and source.k <= _MOST_RANKED):
+            expected = f"a step top with k of at most {_MOST_RANKED}, as a ratio has many digits"
             yield mistake((*path, "of"), shown(self.of), expected)
 
     def sums_to_one(self, _: bool, /) -> bool:
@@ -190,24 +196,26 @@ class ByRank(ColumnStep):
         return self.short == "normalise"
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Parts are in [0, 1]."""
+        """Return [0, 1], whether or not parts are scaled."""
         return UNIT
 
     def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
         """Return whether equals get parts of their own, in an order that no round draws anew."""
         return self.ties != "pooled" and not self._order(bound).is_drawn
 
-    def has_some(self, _: BoundStep | None = None, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether the first place has a part."""
-        return not self.parts or self.parts[0] > 0
+        return self.parts is None or self.parts[0] > 0
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether the first place has no part."""
-        return not self.has_some()
+        return self.parts is not None and self.parts[0] <= 0
 
-    def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
+    def changed(
+        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
+    ) -> Column:
         """Return the parts."""
-        order = list(self._order(bound).descending(column, group, given))
+        order = list(self._order(bound).descending(column, group, step_input))
         parts = [*islice(self._parts(), len(order))]
         parts += [Fraction()] * (len(order) - len(parts))
         whole = sum(parts, Fraction())
@@ -285,31 +293,31 @@ class Pools(StepOfColumn):
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(*inputs, NOTHING, UNIT)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the groups have somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: a group with a value has its share."""
         return False
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the one column."""
-        return self.sum_of_groups(bound.surroundings.groups, given)
+        return self.sum_of_groups(bound.surroundings.groups, step_input)
 
-    def sum_of_groups(self, groups: Mapping[str, Fraction], given: Given) -> Column:
+    def sum_of_groups(self, groups: Mapping[str, Fraction], step_input: StepInput) -> Column:
         """Return the values of all groups, each times its share, added up.
 
         Args:
             groups: the share of each group by name; the column has them all.
-            given: what the step reads.
+            step_input: what the step reads.
         """
-        parts = given.grouped(self.of)
+        parts = step_input.grouped(self.of)
         idle = [group for group in groups if not positive(parts[group])]
         shares = self._with_idle(groups, idle)
-        column = weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
+        column = _weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
         burnt = shares.get("", Fraction())
-        return column if not burnt else _with_share(column, burnt, self, given)
+        return column if not burnt else _with_share(column, burnt, self, step_input)
 
     def reason(self) -> str:
         """Return that no group has a value."""
@@ -387,36 +395,32 @@ class Mix(AllocationStep):
         """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *inputs)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether every column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a part of it."""
         return False
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the sum, in each group where the columns are of groups."""
-        by_name = {name: given.grouped(name) for name in self.of}
-        result = {
-            group: self._mixed({name: columns[group] for name, columns in by_name.items()}, given)
-            for group in next(iter(by_name.values()))
-        }
-        return result if bound.shape == "grouped" else next(iter(result.values()))
+        return bound.by_group(lambda group: self._mixed(group, step_input))
 
     def reason(self) -> str:
         """Return that no column has a value."""
         return f"{', '.join(self.of)} are 0"
 
-    def _mixed(self, held: Mapping[str, Column], given: Given) -> Column:
+    def _mixed(self, group: str, step_input: StepInput) -> Column:
+        columns = {name: step_input.grouped(name)[group] for name in self.of}
         parts = {name: Fraction(part) for name, part in self.of.items()}
-        empty = [name for name, column in held.items() if not positive(column)]
+        empty = [name for name, column in columns.items() if not positive(column)]
         lost = sum((parts[name] for name in empty), Fraction())
         if self.empty == "fold" and 0 < lost < 1:
             parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
-        mixed = weighted_sum([(parts[name], column) for name, column in held.items()])
+        mixed = _weighted_sum([(parts[name], column) for name, column in columns.items()])
         if self.empty == "burn" and lost:
-            return _with_share(mixed, lost, self, given)
+            return _with_share(mixed, lost, self, step_input)
         return mixed
 
 
@@ -437,30 +441,30 @@ class Equal(StepOfColumn):
         return True
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Parts are in [0, 1]."""
+        """Return [0, 1], as the parts sum to 1."""
         return UNIT
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return true: no part is 0."""
         return True
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether nobody may have the flag."""
         return self.where is not None
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the one column."""
-        groups = given.grouped(self.of).values()
+        groups = step_input.grouped(self.of).values()
         present = sorted({index for column in groups for index in column.present})
         where = self.where
         if where is not None:
-            present = [index for index in present if given.miner_flag(index, where)]
+            present = [index for index in present if step_input.miner_flag(index, where)]
         if not present:
-            return absent(len(given.keys))
-        return constant(present, Fraction(1, len(present)), len(given.keys))
+            return absent(len(step_input.keys))
+        return constant(present, Fraction(1, len(present)), len(step_input.keys))
 
     def reason(self) -> str:
-        """Absent, or without the flag."""
+        """Return that the miner is absent, or without the flag."""
         flag = "" if self.where is None else f", or not {self.where}"
         return f"not in {self.of}{flag}"
 
@@ -481,7 +485,7 @@ class Reserve(StepOfColumn):
     empty: Literal["nobody", "key"] = "nobody"
     takes = "flat"
     gives = "flat"
-    needs_positive = True
+    needs_nonnegative = True
     keeps_shares = True
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
@@ -502,18 +506,18 @@ class Reserve(StepOfColumn):
         """Return the range of the column, and up to 1."""
         return hull(*inputs, UNIT)
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: the share is less than 1."""
         return False
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column scaled down, with the share of the hotkey."""
-        column = given.flat(self.of)
-        share = given.round_number(self.share)
+        column = step_input.flat(self.of)
+        share = step_input.round_number(self.share)
         if not 0 <= share < 1:
             raise AllocationError(
                 f"{self.name}: found {self.share} {fraction(share)}, expected at least 0 and "
@@ -522,16 +526,16 @@ class Reserve(StepOfColumn):
             )
         if not share or (not column.present and self.empty == "nobody"):
             return column
-        self.refuse_negative(column, given)
-        index = given.places[self._key(given)]
+        self.refuse_negative(column, step_input)
+        index = step_input.places[self._key(step_input)]
         if not column.present:
-            return constant([index], Fraction(1), len(given.keys))
-        added = with_value(times(column, 1 - share), index, share)
+            return constant([index], Fraction(1), len(step_input.keys))
+        added = _with_value(times(column, 1 - share), index, share)
         return divided(added, total(added))
 
-    def _key(self, given: Given) -> str:
-        key = given.round_text(self.key)
-        if key not in given.places or not is_recipient(key):
+    def _key(self, step_input: StepInput) -> str:
+        key = step_input.round_text(self.key)
+        if key not in step_input.places or not is_recipient(key):
             found = escaped(key)[:60] or "nobody"
             raise AllocationError(
                 f"{self.name}: found {found} in {self.key}, expected {EXPECTED}",
@@ -540,7 +544,7 @@ class Reserve(StepOfColumn):
         return key
 
 
-def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
+def _weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
     """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
     rational = [column for _, column in parts if isinstance(column, RationalColumn)]
     if len(rational) < len(parts):
@@ -560,17 +564,19 @@ def _sum_of(parts: Iterable[tuple[Fraction, Column]], place: int) -> real.Exact 
     return real.total(part * value for part, value in result) if result else None
 
 
-def with_value(column: Column, place: int, value: Fraction) -> Column:
+def _with_value(column: Column, place: int, value: Fraction) -> Column:
     """Return the column with a value more at a place."""
-    return weighted_sum(
+    return _weighted_sum(
         [(Fraction(1), column), (value, constant([place], Fraction(1), len(column)))]
     )
 
 
-def _with_share(column: Column, share: Fraction, step: Pools | Mix, given: Given) -> Column:
+def _with_share(
+    column: Column, share: Fraction, step: Pools | Mix, step_input: StepInput
+) -> Column:
     """Return the column with a share for who takes what nobody gets."""
     assert step.recipient is not None  # noqa: S101  # as the checks have seen to
-    return with_value(column, given.places[step.recipient], share)
+    return _with_value(column, step_input.places[step.recipient], share)
 
 
 def _burn_mistakes(path: KeyPath, step: Pools | Mix) -> Iterator[Finding]:

@@ -28,8 +28,8 @@ from tallystick_allocation.column import (
     positive,
     total,
 )
-from tallystick_allocation.given import Given
 from tallystick_allocation.population import MOST_MINERS
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     UNIT,
     BoundStep,
@@ -73,16 +73,16 @@ class ZScore(ColumnStep):
         """Return the range that a million miners allow, with the value of a flat column."""
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
-        column = given.grouped(self.of)
+        column = step_input.grouped(self.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]
         stops = self.zero == "stop" and bool(present)
         if stops and all(not real.sign(_at(cells, index)) for cells, index in present):
             return Stop(tuple(sorted({index for _, index in present})))
-        return super().apply(bound, given)
+        return super().apply(bound, step_input)
 
-    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, ___: StepInput, /) -> Column:
         """Return the scores."""
         present = column.present
         divisor = len(present) - (self.deviation == "sample")
@@ -121,15 +121,15 @@ class Lift(ColumnStep):
         lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
 
-    def has_some(self, _: BoundStep, /) -> bool:
+    def has_some(self, _: bool, /) -> bool:
         """Return whether the lowest value is above 0."""
         return self.lowest > 0
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who is above the lowest stays above it."""
         return False
 
-    def changed(self, column: Column, _: str, __: BoundStep, ___: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, ___: StepInput, /) -> Column:
         """Return the values, moved."""
         order = ascending(column)
         if not order:
@@ -154,7 +154,8 @@ class CapStep(ColumnStep):
     share: Decimal
     excess: Literal["once", "water_filling"]
     lowest_share: Literal["one_over_miners"] | None = None
-    needs_positive = True
+    needs_nonnegative = True
+    can_bind = True
 
     @property
     def sentence(self) -> str:
@@ -179,21 +180,21 @@ class CapStep(ColumnStep):
         """Return true: capped shares always sum to 1."""
         return True
 
-    def has_some(self, bound: BoundStep, /) -> bool:
+    def has_some(self, inputs: bool, /) -> bool:
         """Return whether the column has somebody."""
-        return bound.inputs_have_some
+        return inputs
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether too few miners for the cap have no weights."""
         return self.lowest_share is None and self.excess != "once"
 
     def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Shares are in [0, 1]."""
+        """Return [0, 1], as values are shares of one whole."""
         return UNIT
 
-    def changed(self, column: Column, _: str, __: BoundStep, given: Given, /) -> Column:
+    def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values, capped."""
-        self.refuse_negative(column, given)
+        self.refuse_negative(column, step_input)
         holders = len(positive(column))
         if not holders:
             return column
@@ -201,9 +202,9 @@ class CapStep(ColumnStep):
             return _water_filled(column, self._limit(holders))
         return self._once(column, self._limit_alone(holders))
 
-    def notes(self, given: Given, /) -> Iterator[str]:
+    def notes(self, step_input: StepInput, /) -> Iterator[str]:
         """Yield that so few miners cannot hold the cap."""
-        for column in given.grouped(self.of).values():
+        for column in step_input.grouped(self.of).values():
             holders = len(positive(column))
             if self.lowest_share is not None and 0 < holders * self.share < 1:
                 few = numbered(holders, "miner")
@@ -225,7 +226,7 @@ class CapStep(ColumnStep):
         return limit
 
     def _once(self, column: Column, limit: Fraction) -> Column:
-        """Return the excess goes once to who is not above, who may be above then."""
+        """Return the values with the excess given once to who is not above, who may be then."""
         above = [p for p in column.present if real.compare(_at(column, p), limit) > 0]
         below = sorted({*column.present} - {*above})
         if not above:
@@ -263,13 +264,13 @@ class Statistic(StepOfColumn):
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull((low, high), *empty)
 
-    def can_empty(self, _: BoundStep, __: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: a number is of nobody."""
         return False
 
-    def apply(self, _: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the number."""
-        column = given.flat(self.of)
+        column = step_input.flat(self.of)
         above = self.above
         if above is not None:
             low = Fraction(above)
@@ -317,7 +318,7 @@ def _gaps(column: Column, count: int) -> dict[int, Exact]:
 
 
 def _water_filled(column: Column, limit: Fraction) -> Column:
-    """Nobody above the limit; the excess goes to the others in proportion, until nobody is.
+    """Return the values with the excess given to the others in proportion until nobody is above.
 
     Taking the largest first is the same as capping all at once and repeating: the factor of the
     others only grows while more are capped, so who is above stays above.

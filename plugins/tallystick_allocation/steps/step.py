@@ -8,7 +8,7 @@ a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/alloc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -24,10 +24,9 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
-from tallystick_allocation import column as columns
-from tallystick_allocation.column import Column, Number, Values
-from tallystick_allocation.given import Given
+from tallystick_allocation.column import Column, Values, cell_text, negative
 from tallystick_allocation.population import UNGROUPED, Population
+from tallystick_allocation.step_input import StepInput
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
@@ -71,8 +70,9 @@ class Collected:
 class AllocationStep(ABC):
     """One step of an allocation.
 
-    Laws of weights are asked of steps: `sums_to_one`, `prefers_hotkeys`, `sizes`, `marks`,
-    `can_empty`, `is_of_each`, `collected`, `is_score` and the range. A further kind answers them.
+    Laws of weights are asked of steps: `sums_to_one`, `has_some`, `can_empty`, `prefers_hotkeys`,
+    `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
+    `refuses_negative`, `collected` and the range. A further kind answers them.
 
     Attributes:
         name: by which later steps read it.
@@ -81,9 +81,11 @@ class AllocationStep(ABC):
         takes: the only shape of the columns that it reads; None where groups and one column do.
         gives: the shape of its result; None where that is the shape of what it reads.
         carries: whether its result is kept for the next round.
-        needs_positive: whether values below 0 have no meaning for it.
+        needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         is_score: whether it makes the values that other steps choose or share by.
+        can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
+            so that it may leave each as it is.
     """
 
     name: str
@@ -92,9 +94,10 @@ class AllocationStep(ABC):
     takes: ClassVar[Shape | None] = None
     gives: ClassVar[Shape | None] = None
     carries: ClassVar[bool] = False
-    needs_positive: ClassVar[bool] = False
+    needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
+    can_bind: ClassVar[bool] = False
 
     @property
     def is_rounded(self) -> bool:
@@ -109,7 +112,7 @@ class AllocationStep(ABC):
     @property
     def refuses_negative(self) -> bool:
         """True where one value below 0 ends the allocation."""
-        return self.needs_positive
+        return self.needs_nonnegative
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -157,6 +160,11 @@ class AllocationStep(ABC):
         del path, earlier
         yield from ()
 
+    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+        """Yield what is wrong with its keys where its values are the weights."""
+        del path
+        yield from ()
+
     def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
         """Return the shape of its result.
 
@@ -179,6 +187,24 @@ class AllocationStep(ABC):
         del inputs
         return False
 
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether its column has a value above 0 wherever it has one.
+
+        Args:
+            inputs: whether all columns that the step reads have.
+        """
+        del inputs
+        return False
+
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+        """Return whether it can leave nobody with more than 0 though its input has somebody.
+
+        Args:
+            ranges: of the steps by name.
+        """
+        del ranges
+        return True
+
     # bound
 
     def identity(self, bound: BoundStep, /) -> list[Any]:
@@ -200,21 +226,6 @@ class AllocationStep(ABC):
         del bound
         return False
 
-    def has_some(self, bound: BoundStep, /) -> bool:
-        """Return whether its column has a value above 0 wherever it has one."""
-        del bound
-        return False
-
-    def can_empty(self, bound: BoundStep, ranges: Mapping[str, Range], /) -> bool:
-        """Return whether it can leave nobody with more than 0 though its input has somebody.
-
-        Args:
-            bound: the step.
-            ranges: of the steps by name.
-        """
-        del bound, ranges
-        return True
-
     def collected(self, bound: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
         del bound
@@ -226,7 +237,7 @@ class AllocationStep(ABC):
         return () if self.recipient is None else (self.recipient,)
 
     @abstractmethod
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the result of the step.
 
         Raises:
@@ -234,9 +245,9 @@ class AllocationStep(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-    def notes(self, given: Given, /) -> Iterator[str]:
+    def notes(self, step_input: StepInput, /) -> Iterator[str]:
         """Yield what it does with its input otherwise than its rules say alone, for people."""
-        del given
+        del step_input
         yield from ()
 
     def reason(self) -> str:
@@ -247,18 +258,18 @@ class AllocationStep(ABC):
         """Return the same of a miner who has no value here, rather than one of 0."""
         return self.reason()
 
-    def refuse_negative(self, column: Column, given: Given) -> None:
+    def refuse_negative(self, column: Column, step_input: StepInput) -> None:
         """Refuse a column that has a value below 0.
 
         Raises:
             AllocationError: it has one.
         """
-        for index in columns.negative(column):
-            value = columns.shown(column, index)
+        for index in negative(column):
+            value, key = cell_text(column, index), escaped(step_input.keys[index])
             raise AllocationError(
-                f"{self.name}: found {value} of {escaped(given.keys[index])}, expected at least 0, "
-                "or nobody has a weight: filter the values before (at_least = 0 with others = "
-                '"zero"), or lift them',
+                f"{self.name}: found {value} of {key}, expected at least 0, or nobody has a "
+                'weight: filter the values before (at_least = 0 with others = "zero"), or lift '
+                "them",
                 code="negative",
             )
 
@@ -278,16 +289,15 @@ class StepOfColumn(AllocationStep):
 class ColumnStep(StepOfColumn):
     """A step that changes one column, in each group on its own."""
 
-    def apply(self, bound: BoundStep, given: Given, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
         """Return the column, or one for each group."""
-        source = given.values[self.of]
-        if isinstance(source, Mapping):
-            return {g: self.changed(cells, g, bound, given) for g, cells in source.items()}
-        assert not isinstance(source, Number)  # noqa: S101  # as binding has seen to
-        return self.changed(source, UNGROUPED, bound, given)
+        columns = step_input.grouped(self.of)
+        return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
 
     @abstractmethod
-    def changed(self, column: Column, group: str, bound: BoundStep, given: Given, /) -> Column:
+    def changed(
+        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
+    ) -> Column:
         """Return the column of a group."""
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
@@ -318,6 +328,16 @@ class EarlierSteps:
     shapes: dict[str, Shape] = attrs.field(factory=dict)
     whole: set[str] = attrs.field(factory=set)
     normalised: set[str] = attrs.field(factory=set)
+
+    def add(self, step: AllocationStep, inputs: Collection[str]) -> None:
+        """Take in the next step, by the names of those that it reads."""
+        shapes = [self.shapes[name] for name in inputs if name in self.shapes]
+        self.steps[step.name] = step
+        self.shapes[step.name] = step.shape(shapes, bool(self.groups))
+        if step.sums_to_one(self.whole.issuperset(inputs)):
+            self.whole.add(step.name)
+        if not step.is_rounded and step.sums_to_one(self.normalised.issuperset(inputs)):
+            self.normalised.add(step.name)
 
     def unknown_groups(self, path: KeyPath, names: Iterable[str]) -> Iterator[Finding]:
         """Yield the names that no group has."""
@@ -363,7 +383,7 @@ class BoundStep(NamedValue[Range]):
     inputs: tuple[BoundStep, ...]
     shape: Shape
     origin: KeyPath
-    surroundings: Surroundings
+    surroundings: Surroundings = attrs.field(repr=False)
 
     @property
     def name(self) -> str:
@@ -412,15 +432,25 @@ class BoundStep(NamedValue[Range]):
     @property
     def inputs_have_some(self) -> bool:
         """True where each column that it reads has a value above 0 wherever it has one."""
-        return all(read.rules.has_some(read) for read in self.inputs)
+        return all(step.has_some for step in self.inputs)
+
+    @cached_property
+    def has_some(self) -> bool:
+        """True where its column has a value above 0 wherever it has one."""
+        return self.rules.has_some(self.inputs_have_some)
 
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
         return self.rules.range_of(self, [ranges[read] for read in self.inputs])
 
-    def apply(self, given: Given) -> Values | Stop:
+    def by_group(self, column: Callable[[str], Column]) -> Values:
+        """Return a column for each group, or the one of ``""``."""
+        columns = {group: column(group) for group in self.groups}
+        return columns if self.shape == "grouped" else columns[UNGROUPED]
+
+    def apply(self, step_input: StepInput) -> Values | Stop:
         """Return the result of the step; see `AllocationStep.apply`."""
-        return self.rules.apply(self, given)
+        return self.rules.apply(self, step_input)
 
 
 def hull(*ranges: Range) -> Range:

@@ -340,16 +340,16 @@ class _Walk:
             step = second or first
             if step is None:
                 continue
-            is_collected = step.collected is not None
+            records = step.collected
             read = tuple(one.name for one in step.inputs if one.name in moving)
             differs = first is None or second is None or first.operation != second.operation
             differs = differs or _inputs(first) != _inputs(second)
-            through = () if step.collected is None else self._collected(step.collected)
+            through = () if records is None else self._collected(records)
             if not (differs or read or through):
                 continue
             moving.add(name)
             paths = self.changed.under(f"allocation.steps[{name}]") if differs else ()
-            if is_collected is collected:
+            if (records is not None) is collected:
                 note = f"reads {', '.join(read)}" if read else ""
                 yield Cause(f"step {name}", Direction.BOTH, paths, through, note=note)
         others = tuple(p for p in whole if not p.startswith("allocation.steps["))

@@ -188,16 +188,16 @@ def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
 
 def _emptying(bound: BoundAllocation) -> str:
     """Return the step that can leave nobody with a weight, as a reason; empty without one."""
-    steps = bound.needed((bound.weight,), {})
+    steps = bound.needed([bound.weight])
     return next((reason for step in steps if (reason := _empties(step, bound.ranges))), "")
 
 
 def _empties(step: BoundStep, ranges: Mapping[str, Range]) -> str:
     """Return why a step can leave nobody with more than 0 though its input has somebody."""
     below = [read.name for read in step.inputs if ranges[read.name][0] < 0]
-    if step.rules.needs_positive and below:
+    if step.rules.needs_nonnegative and below:
         return f"{step.name} refuses, or adds up, values below 0, which {below[0]} can have"
-    can_empty = step.rules.can_empty(step, ranges)
+    can_empty = step.rules.can_empty(ranges)
     return f"{step.name}, a step {step.kind}, can give nobody more than 0" if can_empty else ""
 
 

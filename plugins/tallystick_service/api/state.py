@@ -87,7 +87,7 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
                 closed.line: json_value(explained(allocation, hotkey, before_carried(allocation)))
                 for closed in log.weighed(number)
                 if (allocation := closed.weights.allocation) is not None
-                and hotkey in allocation.given.places
+                and hotkey in allocation.step_input.places
             }
 
     key = "pay", hotkey, number, closings_of(question)[number + 1]

@@ -228,8 +228,8 @@ def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -
     for bound in (known.rules(line, number).allocation for number in (epoch, value["epoch"])):
         if bound is not None:
             names |= {*bound.attributes}
-            before = bound.needed(bound.carried, {}) if bound.carried else ()
-            if any(getattr(step.rules, "burn", None) is not None for step in before):
+            carried = bound.needed(bound.carried)
+            if any(step.rules.recipient is not None for step in carried):
                 names.add("what is carried for who burns")
     return sorted(names)
 

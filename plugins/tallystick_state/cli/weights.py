@@ -101,7 +101,7 @@ def _explained(
     return {
         line: explained(weighed.allocation, hotkey, before_carried(weighed.allocation))
         for line, weighed in columns.items()
-        if weighed.allocation is not None and hotkey in weighed.allocation.given.places
+        if weighed.allocation is not None and hotkey in weighed.allocation.step_input.places
     }
 
 

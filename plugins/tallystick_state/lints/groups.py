@@ -113,7 +113,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     bound = proved_allocation(scorer)
     if bound is None:
         return
-    steps = bound.needed((bound.weight,), {})
+    steps = bound.needed([bound.weight])
     rounds = [
         placed
         for placed in steps

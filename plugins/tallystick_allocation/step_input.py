@@ -27,7 +27,7 @@ from tallystick_allocation.population import (
 
 
 @attrs.frozen(slots=False)
-class Given:
+class StepInput:
     """The input of a step: the population and the results of earlier steps.
 
     Attributes:
@@ -42,7 +42,7 @@ class Given:
     values: Mapping[str, Values]
 
     def __repr__(self) -> str:
-        return f"<Given of {numbered(self.miners, 'miner')}: {', '.join(self.values)}>"
+        return f"<StepInput of {numbered(self.miners, 'miner')}: {', '.join(self.values)}>"
 
     @property
     def miners(self) -> int:
