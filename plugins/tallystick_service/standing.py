@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 import attrs
@@ -12,6 +12,7 @@ from tallystick.numbers.nano import from_decimal, to_text
 from tallystick_allocation.explanation import ExplainedStep, explained
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
+from tallystick_service.weights import EpochWeights
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
@@ -246,20 +247,22 @@ def shared_pay(shared: Weights, uid: int | None) -> Pay:
     return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
 
 
-def closed_pays(
-    log: EpochLog, number: int, hotkey: str, uid: int | None, lines: Mapping[str, Weights]
-) -> Iterator[Pay]:
-    """Yield what a miner was paid by each line as an epoch closed.
+def closed_pays(log: EpochLog, number: int, hotkey: str, weights: EpochWeights) -> Iterator[Pay]:
+    """Yield what a miner was paid as an epoch closed: of pools by all lines, and by each line.
 
     Args:
         log: of the state.
         number: of the epoch.
         hotkey: of the miner.
-        uid: its slot as the epoch closed; None without one.
-        lines: the weights of the epoch as the chain takes them, by line.
+        weights: those of the epoch as the chain takes them.
     """
+    uid, shared = weights.slots.get(hotkey), weights.shared
+    if shared is not None:
+        yield attrs.evolve(shared_pay(shared, uid), epoch=number)
     for closed in log.weighed(number):
-        uint16 = None if uid is None else lines[closed.line].uint16.get(uid)
+        # where lines share all weight, the chain gets that of no line alone
+        own = weights.lines[closed.line].uint16
+        uint16 = None if uid is None or shared is not None else own.get(uid)
         reference = closed.rules.rule_set.reference
         pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
         yield attrs.evolve(pay, epoch=number)

@@ -21,7 +21,6 @@ from tallystick_service.standing import (
     closed_pays,
     pays,
     public_standing,
-    shared_pay,
     type_standing,
 )
 from tallystick_service.tables import csv_answer
@@ -120,12 +119,8 @@ def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
 
     def computed() -> tuple[Pay, ...]:
         weights = weights_of(question, number)
-        uid = weights.slots.get(hotkey)
         with question.state.epoch_log() as log:
-            found = tuple(closed_pays(log, number, hotkey, uid, weights.lines))
-        if weights.shared is None:
-            return found
-        return attrs.evolve(shared_pay(weights.shared, uid), epoch=number), *found
+            return tuple(closed_pays(log, number, hotkey, weights))
 
     key = "closed pays", number, hotkey, closings_of(question)[number + 1]
     return question.site.remembered(key, computed)
