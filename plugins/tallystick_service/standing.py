@@ -16,11 +16,11 @@ from tallystick_service.weights import EpochWeights
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
-from tallystick_state.queries import ALL_LINES, StateQueries
+from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import LineWeights, Weights, before_carried
+from tallystick_state.weights import NO_SLOT, LineWeights, Weights, before_carried
 
 
 @attrs.frozen
@@ -225,10 +225,10 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     uid = queries.state.miners[hotkey].uid
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
     shared = queries.shared_weights(found=columns)
-    found = [] if shared is None else [shared_pay(shared, uid)]
+    found = [] if shared is None else [shared_pay(shared, hotkey, uid)]
     for line, weighed in columns.items():
         chosen = queries.weights(line=line, found=weighed)
-        reason = chosen.without.get(hotkey, chosen.reason)
+        reason = chosen.reason_of(hotkey, uid)
         # where lines share all weight, the chain gets that of no line alone
         uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
         reference = queries.weighing(line).rule_set.reference
@@ -236,12 +236,12 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     return found
 
 
-def shared_pay(shared: Weights, uid: int | None) -> Pay:
-    """Return the weight of a slot by all lines together, as the pools share it."""
+def shared_pay(shared: Weights, hotkey: str, uid: int | None) -> Pay:
+    """Return the weight of a miner by all lines together, as the pools share it."""
     weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
     weight = None if uid is None else weights.get(uid)
     above = sorted(weights.values(), reverse=True)
-    reason = "" if weight else shared.reason or "no weight in any line"
+    reason = "" if weight else shared.reason_of(hotkey, uid) or NO_LINE
     place = above.index(weight) + 1 if weight else None
     uint16 = None if uid is None else shared.uint16.get(uid)
     return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
@@ -258,13 +258,13 @@ def closed_pays(log: EpochLog, number: int, hotkey: str, weights: EpochWeights) 
     """
     uid, shared = weights.slots.get(hotkey), weights.shared
     if shared is not None:
-        yield attrs.evolve(shared_pay(shared, uid), epoch=number)
+        yield attrs.evolve(shared_pay(shared, hotkey, uid), epoch=number)
     for closed in log.weighed(number):
         # where lines share all weight, the chain gets that of no line alone
         own = weights.lines[closed.line].uint16
         uint16 = None if uid is None or shared is not None else own.get(uid)
-        reference = closed.rules.rule_set.reference
-        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
+        reference, reason = closed.rules.rule_set.reference, NO_SLOT if uid is None else ""
+        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16, reason)
         yield attrs.evolve(pay, epoch=number)
 
 
@@ -288,12 +288,14 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     """
     allocation = weighed.allocation
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
+    without = ""
     if allocation is not None and hotkey in allocation.given.places:
         explanation = explained(allocation, hotkey, before_carried(allocation))
         rules = {step.name: step.rules for step in allocation.bound.steps}
         steps = tuple((step, rules[step.name].sentence) for step in explanation.steps)
+        without = explanation.without
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
-    why = "" if weight else reason or weighed.refused or "no record counts"
+    why = "" if weight else reason or weighed.refused or without or NO_RECORD
     place = above.index(weight) + 1 if weight else None
     return Pay(line, reference, weight, place, len(above), uint16, why, steps)

@@ -234,11 +234,8 @@ class StateQueries:
         for line, chosen in by_line.items():
             paid = dict(zip(chosen.uids, chosen.weights, strict=True))
             weights[line] = None if miner.uid is None else paid.get(miner.uid)
-            if miner.uid is None:
-                reasons[line] = NO_SLOT
-            elif weights[line] is None:
-                why = chosen.without.get(hotkey) or chosen.dropped.get(miner.uid)
-                reasons[line] = chosen.reason or why or NO_RECORD
+            if reason := chosen.reason_of(hotkey, miner.uid):
+                reasons[line] = reason
         newest = islice(self._transaction.scored(hotkey), MOST_SCORES)
         scores = tuple(map(RecordScore.of, newest))
         return Recent(miner.uid, weights, reasons, scores, tuple(self._movements(hotkey)))
@@ -612,8 +609,6 @@ NO_RECORD = "no record in the round"
 """Reason of no weight under rules that weigh the records of one round alone."""
 REFUSED = "the rules refuse what they are given"
 """Reason of no weight where a step refuses the round."""
-NO_SLOT = "it holds no slot"
-"""Reason of no weight of a miner without a slot."""
 ALL_LINES = "all lines"
 """Name of the weights of a state whose lines share all."""
 MOST_SCORES = 5

@@ -419,6 +419,25 @@ class Weights:
             notes,
         )
 
+    def reason_of(self, hotkey: str, uid: int | None) -> str:
+        """Return why a miner has no weight; empty where it has one.
+
+        Args:
+            hotkey: of the miner.
+            uid: its slot; None without one.
+        """
+        if uid is None:
+            return NO_SLOT
+        if uid in self.uids:
+            return ""
+        # where others have one, `reason` is of uint16, not of the miner
+        everyone = "" if self.uids else self.reason
+        return everyone or self.without.get(hotkey) or self.dropped.get(uid, "")
+
+
+NO_SLOT = "it holds no slot"
+"""Reason of no weight of a miner without a slot."""
+
 
 def by_slot(
     weights: Mapping[str, int], slots: Mapping[str, int]

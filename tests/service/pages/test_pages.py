@@ -8,6 +8,7 @@ from decimal import Decimal
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 import pytest
@@ -22,6 +23,7 @@ from tallystick_service.assets import FOLDER
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_service.settings import Settings
+from tallystick_state.queries import NO_LINE
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 HTML = {"accept": "text/html"}
@@ -468,21 +470,12 @@ def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
 
 
 def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -> None:
-    lines = ["skills@1.2.0", "workflow@1.2.0"]
-    pools = {"skills": "0.7", "workflow": "0.3"}
-    path = tmp_path / "two.db"
-    with tallystick.Ledger.create(path, lines, pools=pools) as ledger:
-        ledger.sync_miners(miners_in(tmp_path))
-        ledger.close_round(
-            [line for line in history().lines(96) if json.loads(line)["epoch"] == 0], bad="reject"
-        )
-        ledger.close_epoch(0)
-        with ledger.queries() as queries:
-            shared = queries.shared_weights()
-            assert shared is not None
-            uid = shared.uids[0]
-            hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
-    with live(path, Settings(operator=OPERATOR, embargo=0)) as service:
+    with pooled(tmp_path) as ledger, ledger.queries() as queries:
+        shared = queries.shared_weights()
+        assert shared is not None
+        uid = shared.uids[0]
+        hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
+    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
         # the operator's is that of now, that of everyone as the epoch closed
         pages = [page(service, address(hotkey), **headers) for headers in (AS_OPERATOR, {})]
     for found in pages:
@@ -491,6 +484,30 @@ def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -
         assert found.text.count("of 65,535") == 1
         for line in ("all lines", "skills", "workflow"):
             assert f"Weight in {line}" in found.text
+
+
+def test_every_view_has_one_reason_why_a_miner_has_no_weight(tmp_path: Path) -> None:
+    with pooled(tmp_path, idle="burn", burn="owner") as ledger, ledger.queries() as queries:
+        assert queries.recent(OTHER).reasons == {"all lines": NO_LINE}
+    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
+        for headers in (AS_OPERATOR, {}):
+            found = page(service, address(OTHER), **headers)
+            assert f"There is no weight: {NO_LINE}" in found.text
+            assert "There is no weight: average: no score above 0 so far" in found.text
+
+
+def pooled(folder: Path, **options: Any) -> tallystick.Ledger:  # noqa: ANN401  # of a ledger
+    """A state of two lines, one of them idle, with an epoch closed; `OTHER` has no record."""
+    lines = ["skills@1.2.0", "workflow@1.2.0"]
+    pools = {"skills": "0.7", "workflow": "0.3"}
+    ledger = tallystick.Ledger.create(folder / "two.db", lines, pools=pools, **options)
+    ledger.sync_miners(miners_in(folder))
+    ledger.register(OTHER, 200, TYPES)
+    ledger.close_round(
+        [line for line in history().lines(96) if json.loads(line)["epoch"] == 0], bad="reject"
+    )
+    ledger.close_epoch(0)
+    return ledger
 
 
 def miners_in(folder: Path) -> Path:
