@@ -28,6 +28,18 @@ def seen_types(question: Question) -> list[str]:
     return [name for name in skill_types(question) if sees_board(question, name)]
 
 
+def sees_closed(question: Question, subject: str, hotkey: str = "") -> bool:
+    """Return whether the asker sees a subject of closed epochs, once the embargo of one is over.
+
+    Args:
+        question: whose asker.
+        subject: a key of `tallystick_service.access.ACCESS`.
+        hotkey: of the miner that it is about.
+    """
+    needs = condition(subject, question.viewer, hotkey)
+    return needs != "never" and (not needs.startswith("leaderboards") or bool(seen_types(question)))
+
+
 def public_boards(question: Question) -> Mapping[str, list[Standing]]:
     """Return the leaderboards that the asker sees, by skill type."""
     queries = question.queries

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import attrs
 
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick_allocation.explanation import ExplainedStep, explained
+from tallystick_allocation.explanation import AllocationExplanation, ExplainedStep, explained
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_service.weights import EpochWeights
-from tallystick_state.epoch_log import EpochLog
+from tallystick_state.epoch_log import ClosedWeights
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
 from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import NO_SLOT, LineWeights, Weights, before_carried
+from tallystick_state.weights import NO_SLOT, LineWeights, Weights, before_carried, tells_round
 
 
 @attrs.frozen
@@ -247,24 +247,31 @@ def shared_pay(shared: Weights, hotkey: str, uid: int | None) -> Pay:
     return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
 
 
-def closed_pays(log: EpochLog, number: int, hotkey: str, weights: EpochWeights) -> Iterator[Pay]:
+def closed_pays(
+    weighed: Iterable[ClosedWeights],
+    number: int,
+    hotkey: str,
+    weights: EpochWeights,
+    sees_rounds: bool,
+) -> Iterator[Pay]:
     """Yield what a miner was paid as an epoch closed: of pools by all lines, and by each line.
 
     Args:
-        log: of the state.
+        weighed: the weights of each line as the epoch closed.
         number: of the epoch.
         hotkey: of the miner.
         weights: those of the epoch as the chain takes them.
+        sees_rounds: as of `explanation_of`.
     """
     uid, shared = weights.slots.get(hotkey), weights.shared
     if shared is not None:
         yield attrs.evolve(shared_pay(shared, hotkey, uid), epoch=number)
-    for closed in log.weighed(number):
+    for closed in weighed:
         # where lines share all weight, the chain gets that of no line alone
         own = weights.lines[closed.line].uint16
         uint16 = None if uid is None or shared is not None else own.get(uid)
         reference, reason = closed.rules.rule_set.reference, NO_SLOT if uid is None else ""
-        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16, reason)
+        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16, reason, sees_rounds)
         yield attrs.evolve(pay, epoch=number)
 
 
@@ -275,6 +282,7 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     hotkey: str,
     uint16: int | None = None,
     reason: str = "",
+    sees_rounds: bool = True,
 ) -> Pay:
     """Return the weight of a miner in a line, with every step that it comes of.
 
@@ -285,17 +293,39 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
         hotkey: of the miner.
         uint16: the weight as the chain takes it.
         reason: why there is no weight, where it is known.
+        sees_rounds: as of `explanation_of`.
     """
     allocation = weighed.allocation
+    explanation = explanation_of(weighed, hotkey, sees_rounds)
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
     without = ""
-    if allocation is not None and hotkey in allocation.given.places:
-        explanation = explained(allocation, hotkey, before_carried(allocation))
+    if allocation is not None:
         rules = {step.name: step.rules for step in allocation.bound.steps}
-        steps = tuple((step, rules[step.name].sentence) for step in explanation.steps)
-        without = explanation.without
+        explained_steps = () if explanation is None else explanation.steps
+        steps = tuple((step, rules[step.name].sentence) for step in explained_steps)
+        without = allocation.without.get(hotkey, "")
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
     why = "" if weight else reason or weighed.refused or without or NO_RECORD
     place = above.index(weight) + 1 if weight else None
     return Pay(line, reference, weight, place, len(above), uint16, why, steps)
+
+
+def explanation_of(
+    weighed: LineWeights, hotkey: str, sees_rounds: bool = True
+) -> AllocationExplanation | None:
+    """Return every step to the weight of a miner; None where it has none, or they are not shown.
+
+    Args:
+        weighed: the weights of a line.
+        hotkey: of the miner.
+        sees_rounds: whether scores of one round are shown; without them, weights that come of
+            such scores alone have no steps, and of others the round before what is carried is left
+            out.
+    """
+    allocation = weighed.allocation
+    if allocation is None or hotkey not in allocation.given.places:
+        return None
+    if sees_rounds:
+        return explained(allocation, hotkey, before_carried(allocation))
+    return None if tells_round(allocation) else explained(allocation, hotkey)

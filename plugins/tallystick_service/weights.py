@@ -10,6 +10,7 @@ from tallystick.numbers.nano import from_decimal
 from tallystick_service.access import condition
 from tallystick_service.route import Question
 from tallystick_service.shown import closings_of, public_boards, seen_types
+from tallystick_state.epoch_log import ClosedWeights
 from tallystick_state.weights import Weights, pooled
 
 WeightsByMiner = Mapping[str, Mapping[str | int, int]]
@@ -66,14 +67,25 @@ class EpochWeights:
     slots: Mapping[str, int]
 
 
+def weighed_of(question: Question, number: int) -> tuple[ClosedWeights, ...]:
+    """Return the weights of each line as an epoch closed, with every column."""
+
+    def compute() -> tuple[ClosedWeights, ...]:
+        with question.state.epoch_log() as log:
+            return tuple(log.weighed(number))
+
+    # the columns are large, so that those of an epoch that pages do not show are not kept
+    is_newest = number == newest_epoch(question)
+    return question.once(("weighed", number), compute) if is_newest else compute()
+
+
 def weights_of(question: Question, number: int) -> EpochWeights:
     """Return the weights of a closed epoch."""
 
     def compute() -> EpochWeights:
         with question.state.epoch_log() as log:
-            slots = log.slots(number)
-            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
-            pools = log.in_force.pools.at(number)
+            slots, pools = log.slots(number), log.in_force.pools.at(number)
+        weighed = {closed.line: closed.weights.weights for closed in weighed_of(question, number)}
         lines = {
             line: Weights.of(weights, slots, {}, "no miner has a weight")
             for line, weights in weighed.items()

@@ -144,6 +144,12 @@ def before_carried(allocation: Allocation) -> Mapping[str, Values]:
     return {name: columns[name] for name in lacking if name in columns}
 
 
+def tells_round(allocation: Allocation) -> bool:
+    """Return whether a column that weights come of is of the records of one round alone."""
+    steps = (step for step in allocation.bound.steps if step.name in allocation.columns)
+    return any(isinstance(s.rules, Collect) and s.rules.records == "round" for s in steps)
+
+
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
     """Return the values of the step `base_of` by hotkey, in nano, of all miners or of a few."""
     bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)

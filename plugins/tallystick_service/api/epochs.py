@@ -18,7 +18,7 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, not_shown, seen_types, sees_board
+from tallystick_service.shown import closings_of, not_shown, sees_board, sees_closed
 from tallystick_service.weights import weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
@@ -101,16 +101,14 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
     Raises:
         RefusedQuestionError: the epoch is not closed, the embargo is not over, or it is not shown.
     """
-    needs = condition(subject, question.viewer, hotkey)
-    if needs == "never":
+    if not sees_closed(question, subject, hotkey):
         raise not_shown(ACCESS[subject].holds)
     opened = question.queries.state.epoch
     if number >= opened:
         raise no_epoch(
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
-    if needs == "leaderboards, embargo" and not seen_types(question):
-        raise not_shown(ACCESS[subject].holds)
+    needs = condition(subject, question.viewer, hotkey)
     if needs != "always" and not is_over(question, number):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(

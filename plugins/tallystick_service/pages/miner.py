@@ -14,7 +14,7 @@ from tallystick_service.answer import Answer
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
 from tallystick_service.route import Parameter, Question, page
-from tallystick_service.shown import closings_of, history_of, public_boards, unknown_miner
+from tallystick_service.shown import history_of, public_boards, sees_closed, unknown_miner
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
@@ -28,6 +28,7 @@ from tallystick_service.weights import (
     newest_epoch,
     seen_miners,
     types_done,
+    weighed_of,
     weight_history,
     weights_of,
 )
@@ -91,8 +92,10 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
         raise unknown_miner(hotkey)
     entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
     done = sorted(types_done(question).get(hotkey, ()))
-    sees_now = condition("pay", viewer, hotkey) == "always"
-    of_lines = tuple(pays(queries, hotkey)) if sees_now else _newest_pays(question, hotkey)
+    if condition("pay", viewer, hotkey) == "always":
+        of_lines = tuple(pays(queries, hotkey))
+    else:
+        of_lines = _newest_pays(question, hotkey)
     if condition("miner", viewer, hotkey) == "leaderboards":
         boards = public_boards(question)
         places = ((name, place) for name in done for place in boards.get(name, ()))
@@ -114,16 +117,11 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
 def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
     """Return what a miner was paid as the newest epoch closed whose embargo is over."""
     number = newest_epoch(question)
-    if number is None:
+    if number is None or not sees_closed(question, "pay", hotkey):
         return ()
-
-    def computed() -> tuple[Pay, ...]:
-        weights = weights_of(question, number)
-        with question.state.epoch_log() as log:
-            return tuple(closed_pays(log, number, hotkey, weights))
-
-    key = "closed pays", number, hotkey, closings_of(question)[number + 1]
-    return question.site.remembered(key, computed)
+    weighed, weights = weighed_of(question, number), weights_of(question, number)
+    sees_rounds = sees_closed(question, "rounds", hotkey)
+    return tuple(closed_pays(weighed, number, hotkey, weights, sees_rounds))
 
 
 def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:
