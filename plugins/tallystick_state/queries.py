@@ -300,7 +300,7 @@ class StateQueries:
             StateError: one of them is no miner; or the state has no such line, or several where
                 none is named.
         """
-        name, slots = self.named_line(line), self._slots
+        name, slots = self.named_line(line), self.state.slots
         found = self.line_weights(name, immune) if found is None else found
         reason = found.refused or lost_at(found.allocation)
         reason = reason or no_weights(self.state, self.weighing(name), self._last_round(name))
@@ -324,11 +324,12 @@ class StateQueries:
             return None
         of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
         lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
-        weights = pooled(pools, lines, self._slots)
-        paid = by_slot(weights, self._slots)[0]
-        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in paid)
+        slots = self.state.slots
+        weights = pooled(pools, lines, slots)
+        paid = by_slot(weights, slots)[0]
+        lacking = sorted(hotkey for hotkey, uid in slots.items() if uid not in paid)
         without = dict.fromkeys(lacking, NO_LINE)
-        return Weights.of(weights, self._slots, without, "no line has a weight")
+        return Weights.of(weights, slots, without, "no line has a weight")
 
     def line_weights(
         self, line: str, immune: Collection[str] = (), attributes: RoundFile | None = None
@@ -348,7 +349,7 @@ class StateQueries:
             miner_of(self.state, hotkey)
         epoch, last = self.state.epoch, self._last_round(line)
         records = self._records(line, attributes)
-        return records.weighed(self.weighing(line), epoch, self._slots, last, immune)
+        return records.weighed(self.weighing(line), epoch, self.state.slots, last, immune)
 
     def quarantine(
         self,
@@ -565,16 +566,12 @@ class StateQueries:
             miners=self.state.miners,
         )
 
-    @property
-    def _slots(self) -> dict[str, int]:
-        return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-
     def _without(self, weights: LineWeights) -> dict[str, str]:
         """Return by hotkey the reason why a miner with a slot has no weight."""
         if weights.refused:
-            return dict.fromkeys(sorted(self._slots), REFUSED)
+            return dict.fromkeys(sorted(self.state.slots), REFUSED)
         why = {} if weights.allocation is None else weights.allocation.without
-        lacking = [hotkey for hotkey in self._slots if not weights.weights.get(hotkey)]
+        lacking = [hotkey for hotkey in self.state.slots if not weights.weights.get(hotkey)]
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
 
     def _last_round(self, line: str) -> int | None:
