@@ -149,11 +149,6 @@ def seen_miners(question: Question) -> Collection[str]:
     return seen | ({viewer.hotkey} & miners.keys()) if viewer.kind == "own" else seen
 
 
-def types_done(question: Question) -> Mapping[str, Collection[str]]:
-    """Return by hotkey the skill types of the records that the state keeps."""
-    return question.once(("types",), question.queries.transaction.recorded_types)
-
-
 def weight_table(question: Question) -> WeightTable:
     """Return the miners that the asker sees with their weights, and slots with a weight beside."""
     number, seen = newest_epoch(question), seen_miners(question)
@@ -161,8 +156,8 @@ def weight_table(question: Question) -> WeightTable:
     now: WeightsByMiner = {"": {}} if number is None else epoch_weights(question, number)
     before = epoch_weights(question, number - 1) if number and has_before else {}
     slots = {} if number is None else weights_of(question, number).slots
-    done, types = types_done(question), seen_types(question)
-    miners = question.queries.state.miners
+    types, miners = seen_types(question), question.queries.state.miners
+    recorded = question.queries.transaction.recorded_types
 
     def row(owner: str | int) -> WeightRow:
         is_seen = owner in seen
@@ -172,7 +167,7 @@ def weight_table(question: Question) -> WeightTable:
         return WeightRow(
             str(owner) if is_seen else None,
             miners[str(owner)].uid if uid is None and is_seen else uid,
-            tuple(name for name in types if name in done.get(str(owner), ())) if is_seen else (),
+            recorded(str(owner), types) if is_seen else (),
             weights,
             tuple(
                 _change(*pair) if has_before else None

@@ -27,7 +27,6 @@ from tallystick_service.tables import csv_answer
 from tallystick_service.weights import (
     newest_epoch,
     seen_miners,
-    types_done,
     weighed_of,
     weight_history,
     weights_of,
@@ -91,7 +90,7 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
     entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
-    done = sorted(types_done(question).get(hotkey, ()))
+    done = queries.transaction.recorded_types(hotkey, sorted(queries.in_force.skill_types))
     if condition("pay", viewer, hotkey) == "always":
         of_lines = tuple(pays(queries, hotkey))
     else:
