@@ -60,11 +60,13 @@ class EpochWeights:
         lines: by line.
         shared: of all lines; None where no pools share them.
         slots: of the miners as it closed, by hotkey.
+        by_miner: the weights in nano, of `shared` where there is one.
     """
 
     lines: Mapping[str, Weights]
     shared: Weights | None
     slots: Mapping[str, int]
+    by_miner: WeightsByMiner
 
 
 def weighed_of(question: Question, number: int) -> tuple[ClosedWeights, ...]:
@@ -94,7 +96,16 @@ def weights_of(question: Question, number: int) -> EpochWeights:
         if pools is not None:
             shares = pooled(pools, weighed, slots)
             shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return EpochWeights(lines, shared, slots)
+        hotkeys = {uid: hotkey for hotkey, uid in slots.items()}
+        chosen = lines if shared is None else {"": shared}
+        by_miner = {
+            "" if len(chosen) == 1 else line: {
+                hotkeys.get(uid, uid): from_decimal(weight)
+                for uid, weight in zip(own.uids, own.weights, strict=True)
+            }
+            for line, own in chosen.items()
+        }
+        return EpochWeights(lines, shared, slots, by_miner)
 
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
 
@@ -113,20 +124,6 @@ def first_epoch(question: Question) -> int:
     return 0 if pruned is None else pruned.epoch
 
 
-def epoch_weights(question: Question, number: int) -> WeightsByMiner:
-    """Return the weights of a closed epoch by line and by miner, in nano."""
-    found = weights_of(question, number)
-    hotkeys = {uid: hotkey for hotkey, uid in found.slots.items()}
-    chosen = found.lines if found.shared is None else {"": found.shared}
-    return {
-        "" if len(chosen) == 1 else line: {
-            hotkeys.get(uid, uid): from_decimal(weight)
-            for uid, weight in zip(own.uids, own.weights, strict=True)
-        }
-        for line, own in chosen.items()
-    }
-
-
 def seen_miners(question: Question) -> Collection[str]:
     """Return the hotkeys that the asker sees.
 
@@ -141,7 +138,7 @@ def seen_miners(question: Question) -> Collection[str]:
         hotkeys = {place.hotkey for board in public_boards(question).values() for place in board}
         number = newest_epoch(question)
         if number is not None and seen_types(question):
-            weighed = epoch_weights(question, number).values()
+            weighed = weights_of(question, number).by_miner.values()
             hotkeys |= {owner for own in weighed for owner in own if isinstance(owner, str)}
         return hotkeys & miners.keys()
 
@@ -151,10 +148,15 @@ def seen_miners(question: Question) -> Collection[str]:
 
 def weight_table(question: Question) -> WeightTable:
     """Return the miners that the asker sees with their weights, and slots with a weight beside."""
+    viewer = question.viewer
+    return question.once(("table", viewer.kind, viewer.hotkey), lambda: _weight_table(question))
+
+
+def _weight_table(question: Question) -> WeightTable:
     number, seen = newest_epoch(question), seen_miners(question)
     has_before = number is not None and number > first_epoch(question)
-    now: WeightsByMiner = {"": {}} if number is None else epoch_weights(question, number)
-    before = epoch_weights(question, number - 1) if number and has_before else {}
+    now: WeightsByMiner = {"": {}} if number is None else weights_of(question, number).by_miner
+    before = weights_of(question, number - 1).by_miner if number and has_before else {}
     slots = {} if number is None else weights_of(question, number).slots
     types, miners = seen_types(question), question.queries.state.miners
     recorded = question.queries.transaction.recorded_types
@@ -209,11 +211,9 @@ def weight_history(
     newest = newest_epoch(question)
     first = first_epoch(question)
     numbers = range(0) if newest is None else range(max(first, newest + 1 - most), newest + 1)
+    epochs = ((number, weights_of(question, number)) for number in numbers)
     return tuple(
-        (
-            number,
-            {line: own.get(hotkey) for line, own in epoch_weights(question, number).items()},
-        )
-        for number in numbers
-        if hotkey in weights_of(question, number).slots
+        (number, {line: own.get(hotkey) for line, own in weights.by_miner.items()})
+        for number, weights in epochs
+        if hotkey in weights.slots
     )
