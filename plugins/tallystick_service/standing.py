@@ -98,6 +98,7 @@ def type_standing(
     queries: StateQueries,
     miner: MinerEntry,
     skill_type: str,
+    board: Sequence[Standing] | None,
     history: Sequence[tuple[int, int]] = (),
 ) -> TypeStanding:
     """Return where a miner stands in a type.
@@ -106,10 +107,10 @@ def type_standing(
         queries: of the state.
         miner: the miner.
         skill_type: the type.
+        board: its leaderboard; None where the rules rank nobody in it.
         history: its reputation by epoch, in nano, as far as that is seen.
     """
     rules, reputation = queries.rules.type_rules.get(skill_type), miner.reputation.get(skill_type)
-    board = _board(queries, skill_type, rules)
     rank = next(
         (standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None
     )
@@ -150,16 +151,8 @@ def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
     return tuple(TierRow(*row) for row in rows)
 
 
-def _board(
-    queries: StateQueries, skill_type: str, rules: StateRules | None
-) -> list[Standing] | None:
-    if rules is None or rules.rule_set.section(GROUPS) is None:
-        return None
-    return queries.board(skill_type)
-
-
 def _unranked(
-    rules: StateRules | None, miner: MinerEntry, skill_type: str, board: list[Standing] | None
+    rules: StateRules | None, miner: MinerEntry, skill_type: str, board: Sequence[Standing] | None
 ) -> str:
     if rules is None:
         return "the rules in force have no such type"

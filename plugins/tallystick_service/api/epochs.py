@@ -18,7 +18,7 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, not_shown, sees_board, sees_closed
+from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
 from tallystick_service.weights import weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
@@ -190,9 +190,9 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
     is_own = question.viewer.kind == "own" and question.viewer.hotkey == hotkey
     if is_own and "reputation" in own_values(queries, question.viewer, hotkey):
         return
-    places = question.once(("board", skill_type), lambda: queries.board(skill_type))
     # what the board has now is what the last epoch made
-    is_shown = number == queries.state.epoch - 1 and any(e.hotkey == hotkey for e in places)
+    is_newest = number == queries.state.epoch - 1
+    is_shown = is_newest and any(e.hotkey == hotkey for e in board(question, skill_type))
     if not is_shown:
         raise not_shown("a proof of a reputation that no leaderboard shows now")
 

@@ -14,7 +14,14 @@ from tallystick_service.answer import Answer
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
 from tallystick_service.route import Parameter, Question, page
-from tallystick_service.shown import history_of, public_boards, sees_closed, unknown_miner
+from tallystick_service.shown import (
+    board,
+    has_board,
+    history_of,
+    public_boards,
+    sees_closed,
+    unknown_miner,
+)
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
@@ -96,18 +103,20 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     else:
         of_lines = _newest_pays(question, hotkey)
     if condition("miner", viewer, hotkey) == "leaderboards":
-        boards = public_boards(question)
-        places = ((name, place) for name in done for place in boards.get(name, ()))
+        public = public_boards(question)
+        places = ((name, place) for name in done for place in public.get(name, ()))
         types = tuple(
-            public_standing(queries, place, name, len(boards[name]))
+            public_standing(queries, place, name, len(public[name]))
             for name, place in places
             if place.hotkey == hotkey
         )
         return MinerPage(hotkey, entry.uid, types, "", of_lines, weights, is_public=True)
     own = own_values(queries, viewer, hotkey)
     history = history_of(question, hotkey) if "reputation" in own else []
+    boards = {name: board(question, name) for name in done if has_board(question, name)}
     types = tuple(
-        _shown(type_standing(queries, entry, name, _of_type(history, name)), own) for name in done
+        _shown(type_standing(queries, entry, name, boards.get(name), _of_type(history, name)), own)
+        for name in done
     )
     dispatched = queries.profile(hotkey).dispatched if "dispatched_rounds" in own else ""
     return MinerPage(hotkey, entry.uid, types, dispatched, of_lines, weights, is_public=False)
