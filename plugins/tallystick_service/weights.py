@@ -24,7 +24,7 @@ class WeightRow:
 
     Attributes:
         hotkey: of the miner; None of one that is not seen.
-        uid: its slot as the epoch closed; None without one.
+        uid: its slot as the epoch closed, before one is closed that of now; None without one.
         types: the skill types of its records, sorted, as far as their leaderboards are seen.
         weights: in nano, by line; None without one.
         changes: in nano since the epoch before, by line; None where both have no weight.
@@ -157,9 +157,8 @@ def _weight_table(question: Question) -> WeightTable:
     has_before = number is not None and number > first_epoch(question)
     now: WeightsByMiner = {"": {}} if number is None else weights_of(question, number).by_miner
     before = weights_of(question, number - 1).by_miner if number and has_before else {}
-    slots = {} if number is None else weights_of(question, number).slots
-    types, miners = seen_types(question), question.queries.state.miners
-    recorded = question.queries.transaction.recorded_types
+    slots = question.queries.state.slots if number is None else weights_of(question, number).slots
+    types, recorded = seen_types(question), question.queries.transaction.recorded_types
 
     def row(owner: str | int) -> WeightRow:
         is_seen = owner in seen
@@ -168,7 +167,7 @@ def _weight_table(question: Question) -> WeightTable:
         earlier = tuple(before.get(line, {}).get(owner) for line in now)
         return WeightRow(
             str(owner) if is_seen else None,
-            miners[str(owner)].uid if uid is None and is_seen else uid,
+            uid,
             recorded(str(owner), types) if is_seen else (),
             weights,
             tuple(

@@ -207,6 +207,15 @@ def test_the_miners_are_a_table_of_the_weights_that_machines_are_told(service: L
     assert types[OTHER] == "–"
 
 
+def test_who_took_a_slot_since_the_epoch_closed_has_none_in_its_table(own_state: Path) -> None:
+    with tallystick.Ledger.open(own_state) as ledger:
+        ledger.register("5Newcomer", 0, TYPES)
+    with live(own_state) as service:
+        slots = {row[0]: row[1] for row in table_of(service)}
+    assert slots["5Newcomer"] == "–"
+    assert [*slots.values()].count("0") == 1
+
+
 def test_a_page_of_miners_follows_the_other(service: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [row[0] for row in table_of(service)]
     monkeypatch.setattr("tallystick_service.pages.miners._PAGE", 8)
