@@ -110,11 +110,18 @@ def weights_of(question: Question, number: int) -> EpochWeights:
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
 
 
+def last_over(question: Question) -> int:
+    """Return the last closed epoch after which so many closed that its embargo is over.
+
+    Below 0 there is none.
+    """
+    return question.queries.state.epoch - 1 - question.site.settings.embargo
+
+
 def newest_epoch(question: Question) -> int | None:
     """Return the newest closed epoch whose weights the asker sees; None without one."""
     sees_all = condition("weights", question.viewer) == "always"
-    embargo = 0 if sees_all else question.site.settings.embargo
-    number = question.queries.state.epoch - 1 - embargo
+    number = question.queries.state.epoch - 1 if sees_all else last_over(question)
     return None if number < first_epoch(question) else number
 
 

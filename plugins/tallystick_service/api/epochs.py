@@ -19,7 +19,7 @@ from tallystick_service.answers import (
 )
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
-from tallystick_service.weights import weights_of
+from tallystick_service.weights import last_over, weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
@@ -86,13 +86,8 @@ def sees_leaf(question: Question, log: EpochLog, number: int) -> bool:
     One with a salt is nobody's before the embargo is over: whoever salts does not want what they
     have scored to be guessed from the log.
     """
-    is_open = log.leaves[number].salt is None or is_over(question, number)
+    is_open = log.leaves[number].salt is None or number <= last_over(question)
     return is_open or condition("leaf", question.viewer) == "always"
-
-
-def is_over(question: Question, number: int) -> bool:
-    """Return whether the embargo of the weights of an epoch is over: so many closed after it."""
-    return number + question.site.settings.embargo < question.queries.state.epoch
 
 
 def check_embargo(question: Question, subject: str, number: int, hotkey: str = "") -> None:
@@ -109,7 +104,7 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
     needs = condition(subject, question.viewer, hotkey)
-    if needs != "always" and not is_over(question, number):
+    if needs != "always" and number > last_over(question):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(
             HTTPStatus.FORBIDDEN,
