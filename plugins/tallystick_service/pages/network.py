@@ -14,7 +14,6 @@ from tallystick_service.api.epochs import (
     weights_view,
 )
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.pages.scoring import versioned
 from tallystick_service.route import Parameter, Question, page
 from tallystick_service.shown import board_of, closings_of, public_boards, skill_types
 from tallystick_service.tables import csv_answer
@@ -96,7 +95,7 @@ def _epoch(question: Question) -> Answer:
 
 
 async def _validators(question: Question) -> Answer:
-    question = await versioned(question)
+    question = await question.versioned()
     observed = question.site.observations.observed()
     health = question.site.health().seen_by(question.viewer)
     return question.page("validators.html", observed=observed, health=health)
