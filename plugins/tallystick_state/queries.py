@@ -45,10 +45,10 @@ from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import (
     Standing,
-    has_window,
     leaderboard,
     rank_of,
     rounds_dispatched,
+    window_of,
 )
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
@@ -207,7 +207,9 @@ class StateQueries:
             StateError: there is no such miner.
         """
         miner, times, rules = miner_of(self.state, hotkey), self._times(), self.rules.watching()
-        gone = [] if self.pruned is None else range(self.pruned.last_round + 1)
+        last = -1 if self.pruned is None else self.pruned.last_round
+        # the pruned rounds, of those between two with a time the first
+        gone = [number for number in (*times, last) if 0 <= number <= last]
         dispatched = self._transaction.dispatched(hotkey)
         return Profile(
             hotkey=hotkey,
@@ -218,7 +220,7 @@ class StateQueries:
             rounds=None
             if rounds_dispatched(gone, times, at, rules)
             else rounds_dispatched(dispatched, times, at, rules),
-            counted="hours" if has_window(times, rules) else "all",
+            counted="all" if window_of(times, rules) is None else "hours",
         )
 
     def recent(self, hotkey: str) -> Recent:
