@@ -175,7 +175,7 @@ def weights_to_set(queries: StateQueries) -> WeightsToSet:
         message = "found no closed epoch, expected one: close it with tallystick epoch close"
         raise RowError(message, code="no-epoch")
     lines = {line: queries.line_weights(line) for line in in_force.lines}
-    slots = {m.hotkey: m.uid for m in state.miners.values() if m.uid is not None}
+    slots = state.slots
     pools = in_force.pools.at(state.epoch)
     found = [weighed.allocation for weighed in lines.values() if weighed.allocation is not None]
     recipients = frozenset(key for allocation in found for key in allocation.recipients)

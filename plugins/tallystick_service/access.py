@@ -1,8 +1,9 @@
 """Access: who sees what of a state, as one table, and who asks.
 
 What miners and the public may see is the rule set's: ``own`` and ``public`` of ``[reputation]``.
-Nothing per task or round about anyone is offered at all, to nobody: inputs, facts, results and
-deltas leave a validator as evidence, never through the service.
+Nothing per task about anyone is offered at all, to nobody: inputs, facts, results and deltas leave
+a validator as evidence, never through the service. Of a round there is a score among the steps to a
+weight, for the miner and the operator.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ ACCESS = {
             "leaderboards, embargo",
             "embargo",
         ),
+        Access("rounds", "steps of them that tell the score of one round", "never", "embargo"),
         Access("reputations", "proofs of reputations", "leaderboards", "leaderboards"),
         Access("live", "the weights that the open epoch leads to", "never", "never"),
         Access("miners", "every miner, with flags and every reputation", "never", "never"),

@@ -28,11 +28,11 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Problem(_Answer):
-    """One thing that is wrong, and what to do about it; the message is the operator's alone."""
+    """One thing that is wrong; message and remedy are the operator's alone."""
 
     code: str
-    remedy: str
     message: str = ""
+    remedy: str = ""
 
 
 class HealthAnswer(_Answer):

@@ -174,7 +174,7 @@ class _Desk:
         if not row.is_kept:
             answer, _ = await self._in_thread(self._read, question)
             return answer, {"cache-control": "no-store"}
-        current = site.version_at_once() or await self._in_thread(site.look)
+        current = await site.version_now(self._limiter)
         etag = site.etag(current, viewer)
         headers = self._headers(current, etag, viewer)
         if _has_tag(request.headers, etag):

@@ -45,13 +45,13 @@ class Health:
     def seen_by(self, viewer: Viewer) -> Health:
         """Return the health as somebody sees it.
 
-        Messages and remedies have paths of this machine, and addresses of the chain and of peers:
-        they are the operator's alone.
+        Messages, remedies and facts have paths of this machine, and addresses of the chain and of
+        peers: they are the operator's alone.
         """
         if viewer.kind == "operator":
             return self
         problems = (attrs.evolve(problem, message="", remedy="") for problem in self.problems)
-        return attrs.evolve(self, problems=tuple(problems))
+        return attrs.evolve(self, problems=tuple(problems), facts={})
 
 
 HealthSource: TypeAlias = Callable[[], Health]

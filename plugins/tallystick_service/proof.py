@@ -76,7 +76,8 @@ def challenge_of(request: Request, settings: Settings, hotkey: str) -> Challenge
     # those of the guard: of what the request says no more is taken than which of them it means
     host, origins = request.headers.get("host", "").lower(), sorted(request.state.origins)
     named = [origin for origin in origins if urlsplit(origin).netloc == host]
-    origin = (named or [*settings.origins, *origins])[-1 if named else 0]
+    # of http and https of one host the latter, which sorts last
+    origin = named[-1] if named else [*settings.origins, *origins][0]
     return Challenge(origin, hotkey, int(time.time()) + settings.proof_seconds)
 
 

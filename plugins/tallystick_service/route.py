@@ -85,6 +85,14 @@ class Question:
         """The state as `queries` see it, for what takes a whole one."""
         return SeenState(self.site.state, self.queries, self.site.leaves)
 
+    async def versioned(self) -> Question:
+        """Return the question of a row that reads no state, with the version of the state of now.
+
+        Raises:
+            TallystickError: the store cannot be read.
+        """
+        return attrs.evolve(self, version=await self.site.version_now())
+
     def text(self, name: str, default: str = "") -> str:
         """Return the value of a parameter."""
         return self.values.get(name, default)

@@ -28,18 +28,38 @@ def seen_types(question: Question) -> list[str]:
     return [name for name in skill_types(question) if sees_board(question, name)]
 
 
+def sees_closed(question: Question, subject: str, hotkey: str = "") -> bool:
+    """Return whether the asker sees a subject of closed epochs, once the embargo of one is over.
+
+    Args:
+        question: whose asker.
+        subject: a key of `tallystick_service.access.ACCESS`.
+        hotkey: of the miner that it is about.
+    """
+    needs = condition(subject, question.viewer, hotkey)
+    return needs != "never" and (not needs.startswith("leaderboards") or bool(seen_types(question)))
+
+
+def has_board(question: Question, skill_type: str) -> bool:
+    """Return whether the rules in force rank miners in a skill type."""
+    rules = question.queries.rules.type_rules.get(skill_type)
+    return rules is not None and rules.rule_set.section(GROUPS) is not None
+
+
+def board(question: Question, skill_type: str) -> list[Standing]:
+    """Return the leaderboard of a skill type, whoever asks.
+
+    Raises:
+        StateError: the rules in force rank nobody in it.
+    """
+    return question.once(("board", skill_type), lambda: question.queries.board(skill_type))
+
+
 def public_boards(question: Question) -> Mapping[str, list[Standing]]:
     """Return the leaderboards that the asker sees, by skill type."""
-    queries = question.queries
-    sees_all = question.viewer.kind == "operator"
-    return question.once(
-        ("boards", sees_all),
-        lambda: {
-            name: queries.board(name)
-            for name, rules in queries.rules.type_rules.items()
-            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
-        },
-    )
+    return {
+        name: board(question, name) for name in seen_types(question) if has_board(question, name)
+    }
 
 
 def skill_types(question: Question) -> list[str]:
@@ -65,9 +85,9 @@ def board_of(question: Question, skill_type: str) -> tuple[int, list[Standing], 
         )
     if not sees_board(question, skill_type):
         raise not_shown("leaderboards")
-    board = question.once(("board", skill_type), lambda: queries.board(skill_type))
-    reason = "" if board else queries.no_candidates(skill_type)
-    return queries.state.epoch, board, reason
+    places = board(question, skill_type)
+    reason = "" if places else queries.no_candidates(skill_type)
+    return queries.state.epoch, places, reason
 
 
 def not_shown(what: str) -> RefusedQuestionError:

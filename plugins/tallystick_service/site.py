@@ -17,6 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
+from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tallystick.io.text import printable, short, visible
@@ -145,19 +146,23 @@ class Site:
         )
         return Answer(text.encode(), HTML, status)
 
-    def version_at_once(self) -> Version | None:
-        """Return the version of the state where nothing says that it has changed."""
-        path = self.state.store.path
-        most = _POSTGRESQL_RECHECK if path is None else _RECHECK
-        is_recent = self._clock() - self._looked < most
-        return self._version if is_recent and self._stamp == _stamp(path) else None
+    async def version_now(self, limiter: CapacityLimiter | None = None) -> Version:
+        """Return the version of the state; a thread looks into its store if it may have changed.
 
-    def look(self) -> Version:
-        """Return the version of the state, looking into its store.
+        Args:
+            limiter: of the threads; by default that of all.
 
         Raises:
             TallystickError: the store cannot be read.
         """
+        path = self.state.store.path
+        most = _POSTGRESQL_RECHECK if path is None else _RECHECK
+        is_recent = self._clock() - self._looked < most
+        if self._version is not None and is_recent and self._stamp == _stamp(path):
+            return self._version
+        return await to_thread.run_sync(self._look, limiter=limiter)
+
+    def _look(self) -> Version:
         with self._lock:
             # before the look: what changes meanwhile is seen by the next one
             stamp, now = _stamp(self.state.store.path), self._clock()

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import attrs
 
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick_allocation.explanation import ExplainedStep, explained
+from tallystick_allocation.explanation import AllocationExplanation, ExplainedStep, explained
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
-from tallystick_state.epoch_log import EpochLog
+from tallystick_service.weights import EpochWeights
+from tallystick_state.epoch_log import ClosedWeights
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
-from tallystick_state.queries import ALL_LINES, StateQueries
+from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import LineWeights, Weights, before_carried
+from tallystick_state.weights import NO_SLOT, LineWeights, Weights, before_carried, tells_round
 
 
 @attrs.frozen
@@ -97,6 +98,7 @@ def type_standing(
     queries: StateQueries,
     miner: MinerEntry,
     skill_type: str,
+    board: Sequence[Standing] | None,
     history: Sequence[tuple[int, int]] = (),
 ) -> TypeStanding:
     """Return where a miner stands in a type.
@@ -105,10 +107,10 @@ def type_standing(
         queries: of the state.
         miner: the miner.
         skill_type: the type.
+        board: its leaderboard; None where the rules rank nobody in it.
         history: its reputation by epoch, in nano, as far as that is seen.
     """
     rules, reputation = queries.rules.type_rules.get(skill_type), miner.reputation.get(skill_type)
-    board = _board(queries, skill_type, rules)
     rank = next(
         (standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None
     )
@@ -149,16 +151,8 @@ def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
     return tuple(TierRow(*row) for row in rows)
 
 
-def _board(
-    queries: StateQueries, skill_type: str, rules: StateRules | None
-) -> list[Standing] | None:
-    if rules is None or rules.rule_set.section(GROUPS) is None:
-        return None
-    return queries.board(skill_type)
-
-
 def _unranked(
-    rules: StateRules | None, miner: MinerEntry, skill_type: str, board: list[Standing] | None
+    rules: StateRules | None, miner: MinerEntry, skill_type: str, board: Sequence[Standing] | None
 ) -> str:
     if rules is None:
         return "the rules in force have no such type"
@@ -224,10 +218,10 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     uid = queries.state.miners[hotkey].uid
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
     shared = queries.shared_weights(found=columns)
-    found = [] if shared is None else [shared_pay(shared, uid)]
+    found = [] if shared is None else [shared_pay(shared, hotkey, uid)]
     for line, weighed in columns.items():
         chosen = queries.weights(line=line, found=weighed)
-        reason = chosen.without.get(hotkey, chosen.reason)
+        reason = chosen.reason_of(hotkey, uid)
         # where lines share all weight, the chain gets that of no line alone
         uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
         reference = queries.weighing(line).rule_set.reference
@@ -235,33 +229,42 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     return found
 
 
-def shared_pay(shared: Weights, uid: int | None) -> Pay:
-    """Return the weight of a slot by all lines together, as the pools share it."""
+def shared_pay(shared: Weights, hotkey: str, uid: int | None) -> Pay:
+    """Return the weight of a miner by all lines together, as the pools share it."""
     weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
     weight = None if uid is None else weights.get(uid)
     above = sorted(weights.values(), reverse=True)
-    reason = "" if weight else shared.reason or "no weight in any line"
+    reason = "" if weight else shared.reason_of(hotkey, uid) or NO_LINE
     place = above.index(weight) + 1 if weight else None
     uint16 = None if uid is None else shared.uint16.get(uid)
     return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, ())
 
 
 def closed_pays(
-    log: EpochLog, number: int, hotkey: str, uid: int | None, lines: Mapping[str, Weights]
+    weighed: Iterable[ClosedWeights],
+    number: int,
+    hotkey: str,
+    weights: EpochWeights,
+    sees_rounds: bool,
 ) -> Iterator[Pay]:
-    """Yield what a miner was paid by each line as an epoch closed.
+    """Yield what a miner was paid as an epoch closed: of pools by all lines, and by each line.
 
     Args:
-        log: of the state.
+        weighed: the weights of each line as the epoch closed.
         number: of the epoch.
         hotkey: of the miner.
-        uid: its slot as the epoch closed; None without one.
-        lines: the weights of the epoch as the chain takes them, by line.
+        weights: those of the epoch as the chain takes them.
+        sees_rounds: as of `explanation_of`.
     """
-    for closed in log.weighed(number):
-        uint16 = None if uid is None else lines[closed.line].uint16.get(uid)
-        reference = closed.rules.rule_set.reference
-        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16)
+    uid, shared = weights.slots.get(hotkey), weights.shared
+    if shared is not None:
+        yield attrs.evolve(shared_pay(shared, hotkey, uid), epoch=number)
+    for closed in weighed:
+        # where lines share all weight, the chain gets that of no line alone
+        own = weights.lines[closed.line].uint16
+        uint16 = None if uid is None or shared is not None else own.get(uid)
+        reference, reason = closed.rules.rule_set.reference, NO_SLOT if uid is None else ""
+        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16, reason, sees_rounds)
         yield attrs.evolve(pay, epoch=number)
 
 
@@ -272,6 +275,7 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     hotkey: str,
     uint16: int | None = None,
     reason: str = "",
+    sees_rounds: bool = True,
 ) -> Pay:
     """Return the weight of a miner in a line, with every step that it comes of.
 
@@ -282,15 +286,39 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
         hotkey: of the miner.
         uint16: the weight as the chain takes it.
         reason: why there is no weight, where it is known.
+        sees_rounds: as of `explanation_of`.
     """
     allocation = weighed.allocation
+    explanation = explanation_of(weighed, hotkey, sees_rounds)
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
-    if allocation is not None and hotkey in allocation.step_input.places:
-        explanation = explained(allocation, hotkey, before_carried(allocation))
+    without = ""
+    if allocation is not None:
         rules = {step.name: step.rules for step in allocation.bound.steps}
-        steps = tuple((step, rules[step.name].sentence) for step in explanation.steps)
+        explained_steps = () if explanation is None else explanation.steps
+        steps = tuple((step, rules[step.name].sentence) for step in explained_steps)
+        without = allocation.without.get(hotkey, "")
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
-    why = "" if weight else reason or weighed.refused or "no record counts"
+    why = "" if weight else reason or weighed.refused or without or NO_RECORD
     place = above.index(weight) + 1 if weight else None
     return Pay(line, reference, weight, place, len(above), uint16, why, steps)
+
+
+def explanation_of(
+    weighed: LineWeights, hotkey: str, sees_rounds: bool = True
+) -> AllocationExplanation | None:
+    """Return every step to the weight of a miner; None where it has none, or they are not shown.
+
+    Args:
+        weighed: the weights of a line.
+        hotkey: of the miner.
+        sees_rounds: whether scores of one round are shown; without them, weights that come of
+            such scores alone have no steps, and of others the round before what is carried is left
+            out.
+    """
+    allocation = weighed.allocation
+    if allocation is None or hotkey not in allocation.step_input.places:
+        return None
+    if sees_rounds:
+        return explained(allocation, hotkey, before_carried(allocation))
+    return None if tells_round(allocation) else explained(allocation, hotkey)

@@ -10,6 +10,7 @@ from tallystick.numbers.nano import from_decimal
 from tallystick_service.access import condition
 from tallystick_service.route import Question
 from tallystick_service.shown import closings_of, public_boards, seen_types
+from tallystick_state.epoch_log import ClosedWeights
 from tallystick_state.weights import Weights, pooled
 
 WeightsByMiner = Mapping[str, Mapping[str | int, int]]
@@ -23,7 +24,7 @@ class WeightRow:
 
     Attributes:
         hotkey: of the miner; None of one that is not seen.
-        uid: its slot as the epoch closed; None without one.
+        uid: its slot as the epoch closed, before one is closed that of now; None without one.
         types: the skill types of its records, sorted, as far as their leaderboards are seen.
         weights: in nano, by line; None without one.
         changes: in nano since the epoch before, by line; None where both have no weight.
@@ -59,11 +60,25 @@ class EpochWeights:
         lines: by line.
         shared: of all lines; None where no pools share them.
         slots: of the miners as it closed, by hotkey.
+        by_miner: the weights in nano, of `shared` where there is one.
     """
 
     lines: Mapping[str, Weights]
     shared: Weights | None
     slots: Mapping[str, int]
+    by_miner: WeightsByMiner
+
+
+def weighed_of(question: Question, number: int) -> tuple[ClosedWeights, ...]:
+    """Return the weights of each line as an epoch closed, with every column."""
+
+    def compute() -> tuple[ClosedWeights, ...]:
+        with question.state.epoch_log() as log:
+            return tuple(log.weighed(number))
+
+    # the columns are large, so that those of an epoch that pages do not show are not kept
+    is_newest = number == newest_epoch(question)
+    return question.once(("weighed", number), compute) if is_newest else compute()
 
 
 def weights_of(question: Question, number: int) -> EpochWeights:
@@ -71,9 +86,8 @@ def weights_of(question: Question, number: int) -> EpochWeights:
 
     def compute() -> EpochWeights:
         with question.state.epoch_log() as log:
-            slots = log.slots(number)
-            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
-            pools = log.in_force.pools.at(number)
+            slots, pools = log.slots(number), log.in_force.pools.at(number)
+        weighed = {closed.line: closed.weights.weights for closed in weighed_of(question, number)}
         lines = {
             line: Weights.of(weights, slots, {}, "no miner has a weight")
             for line, weights in weighed.items()
@@ -82,16 +96,32 @@ def weights_of(question: Question, number: int) -> EpochWeights:
         if pools is not None:
             shares = pooled(pools, weighed, slots)
             shared = Weights.of(shares, slots, {}, "no line has a weight")
-        return EpochWeights(lines, shared, slots)
+        hotkeys = {uid: hotkey for hotkey, uid in slots.items()}
+        chosen = lines if shared is None else {"": shared}
+        by_miner = {
+            "" if len(chosen) == 1 else line: {
+                hotkeys.get(uid, uid): from_decimal(weight)
+                for uid, weight in zip(own.uids, own.weights, strict=True)
+            }
+            for line, own in chosen.items()
+        }
+        return EpochWeights(lines, shared, slots, by_miner)
 
     return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
+
+
+def last_over(question: Question) -> int:
+    """Return the last closed epoch after which so many closed that its embargo is over.
+
+    Below 0 there is none.
+    """
+    return question.queries.state.epoch - 1 - question.site.settings.embargo
 
 
 def newest_epoch(question: Question) -> int | None:
     """Return the newest closed epoch whose weights the asker sees; None without one."""
     sees_all = condition("weights", question.viewer) == "always"
-    embargo = 0 if sees_all else question.site.settings.embargo
-    number = question.queries.state.epoch - 1 - embargo
+    number = question.queries.state.epoch - 1 if sees_all else last_over(question)
     return None if number < first_epoch(question) else number
 
 
@@ -99,20 +129,6 @@ def first_epoch(question: Question) -> int:
     """Return the first epoch whose records the state keeps."""
     pruned = question.queries.pruned
     return 0 if pruned is None else pruned.epoch
-
-
-def epoch_weights(question: Question, number: int) -> WeightsByMiner:
-    """Return the weights of a closed epoch by line and by miner, in nano."""
-    found = weights_of(question, number)
-    hotkeys = {uid: hotkey for hotkey, uid in found.slots.items()}
-    chosen = found.lines if found.shared is None else {"": found.shared}
-    return {
-        "" if len(chosen) == 1 else line: {
-            hotkeys.get(uid, uid): from_decimal(weight)
-            for uid, weight in zip(own.uids, own.weights, strict=True)
-        }
-        for line, own in chosen.items()
-    }
 
 
 def seen_miners(question: Question) -> Collection[str]:
@@ -129,7 +145,7 @@ def seen_miners(question: Question) -> Collection[str]:
         hotkeys = {place.hotkey for board in public_boards(question).values() for place in board}
         number = newest_epoch(question)
         if number is not None and seen_types(question):
-            weighed = epoch_weights(question, number).values()
+            weighed = weights_of(question, number).by_miner.values()
             hotkeys |= {owner for own in weighed for owner in own if isinstance(owner, str)}
         return hotkeys & miners.keys()
 
@@ -137,20 +153,19 @@ def seen_miners(question: Question) -> Collection[str]:
     return seen | ({viewer.hotkey} & miners.keys()) if viewer.kind == "own" else seen
 
 
-def types_done(question: Question) -> Mapping[str, Collection[str]]:
-    """Return by hotkey the skill types of the records that the state keeps."""
-    return question.once(("types",), question.queries.transaction.recorded_types)
-
-
 def weight_table(question: Question) -> WeightTable:
     """Return the miners that the asker sees with their weights, and slots with a weight beside."""
+    viewer = question.viewer
+    return question.once(("table", viewer.kind, viewer.hotkey), lambda: _weight_table(question))
+
+
+def _weight_table(question: Question) -> WeightTable:
     number, seen = newest_epoch(question), seen_miners(question)
     has_before = number is not None and number > first_epoch(question)
-    now: WeightsByMiner = {"": {}} if number is None else epoch_weights(question, number)
-    before = epoch_weights(question, number - 1) if number and has_before else {}
-    slots = {} if number is None else weights_of(question, number).slots
-    done, types = types_done(question), seen_types(question)
-    miners = question.queries.state.miners
+    now: WeightsByMiner = {"": {}} if number is None else weights_of(question, number).by_miner
+    before = weights_of(question, number - 1).by_miner if number and has_before else {}
+    slots = question.queries.state.slots if number is None else weights_of(question, number).slots
+    types, recorded = seen_types(question), question.queries.transaction.recorded_types
 
     def row(owner: str | int) -> WeightRow:
         is_seen = owner in seen
@@ -159,8 +174,8 @@ def weight_table(question: Question) -> WeightTable:
         earlier = tuple(before.get(line, {}).get(owner) for line in now)
         return WeightRow(
             str(owner) if is_seen else None,
-            miners[str(owner)].uid if uid is None and is_seen else uid,
-            tuple(name for name in types if name in done.get(str(owner), ())) if is_seen else (),
+            uid,
+            recorded(str(owner), types) if is_seen else (),
             weights,
             tuple(
                 _change(*pair) if has_before else None
@@ -202,11 +217,9 @@ def weight_history(
     newest = newest_epoch(question)
     first = first_epoch(question)
     numbers = range(0) if newest is None else range(max(first, newest + 1 - most), newest + 1)
+    epochs = ((number, weights_of(question, number)) for number in numbers)
     return tuple(
-        (
-            number,
-            {line: own.get(hotkey) for line, own in epoch_weights(question, number).items()},
-        )
-        for number in numbers
-        if hotkey in weights_of(question, number).slots
+        (number, {line: own.get(hotkey) for line, own in weights.by_miner.items()})
+        for number, weights in epochs
+        if hotkey in weights.slots
     )

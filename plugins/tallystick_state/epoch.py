@@ -298,7 +298,7 @@ def carry_columns(closing: Closing) -> Closing:
     if not carried_names(closing.rules.rule_set):
         return closing
     state, line = closing.state, closing.rules.line
-    hotkeys = {miner.hotkey for miner in state.miners.values() if miner.uid is not None}
+    hotkeys = state.slots.keys()
     before = state.carry.get(line, {})
     if closing.records.owners and hotkeys:
         check_attributes(closing.rules, closing.attributes)

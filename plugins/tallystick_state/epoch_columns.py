@@ -210,7 +210,7 @@ def _weighed(
         Weighing(
             rules=rules,
             rounds=RememberedRounds(memory, rules),
-            hotkeys=[miner.hotkey for miner in after.miners.values() if miner.uid is not None],
+            hotkeys=after.slots.keys(),
             number=memory.round,
             carry=memory.carry.get(rules.digest, {}),
             immune=immune,

@@ -188,8 +188,7 @@ class EpochLog:
 
     def slots(self, epoch: int) -> Mapping[str, int]:
         """Return by hotkey the slots of the miners that have one once an epoch is closed."""
-        miners = self._state(epoch + 1).miners.values()
-        return {miner.hotkey: miner.uid for miner in miners if miner.uid is not None}
+        return self._state(epoch + 1).slots
 
     def weighed(self, epoch: int) -> Iterator[ClosedWeights]:
         """Yield the weights of each line that weighs, as an epoch closes.
@@ -198,7 +197,8 @@ class EpochLog:
         """
         if self.pruned is not None:
             self.pruned.check_epoch(epoch)
-        state, slots = cache(self._known), self.slots(epoch)
+        state, after = cache(self._known), self._state(epoch + 1)
+        slots = after.slots
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(
                 self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
@@ -210,7 +210,7 @@ class EpochLog:
                 state,
                 epoch,
                 partial(closed_attributes, self.transaction, self.in_force, line),
-                self._state(epoch + 1).miners,
+                after.miners,
             )
             pinned = round_epoch(records.of_round(last))
             of_rules = epoch if pinned is None else pinned
@@ -221,7 +221,8 @@ class EpochLog:
 
     def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
         """Yield hotkey and line with the weight as an epoch closes."""
-        after, slots = self._state(epoch + 1), self.slots(epoch)
+        after = self._state(epoch + 1)
+        slots = after.slots
         for closed in self.weighed(epoch):
             rule_set, weights = closed.rules.rule_set, closed.weights
             number = None if round_score(rule_set) is None else closed.round

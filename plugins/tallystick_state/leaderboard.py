@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import attrs
 
@@ -22,10 +22,6 @@ from tallystick_state.groups import is_selectable
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION, OwnValue, PublicPage, Visibility
-
-if TYPE_CHECKING:
-    from tallystick_state.rules import StateRules
-    from tallystick_state.sections.reputation import Visibility
 
 
 @attrs.frozen
@@ -81,10 +77,10 @@ def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standi
     return [_standing(miner, skill_type, first) for miner in pool]
 
 
-def has_window(times: Mapping[int, datetime], rules: StateRules) -> bool:
-    """Return whether `rounds_dispatched` counts within the last hours, not all rounds."""
+def window_of(times: Mapping[int, datetime], rules: StateRules) -> Visibility | None:
+    """Return the window in which `rounds_dispatched` counts; None where it counts all rounds."""
     reputation = rules.rule_set.section(REPUTATION)
-    return bool(times) and reputation is not None and reputation.visibility is not None
+    return reputation.visibility if times and reputation is not None else None
 
 
 def rounds_dispatched(
@@ -106,15 +102,13 @@ def rounds_dispatched(
         at: the end of the window; None for the latest recorded time.
         rules: its ``reputation.visibility`` has the length and the edges of the window.
     """
-    rounds = set(dispatched)
-    if not has_window(times, rules):
+    rounds, window = set(dispatched), window_of(times, rules)
+    if window is None:
         return len(rounds)
-    visibility = rules.reputation.visibility
-    assert visibility is not None  # noqa: S101  # there is a window
     end, timed = at or max(times.values()), sorted(times)
     before = (bisect_right(timed, number) for number in rounds)
     counted = (times[timed[count - 1]] for count in before if count)
-    return sum(_in_window(end - when, visibility) for when in counted)
+    return sum(_in_window(end - when, window) for when in counted)
 
 
 def _standing(miner: MinerEntry, skill_type: str, first: Mapping[int, int]) -> Standing:

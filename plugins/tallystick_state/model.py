@@ -88,6 +88,11 @@ class State:
     thresholds: Mapping[str, Mapping[str, Nano]] = attrs.field(repr=repr_as("skill type"))
     carry: Mapping[str, Columns] = attrs.field(factory=dict, repr=repr_as("line"))
 
+    @property
+    def slots(self) -> dict[str, int]:
+        """The slots by hotkey, of the miners that have one."""
+        return {m.hotkey: m.uid for m in self.miners.values() if m.uid is not None}
+
 
 @attrs.frozen
 class Snapshot:

@@ -45,10 +45,10 @@ from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import (
     Standing,
-    has_window,
     leaderboard,
     rank_of,
     rounds_dispatched,
+    window_of,
 )
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
@@ -207,7 +207,9 @@ class StateQueries:
             StateError: there is no such miner.
         """
         miner, times, rules = miner_of(self.state, hotkey), self._times(), self.rules.watching()
-        gone = [] if self.pruned is None else range(self.pruned.last_round + 1)
+        last = -1 if self.pruned is None else self.pruned.last_round
+        # the pruned rounds, of those between two with a time the first
+        gone = [number for number in (*times, last) if 0 <= number <= last]
         dispatched = self._transaction.dispatched(hotkey)
         return Profile(
             hotkey=hotkey,
@@ -218,7 +220,7 @@ class StateQueries:
             rounds=None
             if rounds_dispatched(gone, times, at, rules)
             else rounds_dispatched(dispatched, times, at, rules),
-            counted="hours" if has_window(times, rules) else "all",
+            counted="all" if window_of(times, rules) is None else "hours",
         )
 
     def recent(self, hotkey: str) -> Recent:
@@ -234,11 +236,8 @@ class StateQueries:
         for line, chosen in by_line.items():
             paid = dict(zip(chosen.uids, chosen.weights, strict=True))
             weights[line] = None if miner.uid is None else paid.get(miner.uid)
-            if miner.uid is None:
-                reasons[line] = NO_SLOT
-            elif weights[line] is None:
-                why = chosen.without.get(hotkey) or chosen.dropped.get(miner.uid)
-                reasons[line] = chosen.reason or why or NO_RECORD
+            if reason := chosen.reason_of(hotkey, miner.uid):
+                reasons[line] = reason
         newest = islice(self._transaction.scored(hotkey), MOST_SCORES)
         scores = tuple(map(RecordScore.of, newest))
         return Recent(miner.uid, weights, reasons, scores, tuple(self._movements(hotkey)))
@@ -303,7 +302,7 @@ class StateQueries:
             StateError: one of them is no miner; or the state has no such line, or several where
                 none is named.
         """
-        name, slots = self.named_line(line), self._slots
+        name, slots = self.named_line(line), self.state.slots
         found = self.line_weights(name, immune) if found is None else found
         reason = found.refused or lost_at(found.allocation)
         reason = reason or no_weights(self.state, self.weighing(name), self._last_round(name))
@@ -327,11 +326,12 @@ class StateQueries:
             return None
         of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
         lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
-        weights = pooled(pools, lines, self._slots)
-        paid = by_slot(weights, self._slots)[0]
-        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in paid)
+        slots = self.state.slots
+        weights = pooled(pools, lines, slots)
+        paid = by_slot(weights, slots)[0]
+        lacking = sorted(hotkey for hotkey, uid in slots.items() if uid not in paid)
         without = dict.fromkeys(lacking, NO_LINE)
-        return Weights.of(weights, self._slots, without, "no line has a weight")
+        return Weights.of(weights, slots, without, "no line has a weight")
 
     def line_weights(
         self, line: str, immune: Collection[str] = (), attributes: RoundFile | None = None
@@ -351,7 +351,7 @@ class StateQueries:
             miner_of(self.state, hotkey)
         epoch, last = self.state.epoch, self._last_round(line)
         records = self._records(line, attributes)
-        return records.weighed(self.weighing(line), epoch, self._slots, last, immune)
+        return records.weighed(self.weighing(line), epoch, self.state.slots, last, immune)
 
     def quarantine(
         self,
@@ -568,16 +568,12 @@ class StateQueries:
             miners=self.state.miners,
         )
 
-    @property
-    def _slots(self) -> dict[str, int]:
-        return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-
     def _without(self, weights: LineWeights) -> dict[str, str]:
         """Return by hotkey the reason why a miner with a slot has no weight."""
         if weights.refused:
-            return dict.fromkeys(sorted(self._slots), REFUSED)
+            return dict.fromkeys(sorted(self.state.slots), REFUSED)
         why = {} if weights.allocation is None else weights.allocation.without
-        lacking = [hotkey for hotkey in self._slots if not weights.weights.get(hotkey)]
+        lacking = [hotkey for hotkey in self.state.slots if not weights.weights.get(hotkey)]
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
 
     def _last_round(self, line: str) -> int | None:
@@ -612,8 +608,6 @@ NO_RECORD = "no record in the round"
 """Reason of no weight under rules that weigh the records of one round alone."""
 REFUSED = "the rules refuse what they are given"
 """Reason of no weight where a step refuses the round."""
-NO_SLOT = "it holds no slot"
-"""Reason of no weight of a miner without a slot."""
 ALL_LINES = "all lines"
 """Name of the weights of a state whose lines share all."""
 MOST_SCORES = 5

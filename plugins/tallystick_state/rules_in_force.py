@@ -8,7 +8,7 @@ the log alone says which rules an epoch has.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,6 +136,11 @@ class RulesInForce:
     def line_of(self, skill_type: str) -> str | None:
         """Return the line that has a skill type in some epoch; None where none ever has."""
         return self._line_of.get(skill_type)
+
+    @property
+    def skill_types(self) -> Collection[str]:
+        """The skill types of every line in any epoch."""
+        return self._line_of.keys()
 
     def types_apart(self, line: str) -> Sequence[str] | None:
         """Return the skill types of a line in any epoch; None in a state of one line."""

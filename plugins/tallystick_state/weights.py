@@ -26,6 +26,7 @@ from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.step_input import StepInput
+from tallystick_allocation.steps import Collect
 from tallystick_allocation.steps import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
@@ -141,6 +142,12 @@ def before_carried(allocation: Allocation) -> Mapping[str, Values]:
     except AllocationError:
         columns = {}
     return {name: columns[name] for name in lacking if name in columns}
+
+
+def tells_round(allocation: Allocation) -> bool:
+    """Return whether a column that weights come of is of the records of one round alone."""
+    steps = (step for step in allocation.bound.steps if step.name in allocation.columns)
+    return any(isinstance(s.rules, Collect) and s.rules.records == "round" for s in steps)
 
 
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
@@ -417,6 +424,25 @@ class Weights:
             dropped(by_uid),
             notes,
         )
+
+    def reason_of(self, hotkey: str, uid: int | None) -> str:
+        """Return why a miner has no weight; empty where it has one.
+
+        Args:
+            hotkey: of the miner.
+            uid: its slot; None without one.
+        """
+        if uid is None:
+            return NO_SLOT
+        if uid in self.uids:
+            return ""
+        # where others have one, `reason` is of uint16, not of the miner
+        everyone = "" if self.uids else self.reason
+        return everyone or self.without.get(hotkey) or self.dropped.get(uid, "")
+
+
+NO_SLOT = "it holds no slot"
+"""Reason of no weight of a miner without a slot."""
 
 
 def by_slot(

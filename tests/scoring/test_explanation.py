@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from generators import lines
 
@@ -110,6 +111,12 @@ def test_a_record_without_a_submission_explains_that_nothing_is_scored(scorers: 
     explanation = explained(scorers, EXAMPLES[6], "1.0.0")
     assert explanation.composite is None
     assert "nothing is scored" in "\n".join(lines_of(explanation))
+
+
+def test_an_explanation_that_reads_no_fact_has_its_sections(scorers: Scorers) -> None:
+    """Formulas of a plugin may be constants."""
+    explanation = attrs.evolve(explained(scorers, EXAMPLES[0], "1.0.0"), facts=())
+    assert {"axes", "emission"} <= {*lines_of(explanation)}
 
 
 def test_numbers_of_an_explanation_are_ascii(scorers: Scorers) -> None:

@@ -4,11 +4,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from service.conftest import OPERATOR
 from service.live import EPOCHS, Live, live
 
+from tallystick_service.answers import HealthAnswer
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_service.settings import Settings
@@ -75,6 +77,7 @@ def test_health_is_what_the_daemon_says(state: Path, status: Any, http: int) -> 
     # messages and remedies may have paths and addresses
     shown = [{"code": problem.code} for problem in health.problems]
     assert reply.json()["problems"] == shown
+    msgspec.json.decode(reply.body, type=HealthAnswer)
     assert one(found, "health", status=status) == 1
     if health.problems:
         assert one(found, "problem", code="peer-differs") == 1

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from examples import fast_rows
 from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live, made
 from service.test_routes import ROWS, path_of
 
 from tallystick_service.access import ACCESS
@@ -144,6 +144,33 @@ def test_of_others_a_miner_sees_what_everyone_sees(service: Live, closed_service
     weight = f"{address}/epochs/1/weight"
     assert service.ask(weight, service.proof()).body == service.ask(weight).body
     assert closed_service.ask(weight, closed_service.proof()).code == "not-shown"
+
+
+def test_the_score_of_one_round_is_the_miners_and_the_operators(
+    service: Live, tmp_path: Path
+) -> None:
+    """Of weights of one round in all steps; of carried ones in those before what is carried."""
+    path = f"/api/v1/miners/{OWN}/epochs/1/weight"
+
+    def score(headers: dict[str, str]) -> str | None:
+        (line,) = service.ask(path, headers).json()["lines"].values()
+        value: str | None = line["steps"][0]["value"]
+        return value
+
+    assert score({}) is None
+    assert score(service.proof()) == score(AS_OPERATOR) is not None
+    of_round = made(tmp_path, "skills@1.1.0")
+    with live(of_round, Settings(operator=OPERATOR, rate=10_000, burst=10_000)) as other:
+        whole = other.ask(path, AS_OPERATOR).json()
+        assert other.ask(path, other.proof()).json() == whole
+        assert other.ask(path).code == "not-shown"
+        page = f"/miners/{OWN}"
+        pages = [
+            other.ask(page, {**headers, "accept": "text/html"}).body.decode()
+            for headers in ({}, other.proof())
+        ]
+    assert ['class="steps"' in page for page in pages] == [False, True]
+    assert all("What it is paid" in page for page in pages)
 
 
 def test_who_is_hidden_and_who_is_not_there_look_the_same(closed_service: Live) -> None:

@@ -15,6 +15,7 @@ from tallystick.scoring.explanation import (
     TierStep,
     ValueStep,
 )
+from tallystick.scoring.verdict import NO_SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,14 +28,15 @@ def lines_of(explanation: Explanation) -> list[str]:
     """Return the explanation, section by section."""
     result = explanation.result
     miner = f"miner {result.miner_uid} {visible(result.miner_hotkey)}, {result.role}"
-    lines = [
-        *filter(None, (explanation.verdict,)),
+    lines = [explanation.verdict] if explanation.verdict else []
+    lines += [
         f"record {result.record}: {result.skill_type}, task {visible(result.task_id)}, {miner}",
         f"rule set {explanation.rule_set} {explanation.digest}",
     ]
-    if not explanation.facts:
+    if explanation.verdict == NO_SUBMISSION:
         return lines
-    lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
+    if explanation.facts:
+        lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
     if explanation.axes:
         lines += ["", "axes", *_steps(explanation.axes)]
     if explanation.measures:

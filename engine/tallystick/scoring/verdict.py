@@ -43,13 +43,13 @@ def verdict(
     if earned is None:
         return ""
     nano = values[earned] or 0
-    said = f"{earned.role} {to_text(nano)}"
+    statement = f"{earned.role} {to_text(nano)}"
     if nano == 0:
         why = _Why({f.digest: n for f, n in zip(bound.facts, facts, strict=True)}, values)
-        return ", because ".join(filter(None, (said, why.of(earned))))
-    if emission is None or quality is None:
-        return ", ".join(filter(None, (said, tier)))
-    return f"{said}: {', '.join(filter(None, (f'quality {to_text(values[quality] or 0)}', tier)))}"
+        return ", because ".join(filter(None, (statement, why.of(earned))))
+    if emission is not None and quality is not None:
+        statement += f": quality {to_text(values[quality] or 0)}"
+    return ", ".join(filter(None, (statement, tier)))
 
 
 @attrs.frozen
@@ -80,13 +80,13 @@ class _Why:
                 return self._of_tree(value.compiled.tree, value)
         return ""
 
-    def _followed(self, value: Value, said: str = "") -> str:
+    def _followed(self, value: Value, statement: str = "") -> str:
         """Return that a value is 0, and why."""
-        said = said or f"{value.name} is 0"
+        statement = statement or f"{value.name} is 0"
         why = self.of(value) if self.values[value] == 0 else ""
-        return ": ".join(filter(None, (said, "" if why == said else why)))
+        return ": ".join(filter(None, (statement, "" if why == statement else why)))
 
-    def _of_tree(self, node: Node, value: Value) -> str:
+    def _of_tree(self, node: Node, value: FormulaValue) -> str:
         match node.op:
             case "label" if node.args[0].op in _FOLLOWED:
                 return self._of_tree(node.args[0], value)
@@ -98,17 +98,17 @@ class _Why:
                 return "" if zero is None else self._of_tree(zero, value)
             case "cases":
                 arms, otherwise = arms_of(node)
-                held = next((arm for arm in arms if self._exact(arm[0], value)), None)
-                if held is None:
+                arm = next((arm for arm in arms if self._exact(arm[0], value)), None)
+                if arm is None:
                     return self._of_tree(otherwise, value)
-                condition, part = held
+                condition, part = arm
                 further = "" if part.op == "const" else self._of_tree(part, value)
                 return ", and ".join(filter(None, (self._holds(condition, value), further)))
             case "const":
                 return ""
         return f"{node.data[0] if node.op == 'label' else render(node)} is 0"
 
-    def _holds(self, condition: Node, value: Value) -> str:
+    def _holds(self, condition: Node, value: FormulaValue) -> str:
         """Return a condition that holds, and of a comparison of sizes what is compared."""
         text, sign = render(condition), _COMPARED.get(condition.op)
         if sign is None:
@@ -116,6 +116,5 @@ class _Why:
         left, right = (decimal_text(self._exact(part, value)) for part in condition.args)
         return f"{text}, as {left} {sign} {right}"
 
-    def _exact(self, node: Node, value: Value) -> Exact:
-        read = value.read(self.values) if isinstance(value, FormulaValue) else {}
-        return evaluate(node, self.facts, read)
+    def _exact(self, node: Node, value: FormulaValue) -> Exact:
+        return evaluate(node, self.facts, value.read(self.values))

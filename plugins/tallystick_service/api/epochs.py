@@ -18,8 +18,8 @@ from tallystick_service.answers import (
     WeightsAnswer,
 )
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import closings_of, not_shown, seen_types, sees_board
-from tallystick_service.weights import weights_of
+from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
+from tallystick_service.weights import last_over, weights_of
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.epoch_log import EpochLog
@@ -86,13 +86,8 @@ def sees_leaf(question: Question, log: EpochLog, number: int) -> bool:
     One with a salt is nobody's before the embargo is over: whoever salts does not want what they
     have scored to be guessed from the log.
     """
-    is_open = log.leaves[number].salt is None or is_over(question, number)
+    is_open = log.leaves[number].salt is None or number <= last_over(question)
     return is_open or condition("leaf", question.viewer) == "always"
-
-
-def is_over(question: Question, number: int) -> bool:
-    """Return whether the embargo of the weights of an epoch is over: so many closed after it."""
-    return number + question.site.settings.embargo < question.queries.state.epoch
 
 
 def check_embargo(question: Question, subject: str, number: int, hotkey: str = "") -> None:
@@ -101,17 +96,15 @@ def check_embargo(question: Question, subject: str, number: int, hotkey: str = "
     Raises:
         RefusedQuestionError: the epoch is not closed, the embargo is not over, or it is not shown.
     """
-    needs = condition(subject, question.viewer, hotkey)
-    if needs == "never":
+    if not sees_closed(question, subject, hotkey):
         raise not_shown(ACCESS[subject].holds)
     opened = question.queries.state.epoch
     if number >= opened:
         raise no_epoch(
             number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
         )
-    if needs == "leaderboards, embargo" and not seen_types(question):
-        raise not_shown(ACCESS[subject].holds)
-    if needs != "always" and not is_over(question, number):
+    needs = condition(subject, question.viewer, hotkey)
+    if needs != "always" and number > last_over(question):
         epochs = question.site.settings.embargo
         raise RefusedQuestionError(
             HTTPStatus.FORBIDDEN,
@@ -192,9 +185,9 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
     is_own = question.viewer.kind == "own" and question.viewer.hotkey == hotkey
     if is_own and "reputation" in own_values(queries, question.viewer, hotkey):
         return
-    places = question.once(("board", skill_type), lambda: queries.board(skill_type))
     # what the board has now is what the last epoch made
-    is_shown = number == queries.state.epoch - 1 and any(e.hotkey == hotkey for e in places)
+    is_newest = number == queries.state.epoch - 1
+    is_shown = is_newest and any(e.hotkey == hotkey for e in board(question, skill_type))
     if not is_shown:
         raise not_shown("a proof of a reputation that no leaderboard shows now")
 

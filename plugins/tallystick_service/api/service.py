@@ -29,8 +29,7 @@ async def _health(question: Question) -> Answer:
     site = question.site
     health = site.health()
     try:
-        if site.version_at_once() is None:
-            await to_thread.run_sync(site.look)
+        await site.version_now()
     except TallystickError:
         # where the store is, and what is wrong with it, is not for everyone
         health = Health("failing", (_UNREADABLE, *health.problems))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from tallystick.json_values import JsonObject, json_value
-from tallystick_allocation.explanation import explained
-from tallystick_service.access import condition
+from tallystick_service.access import ACCESS, condition
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     BoardAnswer,
@@ -21,16 +20,16 @@ from tallystick_service.api.epochs import EPOCH, check_embargo
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import (
     board_of,
-    closings_of,
     history_of,
     not_shown,
     profile_of,
+    sees_closed,
     unknown_miner,
 )
-from tallystick_service.weights import seen_miners
+from tallystick_service.standing import explanation_of
+from tallystick_service.weights import seen_miners, weighed_of
 from tallystick_state import views
 from tallystick_state.queries import NO_MINERS
-from tallystick_state.weights import before_carried
 
 
 def _state(question: Question) -> Answer:
@@ -81,19 +80,17 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
     if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
 
-    def compute() -> JsonObject:
-        with question.state.epoch_log() as log:
-            return {
-                closed.line: json_value(explained(allocation, hotkey, before_carried(allocation)))
-                for closed in log.weighed(number)
-                if (allocation := closed.weights.allocation) is not None
-                and hotkey in allocation.step_input.places
-            }
-
-    key = "pay", hotkey, number, closings_of(question)[number + 1]
-    lines = question.site.remembered(key, compute)
-    if not lines:
-        raise unknown_miner(hotkey)
+    weighed = weighed_of(question, number)
+    sees_rounds = sees_closed(question, "rounds", hotkey)
+    explanations = {
+        closed.line: explanation
+        for closed in weighed
+        if (explanation := explanation_of(closed.weights, hotkey, sees_rounds)) is not None
+    }
+    if not explanations:
+        has_hidden = any(explanation_of(closed.weights, hotkey) for closed in weighed)
+        raise not_shown(ACCESS["rounds"].holds) if has_hidden else unknown_miner(hotkey)
+    lines = json_value(explanations)
     return {"hotkey": hotkey, "epoch": number, "lines": lines}
 
 

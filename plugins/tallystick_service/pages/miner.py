@@ -14,21 +14,27 @@ from tallystick_service.answer import Answer
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.proof import challenge_of, is_key
 from tallystick_service.route import Parameter, Question, page
-from tallystick_service.shown import closings_of, history_of, public_boards, unknown_miner
+from tallystick_service.shown import (
+    board,
+    has_board,
+    history_of,
+    public_boards,
+    sees_closed,
+    unknown_miner,
+)
 from tallystick_service.standing import (
     Pay,
     TypeStanding,
     closed_pays,
     pays,
     public_standing,
-    shared_pay,
     type_standing,
 )
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import (
     newest_epoch,
     seen_miners,
-    types_done,
+    weighed_of,
     weight_history,
     weights_of,
 )
@@ -91,22 +97,26 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     if hotkey not in seen_miners(question):
         raise unknown_miner(hotkey)
     entry, weights = queries.state.miners[hotkey], _weights(question, hotkey)
-    done = sorted(types_done(question).get(hotkey, ()))
-    sees_now = condition("pay", viewer, hotkey) == "always"
-    of_lines = tuple(pays(queries, hotkey)) if sees_now else _newest_pays(question, hotkey)
+    done = queries.transaction.recorded_types(hotkey, sorted(queries.in_force.skill_types))
+    if condition("pay", viewer, hotkey) == "always":
+        of_lines = tuple(pays(queries, hotkey))
+    else:
+        of_lines = _newest_pays(question, hotkey)
     if condition("miner", viewer, hotkey) == "leaderboards":
-        boards = public_boards(question)
-        places = ((name, place) for name in done for place in boards.get(name, ()))
+        public = public_boards(question)
+        places = ((name, place) for name in done for place in public.get(name, ()))
         types = tuple(
-            public_standing(queries, place, name, len(boards[name]))
+            public_standing(queries, place, name, len(public[name]))
             for name, place in places
             if place.hotkey == hotkey
         )
         return MinerPage(hotkey, entry.uid, types, "", of_lines, weights, is_public=True)
     own = own_values(queries, viewer, hotkey)
     history = history_of(question, hotkey) if "reputation" in own else []
+    boards = {name: board(question, name) for name in done if has_board(question, name)}
     types = tuple(
-        _shown(type_standing(queries, entry, name, _of_type(history, name)), own) for name in done
+        _shown(type_standing(queries, entry, name, boards.get(name), _of_type(history, name)), own)
+        for name in done
     )
     dispatched = queries.profile(hotkey).dispatched if "dispatched_rounds" in own else ""
     return MinerPage(hotkey, entry.uid, types, dispatched, of_lines, weights, is_public=False)
@@ -115,20 +125,11 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
 def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
     """Return what a miner was paid as the newest epoch closed whose embargo is over."""
     number = newest_epoch(question)
-    if number is None:
+    if number is None or not sees_closed(question, "pay", hotkey):
         return ()
-
-    def computed() -> tuple[Pay, ...]:
-        weights = weights_of(question, number)
-        uid = weights.slots.get(hotkey)
-        with question.state.epoch_log() as log:
-            found = tuple(closed_pays(log, number, hotkey, uid, weights.lines))
-        if weights.shared is None:
-            return found
-        return attrs.evolve(shared_pay(weights.shared, uid), epoch=number), *found
-
-    key = "closed pays", number, hotkey, closings_of(question)[number + 1]
-    return question.site.remembered(key, computed)
+    weighed, weights = weighed_of(question, number), weights_of(question, number)
+    sees_rounds = sees_closed(question, "rounds", hotkey)
+    return tuple(closed_pays(weighed, number, hotkey, weights, sees_rounds))
 
 
 def _weights(question: Question, hotkey: str) -> tuple[WeightHistory, ...]:

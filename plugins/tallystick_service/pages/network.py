@@ -14,9 +14,8 @@ from tallystick_service.api.epochs import (
     weights_view,
 )
 from tallystick_service.charts import Chart, Series, chart
-from tallystick_service.pages.scoring import versioned
 from tallystick_service.route import Parameter, Question, page
-from tallystick_service.shown import board_of, closings_of, public_boards
+from tallystick_service.shown import board_of, closings_of, public_boards, skill_types
 from tallystick_service.tables import csv_answer
 from tallystick_service.weights import newest_epoch, weight_table
 
@@ -76,12 +75,11 @@ def _network(question: Question) -> Answer:
     opened = question.queries.state.epoch
     begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
     epochs = [epoch_row(question, number) for number in reversed(begun)]
-    history = thresholds_by_epoch(question)
-    types = sorted(question.queries.rules.type_rules)
+    history, boards = thresholds_by_epoch(question), public_boards(question)
     return question.page(
         "network.html",
         info=question.queries.info(),
-        boards={name: public_boards(question).get(name) for name in types},
+        boards={name: boards.get(name) for name in skill_types(question)},
         shown=_SHOWN,
         epochs=epochs,
         charts=threshold_charts(history),
@@ -97,7 +95,7 @@ def _epoch(question: Question) -> Answer:
 
 
 async def _validators(question: Question) -> Answer:
-    question = await versioned(question)
+    question = await question.versioned()
     observed = question.site.observations.observed()
     health = question.site.health().seen_by(question.viewer)
     return question.page("validators.html", observed=observed, health=health)

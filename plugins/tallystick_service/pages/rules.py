@@ -40,7 +40,7 @@ def _choices(known: Mapping[str, StateRules]) -> list[tuple[str, str]]:
 def _rule_set(question: Question) -> Answer:
     queries = question.queries
     rules = rules_named(queries.in_force, question.text("rules"))
-    book = question.once(("book", rules.digest), lambda: rule_book(rules))
+    book = rule_book(rules)
     return question.page(
         "rule_set.html",
         book=book,

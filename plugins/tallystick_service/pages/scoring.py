@@ -55,13 +55,6 @@ class Offer:
         return next((text for digest, ref, text in self.rules if name in (digest, ref)), None)
 
 
-async def versioned(question: Question) -> Question:
-    """Return a question of a row that reads no state, with the version of the state of now."""
-    site = question.site
-    current = site.version_at_once() or await to_thread.run_sync(site.look)
-    return attrs.evolve(question, version=current)
-
-
 async def offer_of(question: Question) -> Offer:
     """Return what the reader chooses from, made once for each version of the state."""
     site = question.site
@@ -153,7 +146,7 @@ def _type_of(record: str) -> str:
 
 
 async def _playground(question: Question) -> Answer:
-    question = await versioned(question)
+    question = await question.versioned()
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
     first = Side(question.text("rules"), question.text("edits"))

@@ -154,7 +154,7 @@ def _slots(
     queries: StateQueries, own: Weights, weights: Mapping[str, int | str]
 ) -> dict[int, int | str]:
     """Return the published weights by slot; empty text for a slot that has a weight here alone."""
-    uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
+    uids = queries.state.slots
     slots = dict[int, int | str]()
     for name, weight in weights.items():
         uid = uids.get(name, int(name) if name.isascii() and name.isdigit() else None)

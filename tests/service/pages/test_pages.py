@@ -8,6 +8,7 @@ from decimal import Decimal
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 import pytest
@@ -22,6 +23,7 @@ from tallystick_service.assets import FOLDER
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_service.settings import Settings
+from tallystick_state.queries import NO_LINE
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 HTML = {"accept": "text/html"}
@@ -203,6 +205,15 @@ def test_the_miners_are_a_table_of_the_weights_that_machines_are_told(service: L
     types = {row[0]: row[4] for row in found}
     assert types[OWN] == "mcp server, rag knowledge"
     assert types[OTHER] == "–"
+
+
+def test_who_took_a_slot_since_the_epoch_closed_has_none_in_its_table(own_state: Path) -> None:
+    with tallystick.Ledger.open(own_state) as ledger:
+        ledger.register("5Newcomer", 0, TYPES)
+    with live(own_state) as service:
+        slots = {row[0]: row[1] for row in table_of(service)}
+    assert slots["5Newcomer"] == "–"
+    assert [*slots.values()].count("0") == 1
 
 
 def test_a_page_of_miners_follows_the_other(service: Live, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,26 +479,44 @@ def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
 
 
 def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -> None:
+    with pooled(tmp_path) as ledger, ledger.queries() as queries:
+        shared = queries.shared_weights()
+        assert shared is not None
+        uid = shared.uids[0]
+        hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
+    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
+        # the operator's is that of now, that of everyone as the epoch closed
+        pages = [page(service, address(hotkey), **headers) for headers in (AS_OPERATOR, {})]
+    for found in pages:
+        assert str(shared.weights[0]) in found.text
+        assert f"takes as {shared.uint16[uid]:,} of 65,535" in found.text
+        assert found.text.count("of 65,535") == 1
+        for line in ("all lines", "skills", "workflow"):
+            assert f"Weight in {line}" in found.text
+
+
+def test_every_view_has_one_reason_why_a_miner_has_no_weight(tmp_path: Path) -> None:
+    with pooled(tmp_path, idle="burn", burn="owner") as ledger, ledger.queries() as queries:
+        assert queries.recent(OTHER).reasons == {"all lines": NO_LINE}
+    with live(tmp_path / "two.db", Settings(operator=OPERATOR, embargo=0)) as service:
+        for headers in (AS_OPERATOR, {}):
+            found = page(service, address(OTHER), **headers)
+            assert f"There is no weight: {NO_LINE}" in found.text
+            assert "There is no weight: average: no score above 0 so far" in found.text
+
+
+def pooled(folder: Path, **options: Any) -> tallystick.Ledger:  # noqa: ANN401  # of a ledger
+    """A state of two lines, one of them idle, with an epoch closed; `OTHER` has no record."""
     lines = ["skills@1.2.0", "workflow@1.2.0"]
     pools = {"skills": "0.7", "workflow": "0.3"}
-    path = tmp_path / "two.db"
-    with tallystick.Ledger.create(path, lines, pools=pools) as ledger:
-        ledger.sync_miners(miners_in(tmp_path))
-        ledger.close_round(
-            [line for line in history().lines(96) if json.loads(line)["epoch"] == 0], bad="reject"
-        )
-        with ledger.queries() as queries:
-            shared = queries.shared_weights()
-            assert shared is not None
-            uid = shared.uids[0]
-            hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
-    with live(path, Settings(operator=OPERATOR, rate=10_000, burst=10_000)) as service:
-        found = page(service, address(hotkey), **AS_OPERATOR)
-    assert str(shared.weights[0]) in found.text
-    assert f"takes as {shared.uint16[uid]:,} of 65,535" in found.text
-    assert found.text.count("of 65,535") == 1
-    for line in ("all lines", "skills", "workflow"):
-        assert f"Weight in {line}" in found.text
+    ledger = tallystick.Ledger.create(folder / "two.db", lines, pools=pools, **options)
+    ledger.sync_miners(miners_in(folder))
+    ledger.register(OTHER, 200, TYPES)
+    ledger.close_round(
+        [line for line in history().lines(96) if json.loads(line)["epoch"] == 0], bad="reject"
+    )
+    ledger.close_epoch(0)
+    return ledger
 
 
 def miners_in(folder: Path) -> Path:
