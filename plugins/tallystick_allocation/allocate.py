@@ -17,7 +17,7 @@ from tallystick_allocation.column import Column, Number, RationalColumn, Values,
 from tallystick_allocation.population import Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps.step import BoundStep, Stop
+from tallystick_allocation.steps.step import BoundStep, Remembered, Stop, memory_name
 
 
 @attrs.frozen(slots=False)
@@ -29,7 +29,8 @@ class Allocation:
         step_input: the population, and what each step gave.
         weights: in nano, by hotkey or by the key of a recipient; who has none is left out, who has
             0 is not.
-        carry: by the step that carries it and by hotkey, what is kept for the next round, in nano.
+        carry: by the column and by hotkey, what is kept for the next round, in nano; the column is
+            a step that carries its result, or what it keeps beside.
         stopped: the step that ended the allocation with zeros; None where none did.
     """
 
@@ -147,7 +148,7 @@ def allocate(
         bound,
         run.step_input,
         {key: nano for key, nano in entries if nano is not None},
-        {step.name: _kept(run.step_input, step) for step in bound.carried},
+        _kept(run.step_input, bound),
     )
 
 
@@ -160,7 +161,7 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
     run = _run(bound, population, bound.carried, {})
     if run.stopped is not None:
         return dict(population.carry)
-    return {step.name: _kept(run.step_input, step) for step in bound.carried}
+    return _kept(run.step_input, bound)
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
@@ -193,13 +194,22 @@ def _run(
     sinks: Iterable[BoundStep],
     given: Mapping[str, Values],
 ) -> _Run:
-    values = {name: _rounded(bound.step(name), column) for name, column in given.items()}
-    state = StepInput(population, roster(bound, population), values)
+    keys, values = roster(bound, population), dict[str, Values]()
+    for name, column in given.items():
+        step = bound.step(name)
+        # what stands in the place of a step that carries goes with what it kept beside
+        values.update(step.recalled(population.carry, keys))
+        values[name] = _rounded(step, column)
+    state = StepInput(population, keys, values)
     try:
         for step in bound.needed(sinks, given):
             result = step.apply(state)
             if isinstance(result, Stop):
                 return _Run(state, values, (step.name, result.places))
+            if isinstance(result, Remembered):
+                for part, column in result.memory.items():
+                    values[memory_name(step.name, part, "")] = _published(column)
+                result = result.values
             values[step.name] = _rounded(step, result)
     except UndecidedError as error:
         raise AllocationError(f"{step.name}: {error}", code="undecided") from error
@@ -219,11 +229,16 @@ def _published(values: Values) -> Values:
     return published(values)
 
 
-def _kept(step_input: StepInput, step: BoundStep) -> dict[str, int]:
-    column = step_input.values[step.name]
-    assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
-    pairs = zip(step_input.keys, column.numerators, strict=True)
-    return {key: nano for key, nano in pairs if nano is not None}
+def _kept(step_input: StepInput, bound: BoundAllocation) -> dict[str, dict[str, int]]:
+    """Return what is kept for the next round, in nano by column and key."""
+    kept = {}
+    for step in bound.carried:
+        for name, part, group in step.memory:
+            column = step_input.column(memory_name(step.name, part, ""), group)
+            assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
+            pairs = zip(step_input.keys, column.numerators, strict=True)
+            kept[name] = {key: nano for key, nano in pairs if nano is not None}
+    return kept
 
 
 def _has_value(values: Values, place: int) -> bool:

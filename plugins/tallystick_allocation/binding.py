@@ -71,8 +71,25 @@ class BoundAllocation:
 
     @property
     def carried(self) -> tuple[BoundStep, ...]:
-        """The steps whose values are kept for the next round."""
+        """The steps that keep something for the next round."""
         return tuple(step for step in self.steps if step.rules.carries)
+
+    @property
+    def carried_names(self) -> tuple[str, ...]:
+        """The names of the columns that they keep, in the order of the steps."""
+        return tuple(name for step in self.carried for name, _, _ in step.memory)
+
+    @property
+    def carried_ranges(self) -> Mapping[str, Range]:
+        """The range of each of these columns, where the allocation is proved."""
+        ranges = self.ranges
+        return {
+            name: step.rules.range_of_memory(
+                part, ranges[step.name], [ranges[read.name] for read in step.inputs]
+            )
+            for step in self.carried
+            for name, part, _ in step.memory
+        }
 
     def step(self, name: str) -> BoundStep:
         """Return the step of a name.
@@ -124,8 +141,8 @@ class BoundAllocation:
     def attributes(self) -> Mapping[str, str]:
         """The kind of each attribute of miners and of the round that steps read, by its name."""
         kinds = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
-        formulas = (step.formula for step in self.steps if step.formula is not None)
-        read = {n for formula in formulas for n in formula.published if n.startswith(MINER)}
+        sources = (name for step in self.steps for name in step.read_by_formula.values())
+        read = {name for name in sources if name.startswith(MINER)}
         return {**dict.fromkeys(sorted(read - kinds.keys()), "a number"), **kinds}
 
     @property

@@ -167,6 +167,13 @@ def nano(column: Column) -> Iterator[int | None]:
     return iter(published(column).numerators)
 
 
+def cell_of(column: Column, place: int) -> Exact:
+    """Return the value at a place that has one."""
+    value = column.exact(place)
+    assert value is not None  # noqa: S101  # of a place with a value
+    return value
+
+
 def cell_text(column: Column, place: int) -> str:
     """Return the value at a place for people; ``none`` where there is none."""
     value = column.exact(place)
@@ -207,21 +214,21 @@ def positive(column: Column) -> list[int]:
     """Return the places whose value is above 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n > 0]
-    return [i for i in column.present if real.sign(_at(column, i)) > 0]
+    return [i for i in column.present if real.sign(cell_of(column, i)) > 0]
 
 
 def negative(column: Column) -> list[int]:
     """Return the places whose value is below 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n < 0]
-    return [i for i in column.present if real.sign(_at(column, i)) < 0]
+    return [i for i in column.present if real.sign(cell_of(column, i)) < 0]
 
 
 def other_than_zero(column: Column) -> list[int]:
     """Return the places whose value is not 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n]
-    return [i for i in column.present if real.sign(_at(column, i))]
+    return [i for i in column.present if real.sign(cell_of(column, i))]
 
 
 def ascending(column: Column) -> list[list[int]]:
@@ -243,7 +250,7 @@ def ascending(column: Column) -> list[list[int]]:
 
 
 def _touching(column: RealColumn) -> Iterator[list[int]]:
-    ends = sorted((*_enclosure(_at(column, index)), index) for index in column.present)
+    ends = sorted((*_enclosure(cell_of(column, index)), index) for index in column.present)
     together: list[int] = []
     highest = 0
     for low, high, index in ends:
@@ -258,7 +265,7 @@ def _touching(column: RealColumn) -> Iterator[list[int]]:
 
 def _told_apart(column: RealColumn, places: list[int]) -> Iterator[list[int]]:
     def order(first: int, second: int) -> int:
-        return real.compare(_at(column, first), _at(column, second))
+        return real.compare(cell_of(column, first), cell_of(column, second))
 
     equal: list[int] = []
     for index in sorted(places, key=cmp_to_key(order)):
@@ -274,12 +281,6 @@ def _enclosure(value: Exact) -> tuple[int, int]:
         low = (value.numerator << _BITS) // value.denominator
         return low, low + 1
     return value.enclosure(_BITS)
-
-
-def _at(column: RealColumn, place: int) -> Exact:
-    value = column.values[place]
-    assert value is not None  # noqa: S101  # of a place with a value
-    return value
 
 
 def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, ...]], int]:

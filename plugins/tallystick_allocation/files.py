@@ -185,12 +185,12 @@ def carry_of(
             f"{where}: allocation: found {_shown(table.get('allocation'))}, expected "
             f"{bound.digest}: what other rules carried means something else (carry-of-other-rules)"
         )
-    names = [step.name for step in bound.carried]
+    ranges = bound.carried_ranges
     carry = _table(table.get("carry"), where, "carry")
-    _check_keys(carry, names, where, "carry")
+    _check_keys(carry, [*ranges], where, "carry")
     return {
         name: {
-            hotkey: _carried(text, bound.ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
+            hotkey: _carried(text, ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
             for hotkey, text in _table(texts, where, f"carry.{name}").items()
         }
         for name, texts in carry.items()

@@ -46,6 +46,7 @@ class Sample:
         missed: whether the deadline was missed.
         factors: what a weighted mean weighs by, in nano, by name.
         records: the number of records whose values it sums.
+        epoch: the one that the round of its record names; None where it is not known.
         sharing: of a sum over several tasks, which names none: the number of records that each of
             these tasks has, where missed deadlines count, and where they do not.
     """
@@ -56,6 +57,7 @@ class Sample:
     factors: Mapping[str, int] = attrs.field(factory=dict)
     records: int = 1
     sharing: tuple[int, int] | None = None
+    epoch: int | None = None
 
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
@@ -90,7 +92,9 @@ class Population:
         samples: by the ``value`` that steps collect.
         of_round: the same of the round alone, for steps that read one; by default `samples`.
         round: the attributes of the round, by name.
-        carry: by the step that carries it and by hotkey, the previous value in nano.
+        now: the round with which windows in time end, and the epoch that it names; by default the
+            newest of the samples, as far as these name them.
+        carry: by the column that a step keeps and by hotkey, the previous value in nano.
 
     Raises:
         AllocationError: a hotkey stands there twice, or there are too many.
@@ -101,6 +105,7 @@ class Population:
     of_round: Mapping[str, Samples] | None = attrs.field(default=None, kw_only=True)
     round: Mapping[str, Attribute] = attrs.field(factory=dict)
     carry: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
+    now: tuple[int, int] | None = attrs.field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return f"<Population of {numbered(len(self.miners), 'miner')}>"
@@ -122,6 +127,17 @@ class Population:
         """Return the samples of a ``value``, of all rounds or of the round alone."""
         every = self.of_round if of_round and self.of_round is not None else self.samples
         return every.get(value, {})
+
+    @cached_property
+    def newest(self) -> tuple[int | None, int | None]:
+        """The round with which windows in time end, and its epoch; None of what is not known."""
+        if self.now is not None:
+            return self.now
+        groups = (group for of_value in self.samples.values() for group in of_value.values())
+        samples = [sample for group in groups for own in group.values() for sample in own]
+        rounds = (sample.task[0] for sample in samples if sample.task is not None)
+        epochs = (sample.epoch for sample in samples if sample.epoch is not None)
+        return max(rounds, default=None), max(epochs, default=None)
 
     @cached_property
     def places(self) -> Mapping[str, int]:

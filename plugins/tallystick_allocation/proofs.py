@@ -76,7 +76,8 @@ def value_ranges_of(bound: BoundType) -> dict[str, Range]:
 
 
 def _prove(step: BoundStep, formula: Formula, ranges: Mapping[BoundStep, Range]) -> None:
-    published = {name: _domain(name, step, ranges) for name in formula.published}
+    sources = step.read_by_formula.items()
+    published = {name: _domain(source, step, ranges) for name, source in sources}
     check_range(lower(formula.tree, {}, published), formula.low, formula.high, RANGE_REMEDY)
 
 

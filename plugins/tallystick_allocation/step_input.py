@@ -15,7 +15,7 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
-from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.column import Column, Number, Values, column_of
 from tallystick_allocation.population import (
     LARGEST_ATTRIBUTE,
     MINER,
@@ -65,6 +65,27 @@ class StepInput:
         column = self.values[name]
         assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
         return column if isinstance(column, Mapping) else {UNGROUPED: column}
+
+    def column(self, name: str, group: str) -> Column:
+        """Return the column of a group, where a flat one is that of every group.
+
+        Args:
+            name: of a step that gives a column, or of an attribute of miners that is a number; who
+                has no such flag has it not, and who is no miner has no attributes.
+            group: the name of the group.
+        """
+        if name.startswith(MINER):
+            miners = range(self.miners)
+            numbers = [self.miner_number(index, name) or Fraction() for index in miners]
+            return column_of([*numbers, *[None] * (len(self.keys) - self.miners)])
+        column = self.values[name]
+        assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
+        return column[group] if isinstance(column, Mapping) else column
+
+    def carried(self, name: str) -> Mapping[int, int]:
+        """Return what was carried of a column, in nano, by place; who has left is left out."""
+        carried = self.population.carry.get(name, {})
+        return {self.places[key]: nano for key, nano in carried.items() if key in self.places}
 
     def miner_text(self, place: int, name: str) -> str:
         """Return a text of a miner.

@@ -120,7 +120,7 @@ class _Side:
         return {name: tiers.thresholds(tracked[name]) for name, tiers in self.rules.tiers.items()}
 
     def carried(self) -> set[str]:
-        return {*carried_names(self.rules.rule_set)}
+        return {*carried_names(self.rules)}
 
     def ejected(self) -> set[str]:
         if self.rules.rule_set.section(REPUTATION) is None:

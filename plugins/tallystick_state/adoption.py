@@ -179,7 +179,7 @@ def apply_floors(state: State, change: Change) -> State:
 
 def carry_columns(state: State, change: Change) -> State:
     """Return the columns that the allocation of both rules carries under one name."""
-    names, line = carried_names(change.new.rule_set), change.new.line
+    names, line = carried_names(change.new), change.new.line
     before = state.carry.get(line, {})
     return with_columns(state, line, {name: before[name] for name in names if name in before})
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tallystick.errors import AllocationError
-from tallystick.rules.model import RuleSet
 from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
@@ -21,11 +20,9 @@ from tallystick_state.rules import StateRules
 from tallystick_state.samples import Rounds
 
 
-def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
-    """Return the columns that the allocation of a rule set carries, in the order of its steps."""
-    rules = rule_set.section(ALLOCATION)
-    steps = () if rules is None else rules.steps
-    return tuple(step.name for step in steps if step.carries)
+def carried_names(rules: StateRules) -> tuple[str, ...]:
+    """Return the columns that the allocation of some rules carries, in the order of its steps."""
+    return () if rules.allocation is None else rules.allocation.carried_names
 
 
 def carried(
@@ -58,8 +55,8 @@ def carried(
     )
     keys = {*roster(bound, Population(miners, round=attributes.round))}
     columns = {
-        step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
-        for step in bound.carried
+        name: {key: nano for key, nano in before.get(name, {}).items() if key in keys}
+        for name in bound.carried_names
     }
     for number in rounds.numbers:
         samples = rounds.samples(steps, keys, number, last=number)

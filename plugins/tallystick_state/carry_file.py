@@ -174,7 +174,7 @@ class CarryFile:
     def _columns(self, rules: EpochRules, miner: MinerEntry) -> Iterator[tuple[str, str, int]]:
         place = f"miners.{miner.hotkey}.columns"
         of_lines = self.value["miners"][miner.hotkey].get("columns", {})
-        names = {line.line: carried_names(line.rule_set) for line in rules.lines}
+        names = {line.line: carried_names(line) for line in rules.lines}
         if of_lines and miner.uid is None:
             raise self._bad(
                 place,

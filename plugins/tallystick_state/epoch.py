@@ -295,7 +295,7 @@ def carry_columns(closing: Closing) -> Closing:
     It is no word of the rule set's steps: it is done where the allocation has such a column, after
     them, and reads nothing that they make.
     """
-    if not carried_names(closing.rules.rule_set):
+    if not carried_names(closing.rules):
         return closing
     state, line = closing.state, closing.rules.line
     hotkeys = state.slots.keys()

@@ -248,7 +248,7 @@ class _Pruner:
         if pinned is None:
             return
         ended = last_epoch_of(timeline, timeline.at(pinned), self.epoch)
-        if ended is not None and ended < self.epoch and carried_names(timeline.at(ended).rule_set):
+        if ended is not None and ended < self.epoch and carried_names(timeline.at(ended)):
             yield from (event.identity for event in self.transaction.events(ended))
 
     def _hotkeys(self) -> list[str]:
@@ -329,7 +329,7 @@ def check_prunable(rules: StateRules) -> None:
             reason = "collects every record of a miner, without last"
         elif allocation is not None and allocation.groups:
             reason = "counts the tasks of each group on their own, which reads every record"
-        elif carried_names(rules.rule_set):
+        elif carried_names(rules):
             reason = "moves an average, by windows that end with the round of any late record"
         else:
             continue

@@ -671,7 +671,7 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         )
     if any(step.records == "window" for step in allocation.collects):
         return f"no miner with a slot has a score above 0 in its window: {_CLOSE}"
-    if carried_names(rules.rule_set):
+    if carried_names(rules):
         return f"no miner with a slot has a score above 0 in any round: {_CLOSE}"
     if last_round is None:
         return f"no round is closed yet: {_CLOSE}"

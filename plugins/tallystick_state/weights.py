@@ -111,7 +111,7 @@ def weigh(weighing: Weighing) -> LineWeights:
     population = weighing.population(rules)
     keys = roster(bound, population)
     carried_columns = {
-        step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried
+        step.name: step.recalled(weighing.carry, keys)[step.name] for step in bound.carried
     }
     try:
         allocation = allocate(bound, population, carried_columns)
@@ -210,9 +210,15 @@ def base_of(bound: BoundAllocation) -> BoundStep | None:
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and step.rules.is_rounded:
             after = bound.needed([bound.weight], {step.name})
-            if all(later.collected is None and not later.rules.carries for later in after):
+            if not any(map(_is_of_more, after)):
                 return step
     return None
+
+
+def _is_of_more(step: BoundStep) -> bool:
+    """Return whether a step reads more than the columns before it."""
+    rules = step.rules
+    return step.collected is not None or rules.carries or rules.recalls
 
 
 def is_of_round(rule_set: RuleSet) -> bool:

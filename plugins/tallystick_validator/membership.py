@@ -83,8 +83,7 @@ def unmet(in_force: RulesInForce, open_epoch: int, attributes: AttributeFile) ->
 
 def _recipients(rules: StateRules) -> Iterator[str]:
     for step in () if rules.allocation is None else rules.allocation.steps:
-        if step.rules.recipient is not None:
-            yield step.rules.recipient
+        yield from (key for _, key in step.rules.named())
 
 
 def lengths_of_others(rules: EpochRules, network: Network) -> Mapping[str, int]:

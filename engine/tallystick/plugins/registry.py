@@ -24,7 +24,6 @@ import pluggy
 from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins import spec
-from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, NAMESPACE
 from tallystick.plugins.entries import (
     ALLOWED,
     GROUP,
@@ -349,12 +348,6 @@ def _refuse_foreign(plugin: Plugin) -> None:
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
     strategies = (strategy.name for strategy in plugin.strategies)
     offers = (*formulas, *requirements, *strategies, *types)
-    if plugin.name == NAMESPACE:
-        raise RefusedPluginError(
-            NAME_TAKEN,
-            f"found a plugin of the name {NAMESPACE}, expected another name: formulas of the "
-            "engine itself begin with it",
-        )
     foreign = [name for name in offers if namespace(name) != plugin.name]
     if foreign:
         raise RefusedPluginError(
@@ -408,7 +401,7 @@ def _registry(
     return Registry(
         plugins=plugins,
         refused=refused,
-        formulas={**{f.name: f for p in every for f in p.formulas}, **ENGINE_FORMULAS},
+        formulas={f.name: f for p in every for f in p.formulas},
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
         rule_set_folders={p.name: p.rule_sets for p in every},

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tallystick import canonical
-from tallystick.plugins.engine_formulas import NAMESPACE
 from tallystick.plugins.registry import namespace
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
 from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
@@ -67,9 +66,8 @@ def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
     """Return the names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
-    skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Formulas and
-    sections of the engine itself are of no plugin. No other is imported to read it or to score by
-    it.
+    skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Sections of
+    the engine itself are of no plugin. No other is imported to read it or to score by it.
 
     Args:
         rule_set: the rule set.
@@ -83,7 +81,7 @@ def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
     types = rule_set.skill_types.values()
     names = {*map(namespace, offers), *(rules.plugin or "" for rules in types)}
     names |= {owner for name in rule_set.sections for owner in owners(name, plugins.sections)}
-    return tuple(sorted(names - {"", NAMESPACE}))
+    return tuple(sorted(names - {""}))
 
 
 def used_requirements(rule_set: RuleSet) -> tuple[str, ...]:

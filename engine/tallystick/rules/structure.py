@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 import attrs
 import cattrs
@@ -126,8 +127,7 @@ def _converter(*, is_told: bool) -> cattrs.Converter:
         converter.register_structure_hook(exact, _exactly(exact))
     converter.register_structure_hook(Decimal, _decimal)
     converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
-    converter.register_structure_hook(Decimal | Mapping[str, Decimal] | None, _cut)
-    converter.register_structure_hook(str | int | None, _taker)
+    converter.register_structure_hook_factory(_is_of_several, _several_hook)
     converter.register_structure_hook(float, _no_float)
     converter.register_structure_hook_factory(attrs.has, _reader)
     return converter
@@ -212,13 +212,40 @@ def _no_float(_: Any, __: Any) -> float:  # noqa: ANN401  # any value of a docum
     raise ValueError("expected a field of another type, such as Decimal: floats never decide")
 
 
-def _taker(value: Any, _: Any) -> str | int | None:  # noqa: ANN401  # any value of a document
-    if type(value) not in (str, int, type(None)):
-        raise ValueError(f"expected a hotkey or a uid, found {type(value).__name__}")
-    return value  # type: ignore[no-any-return]  # as tested
+def _is_of_several(target: Any) -> bool:  # noqa: ANN401  # a type form
+    return get_origin(target) in (Union, UnionType) and len(_members(target)) > 1
 
 
-def _cut(value: Any, _: Any) -> Decimal | Mapping[str, Decimal] | None:  # noqa: ANN401  # any value of a document
-    if isinstance(value, dict):
-        return {_exactly(str)(group, str): _decimal(cut, Decimal) for group, cut in value.items()}
-    return None if value is None else _decimal(value, Decimal)
+def _members(target: Any) -> list[Any]:  # noqa: ANN401  # a type form
+    return [member for member in get_args(target) if member is not NoneType]
+
+
+def _several_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any], Any]:  # noqa: ANN401  # a type form
+    """Return what reads a value of one of several types, which its type in the file tells."""
+    kinds = {member: _KINDS[get_origin(member) or member] for member in _members(target)}
+
+    def hook(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
+        for member, kind in kinds.items():
+            if type(value) in kind:
+                return converter.structure(value, member)
+        if value is None and NoneType in get_args(target):
+            return None
+        expected = " or ".join(_NAMES[get_origin(member) or member] for member in kinds)
+        raise ValueError(f"expected {expected}, found {type(value).__name__}")
+
+    return hook
+
+
+_KINDS: Mapping[Any, tuple[type[Any], ...]] = {
+    str: (str,),
+    int: (int,),
+    Decimal: (int, Decimal),
+    Mapping: (dict,),
+}
+"""The types of values in a file, by the type of an attribute."""
+_NAMES: Mapping[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    Decimal: "a number",
+    Mapping: "a table",
+}

@@ -18,7 +18,6 @@ from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate, carry_on, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import RationalColumn
 from tallystick_allocation.lints.ranges import TypeRanges, range_of_value, ranges_of_types
 from tallystick_allocation.population import (
     BY_TYPE,
@@ -124,10 +123,8 @@ class MadeUp:
                 population, miners=tuple(m for m in population.miners if m.hotkey in present)
             )
         keys = roster(self.bound, population)
-        given = {
-            name: RationalColumn(tuple(map(column.get, keys)), NANO)
-            for name, column in columns.items()
-        }
+        population = attrs.evolve(population, carry=columns)
+        given = {step.name: step.recalled(columns, keys)[step.name] for step in self.bound.carried}
         try:
             weights = allocate(self.bound, population, given).weights
         except AllocationError:

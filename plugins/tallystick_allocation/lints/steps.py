@@ -162,10 +162,11 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
 )
 def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
     for placed in placed_steps(scorer.rule_set):
-        name, key = placed.rules.name, placed.rules.recipient
-        if key is not None and not is_bound(key):
-            message = f"{name} has a share for {key}, whoever holds that slot"
-            yield Finding((*placed.origin, "burn"), message, {"step": name, "recipient": key})
+        name = placed.rules.name
+        for path, key in placed.rules.named():
+            if not is_bound(key):
+                message = f"{name} has a share for {key}, whoever holds that slot"
+                yield Finding((*placed.origin, *path), message, {"step": name, "recipient": key})
 
 
 @check(

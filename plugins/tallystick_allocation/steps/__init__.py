@@ -8,26 +8,35 @@ from typing import Final
 from tallystick_allocation.steps.average import Average
 from tallystick_allocation.steps.collect import Collect
 from tallystick_allocation.steps.formula import FormulaStep
-from tallystick_allocation.steps.select import Filter, OnePer, Top
-from tallystick_allocation.steps.share import ByRank, Equal, Mix, Pools, Reserve, Share
-from tallystick_allocation.steps.spread import CapStep, Lift, Statistic, ZScore
+from tallystick_allocation.steps.hold import Hold, Reign
+from tallystick_allocation.steps.mix import Burn, Mix, Pools, Reserve, Rest
+from tallystick_allocation.steps.select import Filter, Gate, OnePer, Pareto, Top
+from tallystick_allocation.steps.share import ByRank, Equal, Share
+from tallystick_allocation.steps.spread import CapStep, Lift, ZScore
+from tallystick_allocation.steps.statistic import Statistic
 from tallystick_allocation.steps.step import AllocationStep
 
 __all__ = [
     "STEPS",
     "AllocationStep",
     "Average",
+    "Burn",
     "ByRank",
     "CapStep",
     "Collect",
     "Equal",
     "Filter",
     "FormulaStep",
+    "Gate",
+    "Hold",
     "Lift",
     "Mix",
     "OnePer",
+    "Pareto",
     "Pools",
+    "Reign",
     "Reserve",
+    "Rest",
     "Share",
     "Statistic",
     "Top",
@@ -38,13 +47,19 @@ STEPS: Final[Mapping[str, type[AllocationStep]]] = {
     "collect": Collect,
     "formula": FormulaStep,
     "filter": Filter,
+    "gate": Gate,
     "top": Top,
     "one_per": OnePer,
+    "pareto": Pareto,
+    "hold": Hold,
+    "reign": Reign,
     "by_rank": ByRank,
     "pools": Pools,
     "share": Share,
     "mix": Mix,
     "equal": Equal,
+    "burn": Burn,
+    "rest": Rest,
     "lift": Lift,
     "z_score": ZScore,
     "cap": CapStep,

@@ -14,13 +14,22 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
+from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
-from tallystick_allocation.column import Column, Values, column_of_ratios
+from tallystick_allocation.column import Column, column_of, column_of_ratios
 from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, Sample
 from tallystick_allocation.step_input import StepInput
+from tallystick_allocation.steps.statistic import (
+    KTH_BEST,
+    OF_ORDER,
+    WINSORISED,
+    key_mistakes,
+    of_order,
+)
 from tallystick_allocation.steps.step import (
     NOTHING,
     AllocationStep,
@@ -28,8 +37,8 @@ from tallystick_allocation.steps.step import (
     Collected,
     EarlierSteps,
     Range,
+    Result,
     Shape,
-    Stop,
     hull,
 )
 
@@ -39,6 +48,8 @@ if TYPE_CHECKING:
 _MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
+_Newest = tuple[int | None, int | None]
+"""A round and an epoch."""
 _Shared = tuple[Sample, int]
 """A sample, and the number of records that count of each of its tasks."""
 _STATISTICS = {
@@ -46,7 +57,11 @@ _STATISTICS = {
     "mean": "the mean",
     "last": "the newest value",
     "count": "the number",
+    "rounds": "the number of rounds with",
     "weighted_mean": "the weighted mean",
+    "median": "the median",
+    KTH_BEST: "the k-th best",
+    WINSORISED: "the winsorised mean",
 }
 _PLAIN = frozenset({"sum", "mean", "last"})
 """Statistics of which one value alone is the result."""
@@ -61,7 +76,12 @@ class Collect(AllocationStep):
         statistic: how they become one, the key ``as``; several validators' values of a task count
             as their mean, but in sums and weighted means.
         tasks: ``mean`` lets them count as their mean, and their divisor once, in these too.
+        k: of ``kth_best``; see `of_order`.
+        cut: of ``winsorised_mean``.
         last: how many of the newest tasks count; all by default.
+        within_rounds: tasks of so many of the newest rounds count; of all by default.
+        within_epochs: tasks of so many of the newest epochs count; of all by default.
+        half_life: the number of rounds in which a task counts half as much, in sums and means.
         empty: the value of a miner without any; by default it has none.
         missed: whether a missed deadline counts as 0.
         times: the factors of each value in a weighted mean.
@@ -71,10 +91,23 @@ class Collect(AllocationStep):
     """
 
     value: str
-    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"] = attrs.field(
-        metadata=renamed("as")
-    )
+    statistic: Literal[
+        "sum",
+        "mean",
+        "last",
+        "count",
+        "rounds",
+        "weighted_mean",
+        "median",
+        "kth_best",
+        "winsorised_mean",
+    ] = attrs.field(metadata=renamed("as"))
+    k: int | None = None
+    cut: Decimal | None = None
     last: int | None = None
+    within_rounds: int | None = None
+    within_epochs: int | None = None
+    half_life: int | None = None
     empty: Decimal | None = None
     missed: Literal["left_out", "zero"] = "left_out"
     times: tuple[str, ...] = ()
@@ -96,6 +129,8 @@ class Collect(AllocationStep):
         where = "the last closed round" if self.records == "round" else "the window"
         if self.last is not None:
             where = f"the last {self.last} tasks"
+        for most, of in ((self.within_rounds, "rounds"), (self.within_epochs, "epochs")):
+            where += "" if most is None else f" of the last {most} {of}"
         text = (
             f"{_STATISTICS[self.statistic]} of the {self.value} of the miner's records in {where}"
         )
@@ -103,7 +138,16 @@ class Collect(AllocationStep):
             text += f", each times its {' and its '.join(self.times)}"
         if self.over:
             text += f", over the sum of its {' times its '.join(self.over)}"
+        if self.half_life is not None:
+            text += f", which count half as much every {self.half_life} rounds"
         return f"{text}; a missed deadline counts 0" if self.missed == "zero" else text
+
+    @property
+    def looks_back(self) -> bool:
+        """True where it reads some tasks apart from others, by their order, age or value."""
+        statistics = OF_ORDER | {"last", "rounds"}
+        limits = (self.last, self.within_rounds, self.within_epochs, self.half_life)
+        return self.statistic in statistics or any(limit is not None for limit in limits)
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a value that there is, and keys that do something."""
@@ -120,6 +164,12 @@ class Collect(AllocationStep):
         if self.last is not None and self.statistic in ("last", "weighted_mean"):
             expected = f'no such key with as = "{self.statistic}"'
             yield mistake((*path, "last"), shown(self.last), expected)
+        if self.half_life is not None and self.statistic not in ("sum", "mean"):
+            expected = f'no such key with as = "{self.statistic}"'
+            yield mistake((*path, "half_life"), shown(self.half_life), expected)
+        if self.half_life is not None and self.tasks is None and self.statistic == "sum":
+            yield mistake((*path, "tasks"), "", '"mean", as the tasks of a round count alike')
+        yield from key_mistakes(path, self)
 
     def _value_mistakes(self, path: KeyPath, earlier: EarlierSteps) -> Iterator[Finding]:
         of_records = self._is_of_records(earlier)
@@ -158,7 +208,7 @@ class Collect(AllocationStep):
 
     def is_whole(self, bound: BoundStep, /) -> bool:
         """Return whether values are whole numbers of nano: a sum of what is rounded, or a count."""
-        if self.statistic == "count":
+        if self.statistic in ("count", "rounds"):
             return True
         is_exact = self.tasks is not None or self.value in bound.surroundings.exact
         return super().is_whole(bound) or (self.statistic == "sum" and not is_exact)
@@ -173,7 +223,7 @@ class Collect(AllocationStep):
         low, high = self._within(bound) or NOTHING
         if self.statistic == "sum":
             low, high = min(low, Fraction()) * _MOST_SAMPLES, max(high, Fraction()) * _MOST_SAMPLES
-        elif self.statistic == "count":
+        elif self.statistic in ("count", "rounds"):
             low, high = Fraction(), Fraction(self.last or _MOST_SAMPLES)
         elif self.statistic == "weighted_mean" and sorted(self.times) != sorted(self.over):
             # whatever is not 0 of the divisor is a nano of each factor at least
@@ -191,7 +241,7 @@ class Collect(AllocationStep):
         """Return whether no value can be above 0."""
         return ranges[self.name][1] <= 0
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column, or one for each group."""
         entries = step_input.population.collected(self.value, of_round=self.records == "round")
         return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))
@@ -212,13 +262,64 @@ class Collect(AllocationStep):
         miners, within = step_input.population.miners, self._within(bound)
         if within is not None:
             self._check_range(held, within)
-        empty, is_exact = self.empty_ratio, self.value in bound.surroundings.exact
+        is_exact = self.value in bound.surroundings.exact
+        if self.within_rounds is not None or self.within_epochs is not None:
+            newest = step_input.population.newest
+            held = {key: [*self._in_time(own, newest)] for key, own in held.items()}
+        places = len(step_input.keys)
+        own = [held.get(miner.hotkey) for miner in miners]
+        if self.half_life is not None:
+            now, _ = step_input.population.newest
+            empty = None if self.empty is None else Fraction(self.empty)
+            values = (None if samples is None else self._aged(samples, now) for samples in own)
+            cells = [empty if value is None else value for value in values]
+            return column_of([*cells, *[None] * (places - len(miners))])
         ratios: list[_Ratio | None] = [
-            (self.ratio(held[hotkey], is_exact=is_exact) if hotkey in held else None) or empty
-            for hotkey in (miner.hotkey for miner in miners)
+            (None if samples is None else self.ratio(samples, is_exact=is_exact))
+            or self.empty_ratio
+            for samples in own
         ]
-        ratios += [None] * (len(step_input.keys) - len(miners))
-        return column_of_ratios(ratios)
+        return column_of_ratios([*ratios, *[None] * (places - len(miners))])
+
+    def _in_time(self, samples: Iterable[Sample], newest: _Newest) -> Iterator[Sample]:
+        """Yield the samples of the newest rounds and epochs."""
+        now, epoch = newest
+        for sample in samples:
+            if self.within_rounds is not None:
+                age = self._known(now) - self._known(_round(sample))
+                if age >= self.within_rounds:
+                    continue
+            if self.within_epochs is not None:
+                age = self._known(epoch) - self._known(sample.epoch)
+                if age >= self.within_epochs:
+                    continue
+            yield sample
+
+    def _known(self, number: int | None) -> int:
+        if number is None:
+            raise AllocationError(
+                f"{self.name}: found values of {self.value} without their rounds or epochs, "
+                'expected them: a table says them by {"round": 7, "epoch": 1, "value": 0.5}',
+                code="round-unknown",
+            )
+        return number
+
+    def _aged(self, samples: Sequence[Sample], now: int | None) -> Exact | None:
+        """Return the sum or the mean of tasks that count the less the older they are."""
+        counts_missed = self.missed == "zero"
+        counted = [sample for sample in samples if _counts(sample, counts_missed)]
+        if self.last is not None:
+            counted = [sample for task in _tasks(counted)[-self.last :] for sample in task]
+        sums, tasks = list[Exact](), list[Exact]()
+        for number, of_round in groupby(_by_task(counted), key=_round):
+            age = self._known(now) - self._known(number)
+            part = real.power(Fraction(1, 2), Fraction(age, self.half_life or 1))
+            means = [_mean(task) for task in _tasks([*of_round])]
+            sums.append(sum(means, Fraction()) * part)
+            tasks.append(len(means) * part)
+        if not sums:
+            return None
+        return real.total(sums) if self.statistic == "sum" else real.total(sums) / real.total(tasks)
 
     def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:
         low, high = within
@@ -263,15 +364,13 @@ class Collect(AllocationStep):
         if last is not None:
             counted = [sample for task in _tasks(counted)[-last:] for sample in task]
         if self.statistic == "sum":
-            by_task = _sharing(counted, counts_missed) if self.tasks == "mean" else _alone(counted)
-            result = _sum(_part(sample, many) for sample, many in by_task)
-            if self.tasks is None and not is_exact and NANO % result[1]:
-                raise AllocationError(
-                    f"{self.name}: found the sum {fraction(Fraction(*result))}, expected values of "
-                    "at most nine decimal places: ratios are for exact measures and for means",
-                    code="out-of-range",
-                )
-            return result
+            return self._sum_of(counted, counts_missed, is_exact)
+        if self.statistic == "rounds":
+            return len({self._known(_round(sample)) for sample in counted}), 1
+        if self.statistic in OF_ORDER:
+            means = sorted(map(_mean, _tasks(counted)))
+            found = of_order(self.statistic, means, self.k, self.cut)
+            return found.as_integer_ratio() if isinstance(found, Fraction) else None
         by_task = _sharing(counted, counts_missed)
         # each of the records that share a task is its part of one
         tasks, whole = _sum((sample.records, many) for sample, many in by_task)
@@ -279,6 +378,17 @@ class Collect(AllocationStep):
             return tasks, whole
         numerator, denominator = _sum(_part(sample, many) for sample, many in by_task)
         return numerator * whole, denominator * tasks
+
+    def _sum_of(self, counted: Sequence[Sample], counts_missed: bool, is_exact: bool) -> _Ratio:
+        by_task = _sharing(counted, counts_missed) if self.tasks == "mean" else _alone(counted)
+        result = _sum(_part(sample, many) for sample, many in by_task)
+        if self.tasks is None and not is_exact and NANO % result[1]:
+            raise AllocationError(
+                f"{self.name}: found the sum {fraction(Fraction(*result))}, expected values of "
+                "at most nine decimal places: ratios are for exact measures and for means",
+                code="out-of-range",
+            )
+        return result
 
 
 def _counts(sample: Sample, missed_count: bool) -> bool:
@@ -297,8 +407,22 @@ def _tasks(samples: Sequence[Sample]) -> list[list[Sample]]:
     """The samples of each task, the oldest task first; what names no task is one of its own."""
     if all(sample.task is None for sample in samples):
         return [[sample] for sample in samples]
-    ordered = sorted(samples, key=lambda each: each.task or (-1, "", ""))
-    return [list(same) for _, same in groupby(ordered, key=lambda each: each.task)]
+    return [list(same) for _, same in groupby(_by_task(samples), key=lambda each: each.task)]
+
+
+def _by_task(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples, those of the oldest task first."""
+    return sorted(samples, key=lambda each: each.task or (-1, "", ""))
+
+
+def _round(sample: Sample) -> int | None:
+    return None if sample.task is None else sample.task[0]
+
+
+def _mean(task: Sequence[Sample]) -> Fraction:
+    """Return the mean of the records of a task."""
+    values = (Fraction(*_value(sample)) for sample in task)
+    return sum(values, Fraction()) / sum(sample.records for sample in task)
 
 
 def _alone(samples: Iterable[Sample]) -> list[_Shared]:

@@ -14,14 +14,13 @@ from tallystick.formula.tree import BEYOND_RATIOS, Node, leaves
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.rules.findings import Finding, mistake, shown
+from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
 from tallystick.rules.keys import OTHER_KEYS
 from tallystick_allocation.column import (
     Column,
     Number,
     RationalColumn,
-    Values,
     absent,
     column_of,
 )
@@ -32,7 +31,7 @@ from tallystick_allocation.steps.step import (
     BoundStep,
     EarlierSteps,
     Range,
-    Stop,
+    Result,
     hull,
 )
 
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
 _Input = Column | Number
+_VALUE = "value"
+"""The input of formulas that have one."""
 _MANY = 32
 """Minimum number of rows for which loading NumPy pays."""
 
@@ -52,6 +53,8 @@ class FormulaStep(AllocationStep):
 
     Attributes:
         formula: its name.
+        of: the step that is its input ``value``, or by the name of an input the step that it is;
+            the others are the steps of their names.
         parameters: every other key of the table.
         only: the groups that have it; the others take the column ``otherwise``.
         otherwise: that column.
@@ -59,6 +62,7 @@ class FormulaStep(AllocationStep):
     """
 
     formula: str
+    of: str | Mapping[str, str] | None = None
     parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
     otherwise: str | None = None
@@ -75,12 +79,19 @@ class FormulaStep(AllocationStep):
         """Return the formula."""
         return FormulaReference(path, (*path, "formula"), self.formula, "measure", self.parameters)
 
+    def source(self, name: str, /) -> str:
+        """Return the step, or the attribute of miners, that is an input of the formula."""
+        of = {_VALUE: self.of} if isinstance(self.of, str) else self.of or {}
+        return of.get(name, name)
+
     def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield ``otherwise``, and the steps that the formula reads."""
         yield from self.columns()
         formula = formula_of(self.reference(()), registry)
-        names = () if formula is None else formula.published
-        yield from ((("formula",), name) for name in names if not name.startswith(MINER))
+        for name in () if formula is None else formula.published:
+            source = self.source(name)
+            if not source.startswith(MINER):
+                yield ("formula",) if source == name else ("of",), source
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a measure of columns alone, in groups that there are."""
@@ -90,6 +101,11 @@ class FormulaStep(AllocationStep):
         if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
             expected = "a formula of earlier steps alone"
             yield mistake((*path, "formula"), f"{shown(self.formula)}, which reads facts", expected)
+        if formula is not None and isinstance(self.of, Mapping | str):
+            for name in [_VALUE] if isinstance(self.of, str) else self.of:
+                if name not in formula.published:
+                    expected = f"an input of {self.formula}: {one_of(formula.published)}"
+                    yield mistake((*path, "of"), shown(name), expected)
         yield from earlier.unknown_groups((*path, "only"), self.only or ())
         if self.otherwise is not None and self.only is None:
             expected = "no such key without only"
@@ -108,7 +124,7 @@ class FormulaStep(AllocationStep):
         others = (values for step, values in read if step.name == self.otherwise)
         return hull((formula.low, formula.high), *absent, *others)
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column, or one for each group."""
         formula = _formula(bound)
         return bound.by_group(lambda group: self._column(formula, group, step_input))
@@ -121,9 +137,9 @@ class FormulaStep(AllocationStep):
         if self.only is not None and group not in self.only:
             if self.otherwise is None:
                 return absent(len(step_input.keys))
-            return _of_group(step_input.values[self.otherwise], group)
+            return step_input.column(self.otherwise, group)
         tree = formula.tree
-        inputs = {name: _input(name, group, step_input) for name in formula.published}
+        inputs = {name: _input(self.source(name), group, step_input) for name in formula.published}
         present = [index for index in range(len(step_input.keys)) if _is_present(inputs, index)]
         is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
         if self.publish and len(present) >= _MANY and is_beyond_ratios:
@@ -155,13 +171,8 @@ class FormulaStep(AllocationStep):
 
 def _input(name: str, group: str, step_input: StepInput) -> _Input:
     """Return the value of an input at each place; a number is that of every place."""
-    if name.startswith(MINER):
-        # who has no such flag has it not; who is no miner has no attributes
-        miners = range(step_input.miners)
-        numbers = [step_input.miner_number(index, name) or Fraction() for index in miners]
-        return column_of([*numbers, *[None] * (len(step_input.keys) - step_input.miners)])
-    values = step_input.values[name]
-    return values if isinstance(values, Number) else _of_group(values, group)
+    values = step_input.values.get(name)
+    return values if isinstance(values, Number) else step_input.column(name, group)
 
 
 def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
@@ -185,12 +196,6 @@ def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
         if value is not None:
             result[name] = value
     return result
-
-
-def _of_group(held: Values, group: str) -> Column:
-    """Return the column of a group; a flat one is that of every group."""
-    assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
-    return held[group] if isinstance(held, Mapping) else held
 
 
 def _formula(bound: BoundStep) -> Formula:

@@ -1,8 +1,8 @@
-"""Steps that choose: ``filter``, ``top`` and ``one_per``."""
+"""Steps that choose: ``filter``, ``gate``, ``top``, ``one_per`` and ``pareto``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
@@ -11,25 +11,41 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.errors import AllocationError
 from tallystick.numbers import real
+from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick_allocation.column import Column, RationalColumn, ascending, column_of, kept
-from tallystick_allocation.population import UNGROUPED
+from tallystick_allocation.column import (
+    Column,
+    RationalColumn,
+    ascending,
+    column_of,
+    constant,
+    kept,
+)
+from tallystick_allocation.population import MINER, UNGROUPED
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
+    UNIT,
+    AllocationStep,
     BoundStep,
     ColumnStep,
     EarlierSteps,
     Range,
+    Result,
     hull,
 )
 
 if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
     from tallystick.rules.toml import KeyPath
 
 Ties = Literal["hotkey", "digest"]
+Others = Literal["drop", "zero"]
+MOST_COMPARED = 4096
+"""Maximum number of miners of a group that are compared each with each."""
 
 
 @attrs.frozen(kw_only=True)
@@ -46,10 +62,19 @@ class SelectStep(ColumnStep):
 
 @attrs.frozen
 class Order:
-    """The order of equal values: the lower hotkey first, or the lower salted digest."""
+    """The order of values: the greatest first; among equals by further values, then by hotkey.
 
-    ties: Ties
-    salt: str | None
+    Attributes:
+        ties: by what those are ordered that are equal in everything: the lower hotkey first, or the
+            lower salted digest.
+        salt: the attribute of the round that salts the digests.
+        then: further values, each the name of a step or of an attribute of miners: the greatest
+            first, or behind ``-`` the least; who has none comes last.
+    """
+
+    ties: Ties = "hotkey"
+    salt: str | None = None
+    then: tuple[str, ...] = ()
 
     @property
     def is_drawn(self) -> bool:
@@ -58,8 +83,16 @@ class Order:
 
     def descending(self, column: Column, group: str, step_input: StepInput) -> Iterator[int]:
         """Yield the places of a column from the highest value on."""
-        for equal in reversed(ascending(column)):
+        for equal in self.equals(column, group, step_input):
             yield from equal if len(equal) == 1 else self._of_equals(equal, group, step_input)
+
+    def equals(self, column: Column, group: str, step_input: StepInput) -> Iterable[list[int]]:
+        """Return the places of a column from the highest value on, equal ones together."""
+        equal: Iterable[list[int]] = reversed(ascending(column))
+        for key in self.then:
+            further = step_input.column(key.removeprefix("-"), group)
+            equal = [finer for same in equal for finer in _apart(same, further, key)]
+        return equal
 
     def _of_equals(self, places: Sequence[int], group: str, step_input: StepInput) -> Sequence[int]:
         """Return the places in the order of equals."""
@@ -74,14 +107,81 @@ class Order:
         return sorted(places, key=digest)
 
 
+def _apart(places: list[int], column: Column, key: str) -> Iterator[list[int]]:
+    """Yield places that are equal so far by a further column, those without a value last."""
+    if len(places) == 1:
+        yield places
+        return
+    of_these = kept(column, places)
+    yield from ascending(of_these) if key.startswith("-") else reversed(ascending(of_these))
+    rest = sorted({*places}.difference(of_these.present))
+    if rest:
+        yield rest
+
+
+class OrderedStep(AllocationStep):
+    """A step that goes by the order of values.
+
+    Attributes:
+        then: by what equal values are ordered; see `Order`.
+    """
+
+    # a class that adds no attribute of its own goes with any other
+    __slots__ = ()
+    then: tuple[str, ...]
+
+    @property
+    def order(self) -> Order:
+        """The order of values."""
+        return Order(then=self.then)
+
+    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the steps that it reads, and by which equals are ordered."""
+        yield from super().inputs(registry)
+        for index, key in enumerate(self.then):
+            name = key.removeprefix("-")
+            if not name.startswith(MINER):
+                yield ("then", index), name
+
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the attributes of miners by which equals are ordered."""
+        for key in self.then:
+            name = key.removeprefix("-")
+            if name.startswith(MINER):
+                yield "then", name, "a number"
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require columns to order by."""
+        yield from super().mistakes(path, earlier)
+        groups = {earlier.shapes[name] for _, name in self.columns()} | {"flat"}
+        for index, key in enumerate(self.then):
+            shape = earlier.shapes.get(key.removeprefix("-"), "flat")
+            if shape not in groups:
+                where = (*path, "then", index)
+                yield mistake(where, f"{shown(key)}, a {shape}", "a column such as the step reads")
+
+    def prefers_hotkeys(self, _: BoundStep, /) -> bool:
+        """Return true unless each round draws the order of equals anew."""
+        return not self.order.is_drawn
+
+
 @attrs.frozen(kw_only=True)
 class Filter(SelectStep):
     """The values above one bound and at least another; the others are dropped, or become 0."""
 
     above: Decimal | None = None
     at_least: Decimal | Mapping[str, Decimal] | None = None
-    others: Literal["drop", "zero"] = "drop"
-    is_of_each = True
+    others: Others = "drop"
+
+    @property
+    def judged(self) -> str:
+        """The name of the column whose values have to reach the bounds."""
+        return self.of
+
+    @property
+    def is_of_each(self) -> bool:
+        """True: whether a value reaches a bound is asked of it alone."""
+        return True
 
     @property
     def marks(self) -> frozenset[Decimal]:
@@ -98,18 +198,25 @@ class Filter(SelectStep):
     @property
     def sentence(self) -> str:
         """The column with its bounds."""
-        bounds = [] if self.above is None else [f"above {_text(self.above)}"]
-        if isinstance(self.at_least, Mapping):
-            bounds.append("of at least its minimum")
-        elif self.at_least is not None:
-            bounds.append(f"of at least {_text(self.at_least)}")
         others = "counts as 0" if self.others == "zero" else "is left out"
-        return f"{self.of} {' and '.join(bounds)}; any other {others}"
+        return f"{self.of} {' and '.join(self._bounds())}; any other {others}"
+
+    def _bounds(self) -> Iterator[str]:
+        if self.above is not None:
+            yield f"above {_text(self.above)}"
+        if isinstance(self.at_least, Mapping):
+            yield "of at least its minimum"
+        elif self.at_least is not None:
+            yield f"of at least {_text(self.at_least)}"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require at least one bound, for every group or one for all."""
         if self.above is None and self.at_least is None:
             yield mistake(path, "no bound", "above, at_least, or both")
+        yield from self.bound_mistakes(path, earlier)
+
+    def bound_mistakes(self, path: KeyPath, earlier: EarlierSteps) -> Iterator[Finding]:
+        """Require bounds for every group or one for all."""
         if isinstance(self.at_least, Mapping):
             where = (*path, "at_least")
             yield from earlier.unknown_groups(where, self.at_least)
@@ -134,53 +241,115 @@ class Filter(SelectStep):
         """Return whether no value may reach the bounds."""
         return max(self.marks, default=Decimal()) >= ranges[self.of][1]
 
-    def changed(self, column: Column, group: str, _: BoundStep, __: StepInput, /) -> Column:
+    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column without the others, or with 0 for them."""
+        return _only(column, self.passing(group, step_input), self.others)
+
+    def passing(self, group: str, step_input: StepInput) -> Iterable[int]:
+        """Return the places that reach the bounds."""
+        column = step_input.column(self.judged, group)
         cut = self.at_least.get(group) if isinstance(self.at_least, Mapping) else self.at_least
         above, at_least = (None if c is None else Fraction(c) for c in (self.above, cut))
-        other = Fraction() if self.others == "zero" else None
         if isinstance(column, RationalColumn):
-            return _compared(column, above, at_least, other)
-        return column_of(
-            value if value is None or _passes(value, above, at_least) else other
-            for value in column.cells
-        )
+            least = _least(column.denominator, above, at_least)
+            return (i for i, n in enumerate(column.numerators) if n is not None and n >= least)
+        cells = enumerate(column.cells)
+        return (i for i, v in cells if v is not None and _passes(v, above, at_least))
 
     def reason(self) -> str:
         """Return the bounds."""
-        reasons = [] if self.above is None else [f"{self.of} is not above {_text(self.above)}"]
+        reasons = [] if self.above is None else [f"{self.judged} is not above {_text(self.above)}"]
         if isinstance(self.at_least, Mapping):
-            reasons.append(f"{self.of} is below the cut of its group")
+            reasons.append(f"{self.judged} is below the cut of its group")
         elif self.at_least is not None:
-            reasons.append(f"{self.of} is below {_text(self.at_least)}")
+            reasons.append(f"{self.judged} is below {_text(self.at_least)}")
         return " or ".join(reasons)
 
 
 @attrs.frozen(kw_only=True)
-class OrderedStep(SelectStep):
-    """A step that chooses by the order of values; equal ones by hotkey, or by a salted digest."""
+class Gate(Filter):
+    """The values where another column reaches the bounds; without any, where it has a value.
+
+    Attributes:
+        by: the column that is asked, or an attribute of miners: a number, or a flag as 1 or 0.
+    """
+
+    by: str
+
+    @property
+    def judged(self) -> str:
+        """The name of the column whose values have to reach the bounds."""
+        return self.by
+
+    def _bounds(self) -> Iterator[str]:
+        bounds = " and ".join(super()._bounds())
+        yield f"where {self.by} {f'is {bounds}' if bounds else 'has a value'}"
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the column, and the one that is asked."""
+        yield from super().columns()
+        if not self.by.startswith(MINER):
+            yield ("by",), self.by
+
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the attribute that is asked."""
+        if self.by.startswith(MINER):
+            yield "by", self.by, "a number"
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require a bound for every group or one for all, and columns alike."""
+        yield from self.bound_mistakes(path, earlier)
+        shapes = {earlier.shapes[self.of], "flat"}
+        if earlier.shapes.get(self.by, "flat") not in shapes:
+            yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, and 0."""
+        return hull(inputs[0], NOTHING)
+
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether the column has somebody, and the others are dropped."""
+        return self.others == "drop" and inputs
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return true: who has a value may be nobody that reaches the bounds."""
+        return True
+
+    def passing(self, group: str, step_input: StepInput) -> Iterable[int]:
+        """Return the places that reach the bounds, or that have a value."""
+        if self.above is None and self.at_least is None:
+            return step_input.column(self.by, group).present
+        return super().passing(group, step_input)
+
+    def reason(self) -> str:
+        """Return the bounds."""
+        return super().reason() or f"{self.by} has no value"
+
+
+@attrs.frozen(kw_only=True)
+class DrawnStep(OrderedStep, SelectStep):
+    """A step that chooses by the order of values, of equal ones perhaps by a salted digest."""
 
     ties: Ties = "hotkey"
     salt: str | None = None
+    then: tuple[str, ...] = ()
 
     @property
     def order(self) -> Order:
-        """The order of equals."""
-        return Order(self.ties, self.salt)
+        """The order of values."""
+        return Order(self.ties, self.salt, self.then)
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the salt."""
+        """Yield the salt, and the attributes by which equals are ordered."""
+        yield from super().attributes()
         if self.salt is not None:
             yield "salt", self.salt, "a text"
 
-    def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
-        """Yield a salt of no digest."""
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Yield a salt of no digest, and what no order is."""
+        yield from super().mistakes(path, earlier)
         if self.salt is not None and self.ties != "digest":
             yield mistake((*path, "salt"), shown(self.salt), 'no such key but with ties = "digest"')
-
-    def prefers_hotkeys(self, _: BoundStep, /) -> bool:
-        """Return true unless each round draws the order of equals anew."""
-        return not self.order.is_drawn
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: the greatest value stays."""
@@ -188,7 +357,7 @@ class OrderedStep(SelectStep):
 
 
 @attrs.frozen(kw_only=True)
-class Top(OrderedStep):
+class Top(DrawnStep):
     """The ``k`` greatest values of each group."""
 
     k: int
@@ -208,13 +377,13 @@ class Top(OrderedStep):
 
 
 @attrs.frozen(kw_only=True)
-class OnePer(OrderedStep):
+class OnePer(DrawnStep):
     """The greatest value for each value of an attribute stays, the others become 0."""
 
     key: str
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the salt, and the key."""
+        """Yield the salt, the key, and the attributes by which equals are ordered."""
         yield from super().attributes()
         yield "key", self.key, "a text"
 
@@ -223,44 +392,132 @@ class OnePer(OrderedStep):
         first: dict[str, int] = {}
         for index in self.order.descending(column, group, step_input):
             first.setdefault(step_input.miner_text(index, self.key), index)
-        stay = set(first.values())
-        if isinstance(column, RationalColumn):
-            numerators = (
-                n if n is None or i in stay else 0 for i, n in enumerate(column.numerators)
-            )
-            return RationalColumn(tuple(numerators), column.denominator)
-        cells = (v if v is None or i in stay else Fraction() for i, v in enumerate(column.cells))
-        return column_of(cells)
+        return _only(column, first.values(), "zero")
 
     def reason(self) -> str:
         """Return the attribute of which another value is greater."""
         return f"{self.of} is not the greatest of its {self.key}"
 
 
-def _passes(value: real.Exact, above: Fraction | None, at_least: Fraction | None) -> bool:
+@attrs.frozen(kw_only=True)
+class Pareto(OrderedStep):
+    """Each miner that no other exceeds in everything: 1 for it, and nothing for the others.
+
+    Miners are taken in the order of ``then``, equals by hotkey. One joins unless an earlier one
+    among those that stand is, times 1 + ``margin``, at least as good in every column; those that it
+    is so far ahead of in every column leave. So there is always one, and a copy never joins.
+
+    Attributes:
+        of: the columns; who lacks a value in one is not compared.
+        margin: the part by which a later miner has to exceed an earlier one.
+    """
+
+    of: tuple[str, ...]
+    margin: Decimal = Decimal(0)
+    then: tuple[str, ...] = ()
+    needs_nonnegative = True
+
+    @property
+    def sentence(self) -> str:
+        """The columns, and who holds against whom."""
+        by = f", by {fraction(Fraction(self.margin))} of it" if self.margin else ""
+        return f"1 for who is not exceeded in {', '.join(self.of)} by an earlier one{by}"
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the columns."""
+        yield from ((("of", index), name) for index, name in enumerate(self.of))
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require columns alike."""
+        yield from super().mistakes(path, earlier)
+        if len({earlier.shapes[name] for name in self.of}) > 1:
+            expected = "columns of groups alone, or none of them"
+            yield mistake((*path, "of"), "columns of both kinds", expected)
+
+    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
+        """Return [0, 1]."""
+        return UNIT
+
+    def has_some(self, _: bool, /) -> bool:
+        """Return true: no value is 0."""
+        return True
+
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the column, or one for each group."""
+        return bound.by_group(lambda group: self._front(group, step_input))
+
+    def reason(self) -> str:
+        """Return that an earlier one holds."""
+        return f"another is as good in {', '.join(self.of)}, or a value is absent"
+
+    def _front(self, group: str, step_input: StepInput) -> Column:
+        columns = [step_input.column(name, group) for name in self.of]
+        for column in columns:
+            self.refuse_negative(column, step_input)
+        present = sorted({*columns[0].present}.intersection(*(c.present for c in columns[1:])))
+        if len(present) > MOST_COMPARED:
+            raise AllocationError(
+                f"{self.name}: found {len(present)} miners to compare each with each, expected at "
+                f"most {MOST_COMPARED}: choose them before by a step top",
+                code="too-many",
+            )
+        values, lifted = self._comparable(columns, present)
+        alike = constant(present, Fraction(1), len(step_input.keys))
+        front: list[int] = []
+        for new in self.order.descending(alike, group, step_input):
+            if not any(_is_at_most(values[new], lifted[old]) for old in front):
+                front = [old for old in front if not _is_at_most(lifted[old], values[new])]
+                front.append(new)
+        return kept(alike, front)
+
+    def _comparable(
+        self, columns: Sequence[Column], places: Sequence[int]
+    ) -> tuple[Mapping[int, Sequence[Exact]], Mapping[int, Sequence[Exact]]]:
+        """Return the values at some places, and these times 1 + margin, in one unit a column."""
+        factor = 1 + Fraction(self.margin)
+        values, lifted = dict[int, list[Exact]](), dict[int, list[Exact]]()
+        for column in columns:
+            whole = column.numerators if isinstance(column, RationalColumn) else [*column.cells]
+            for place in places:
+                value = whole[place]
+                assert value is not None  # noqa: S101  # it is present
+                # whole numbers are compared many times faster than fractions
+                values.setdefault(place, []).append(value * factor.denominator)  # type: ignore[arg-type]  # a whole number
+                lifted.setdefault(place, []).append(value * factor.numerator)  # type: ignore[arg-type]  # as above
+        return values, lifted
+
+
+def _is_at_most(first: Sequence[Exact], second: Sequence[Exact]) -> bool:
+    return all(one <= other for one, other in zip(first, second, strict=True))
+
+
+def _only(column: Column, places: Iterable[int], others: Others) -> Column:
+    """Return the values at some places; the others are dropped, or become 0."""
+    stay = {*places}
+    if others == "drop":
+        return kept(column, stay)
+    if isinstance(column, RationalColumn):
+        numerators = (n if n is None or i in stay else 0 for i, n in enumerate(column.numerators))
+        return RationalColumn(tuple(numerators), column.denominator)
+    cells = (v if v is None or i in stay else Fraction() for i, v in enumerate(column.cells))
+    return column_of(cells)
+
+
+def _passes(value: Exact, above: Fraction | None, at_least: Fraction | None) -> bool:
     if above is not None and real.compare(value, above) <= 0:
         return False
     return at_least is None or real.compare(value, at_least) >= 0
 
 
-def _compared(
-    column: RationalColumn,
-    above: Fraction | None,
-    at_least: Fraction | None,
-    other: Fraction | None,
-) -> RationalColumn:
+def _least(denominator: int, above: Fraction | None, at_least: Fraction | None) -> int:
+    """Return the least numerator over a denominator that reaches one of two bounds, or both."""
     # whole numbers are compared with whole numbers: n/d ≥ c is n ≥ ⌈c·d⌉
-    denominator = column.denominator
-    lowest = []
+    bounds = []
     if above is not None:
-        lowest.append(above.numerator * denominator // above.denominator + 1)
+        bounds.append(above.numerator * denominator // above.denominator + 1)
     if at_least is not None:
-        lowest.append(-(-at_least.numerator * denominator // at_least.denominator))
-    if not lowest:
-        return column
-    least, zero = max(lowest), None if other is None else 0
-    numerators = (n if n is None or n >= least else zero for n in column.numerators)
-    return RationalColumn(tuple(numerators), denominator)
+        bounds.append(-(-at_least.numerator * denominator // at_least.denominator))
+    return max(bounds)
 
 
 def _text(cut: Decimal) -> str:

@@ -1,4 +1,4 @@
-"""Steps that stretch and bound: ``z_score``, ``lift``, ``cap`` and ``statistic``."""
+"""Steps that stretch and bound: ``z_score``, ``lift`` and ``cap``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from tallystick.numbers import real
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction, numbered
 from tallystick.rules.findings import Finding, mistake, shown
-from tallystick.rules.keys import renamed
 from tallystick_allocation.column import (
     Column,
-    Number,
     RationalColumn,
-    Values,
     ascending,
+    cell_of,
     column_of,
     constant,
     mapped,
@@ -28,7 +26,6 @@ from tallystick_allocation.column import (
     positive,
     total,
 )
-from tallystick_allocation.population import MOST_MINERS
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     UNIT,
@@ -36,7 +33,7 @@ from tallystick_allocation.steps.step import (
     ColumnStep,
     EarlierSteps,
     Range,
-    StepOfColumn,
+    Result,
     Stop,
     hull,
 )
@@ -73,12 +70,12 @@ class ZScore(ColumnStep):
         """Return the range that a million miners allow, with the value of a flat column."""
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
         column = step_input.grouped(self.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]
         stops = self.zero == "stop" and bool(present)
-        if stops and all(not real.sign(_at(cells, index)) for cells, index in present):
+        if stops and all(not real.sign(cell_of(cells, index)) for cells, index in present):
             return Stop(tuple(sorted({index for _, index in present})))
         return super().apply(bound, step_input)
 
@@ -227,14 +224,14 @@ class CapStep(ColumnStep):
 
     def _once(self, column: Column, limit: Fraction) -> Column:
         """Return the values with the excess given once to who is not above, who may be then."""
-        above = [p for p in column.present if real.compare(_at(column, p), limit) > 0]
+        above = [p for p in column.present if real.compare(cell_of(column, p), limit) > 0]
         below = sorted({*column.present} - {*above})
         if not above:
             return column
         if not below:
             return constant(above, Fraction(1, len(above)), len(column))
-        excess = real.total(_at(column, index) - limit for index in above)
-        takers = real.total(_at(column, index) for index in below)
+        excess = real.total(cell_of(column, index) - limit for index in above)
+        takers = real.total(cell_of(column, index) for index in below)
         if not real.sign(takers):
             raise AllocationError(
                 f"{self.name}: found an excess above the cap of {fraction(limit)} and nobody with "
@@ -242,69 +239,8 @@ class CapStep(ColumnStep):
                 code="cap-cannot-hold",
             )
         factor = 1 + excess / takers
-        raised = dict.fromkeys(above, limit) | {p: _at(column, p) * factor for p in below}
+        raised = dict.fromkeys(above, limit) | {p: cell_of(column, p) * factor for p in below}
         return column_of(raised.get(index) for index in range(len(column)))
-
-
-@attrs.frozen(kw_only=True)
-class Statistic(StepOfColumn):
-    """One number of a column: of its values above ``above``; ``empty`` where there are none."""
-
-    statistic: Literal["median", "mean", "max", "min", "sum"] = attrs.field(metadata=renamed("as"))
-    above: Decimal | None = None
-    empty: Decimal | None = None
-    takes = "flat"
-    gives = "number"
-
-    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, or of its sum, with the number of an empty one."""
-        ((low, high),) = inputs
-        if self.statistic == "sum":
-            low, high = min(low, Fraction()) * MOST_MINERS, max(high, Fraction()) * MOST_MINERS
-        empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
-        return hull((low, high), *empty)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a number is of nobody."""
-        return False
-
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Values | Stop:
-        """Return the number."""
-        column = step_input.flat(self.of)
-        above = self.above
-        if above is not None:
-            low = Fraction(above)
-            cells = (
-                v if v is not None and real.compare(v, low) > 0 else None for v in column.cells
-            )
-            column = column_of(cells)
-        return Number(self._number(column))
-
-    def _number(self, column: Column) -> Exact | None:
-        order = [index for equal in ascending(column) for index in equal]
-        if not order:
-            return self._empty()
-        match self.statistic:
-            case "min":
-                return column.exact(order[0])
-            case "max":
-                return column.exact(order[-1])
-            case "sum":
-                return total(column)
-            case "mean":
-                return total(column) / len(order)
-        middle = len(order) // 2
-        higher = _at(column, order[middle])
-        return higher if len(order) % 2 else (_at(column, order[middle - 1]) + higher) / 2
-
-    def _empty(self) -> Fraction:
-        if self.empty is None:
-            raise AllocationError(
-                f"{self.name}: found no value of {self.of} that counts, expected one: say "
-                "empty = 0, or another number, if there may be none",
-                code="statistic-of-none",
-            )
-        return Fraction(self.empty)
 
 
 def _gaps(column: Column, count: int) -> dict[int, Exact]:
@@ -314,7 +250,7 @@ def _gaps(column: Column, count: int) -> dict[int, Exact]:
         numerators = enumerate(column.numerators)
         return {i: Fraction(n * count - whole) for i, n in numerators if n is not None}
     sum_of_all = total(column)
-    return {index: _at(column, index) * count - sum_of_all for index in column.present}
+    return {index: cell_of(column, index) * count - sum_of_all for index in column.present}
 
 
 def _water_filled(column: Column, limit: Fraction) -> Column:
@@ -349,9 +285,3 @@ def _is_above(first: int | Exact, second: int | Exact) -> bool:
 
 def _lower(first: int | Exact, second: int | Exact) -> int | Exact:
     return second if _is_above(first, second) else first
-
-
-def _at(column: Column, place: int) -> Exact:
-    value = column.exact(place)
-    assert value is not None  # noqa: S101  # of a place with a value
-    return value

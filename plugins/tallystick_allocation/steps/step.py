@@ -20,11 +20,12 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError
 from tallystick.formula.tree import bind
 from tallystick.io.text import escaped
+from tallystick.numbers.nano import NANO
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
-from tallystick_allocation.column import Column, Values, cell_text, negative
+from tallystick_allocation.column import Column, RationalColumn, Values, cell_text, negative
 from tallystick_allocation.population import UNGROUPED, Population
 from tallystick_allocation.step_input import StepInput
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 Shape = Literal["grouped", "flat", "number"]
 """Results of steps: a column for each group, one column, or a number."""
+Memory = Mapping[str, Values]
+"""Columns by the name of their step, with ``.`` and the part where they are no result."""
 Range = tuple[Fraction, Fraction]
 """The smallest and the largest value that a step can give."""
 NOTHING: Range = (Fraction(), Fraction())
@@ -47,6 +50,23 @@ class Stop:
     """The end of the allocation: 0 for each place that has a value."""
 
     places: tuple[int, ...]
+
+
+@attrs.frozen
+class Remembered:
+    """A result, and the other columns that the step keeps for the next round.
+
+    Attributes:
+        values: the result.
+        memory: the others by name; whole numbers of nano.
+    """
+
+    values: Values
+    memory: Mapping[str, Values]
+
+
+Result = Values | Stop | Remembered
+"""What a step gives."""
 
 
 @attrs.frozen
@@ -80,7 +100,8 @@ class AllocationStep(ABC):
         publish: whether its values are rounded half-even to nine places; others stay exact.
         takes: the only shape of the columns that it reads; None where groups and one column do.
         gives: the shape of its result; None where that is the shape of what it reads.
-        carries: whether its result is kept for the next round.
+        memory: the columns that it keeps for the next round: ``""`` is its result.
+        recalls: whether it reads what another step keeps beside its result.
         needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         is_score: whether it makes the values that other steps choose or share by.
@@ -93,21 +114,22 @@ class AllocationStep(ABC):
     publish: bool = False
     takes: ClassVar[Shape | None] = None
     gives: ClassVar[Shape | None] = None
-    carries: ClassVar[bool] = False
+    memory: ClassVar[tuple[str, ...]] = ()
+    recalls: ClassVar[bool] = False
     needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
     can_bind: ClassVar[bool] = False
 
     @property
+    def carries(self) -> bool:
+        """True where something of it is kept for the next round."""
+        return bool(self.memory)
+
+    @property
     def is_rounded(self) -> bool:
         """True where its values are rounded, as they are published or carried."""
         return self.publish or self.carries
-
-    @property
-    def recipient(self) -> str | None:
-        """The key of who gets what nobody gets, in steps that name one; see `recipients`."""
-        return None
 
     @property
     def refuses_negative(self) -> bool:
@@ -141,6 +163,10 @@ class AllocationStep(ABC):
         """Yield the earlier steps that it names, each with its key; a formula reads others too."""
         yield from ()
 
+    def named(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the keys of who gets a share by name, each with its key in the table."""
+        yield from ()
+
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
         yield from ()
@@ -149,6 +175,10 @@ class AllocationStep(ABC):
         """Return the formula that it names at a path of the rule set; None without one."""
         del path
         return None
+
+    def source(self, name: str, /) -> str:
+        """Return the step, or the attribute of miners, that is an input of its formula."""
+        return name
 
     def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
@@ -234,10 +264,15 @@ class AllocationStep(ABC):
     def recipients(self, population: Population, /) -> tuple[str, ...]:
         """Return the keys that get a share by name, of miners of the population too."""
         del population
-        return () if self.recipient is None else (self.recipient,)
+        return tuple(key for _, key in self.named())
+
+    def range_of_memory(self, part: str, own: Range, inputs: Sequence[Range], /) -> Range:
+        """Return the range of a column that it keeps, from its own and those of what it reads."""
+        del part, inputs
+        return own
 
     @abstractmethod
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the result of the step.
 
         Raises:
@@ -289,7 +324,7 @@ class StepOfColumn(AllocationStep):
 class ColumnStep(StepOfColumn):
     """A step that changes one column, in each group on its own."""
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Values | Stop:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column, or one for each group."""
         columns = step_input.grouped(self.of)
         return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
@@ -302,7 +337,7 @@ class ColumnStep(StepOfColumn):
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, and 0."""
-        return hull(*inputs, NOTHING)
+        return hull(inputs[0], NOTHING)
 
 
 @attrs.frozen
@@ -414,6 +449,12 @@ class BoundStep(NamedValue[Range]):
         return attrs.evolve(formula, tree=bind(formula.tree, parameters))
 
     @property
+    def read_by_formula(self) -> Mapping[str, str]:
+        """The step, or the attribute of miners, that each input of its formula is, by its name."""
+        names = () if self.formula is None else self.formula.published
+        return {name: self.rules.source(name) for name in names}
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The names of the groups in which it is computed; of one group ``""``."""
         groups = tuple(self.surroundings.groups) if self.shape == "grouped" else ()
@@ -448,9 +489,36 @@ class BoundStep(NamedValue[Range]):
         columns = {group: column(group) for group in self.groups}
         return columns if self.shape == "grouped" else columns[UNGROUPED]
 
-    def apply(self, step_input: StepInput) -> Values | Stop:
+    @property
+    def memory(self) -> Iterator[tuple[str, str, str]]:
+        """Each column that it keeps for the next round: its name, which one, and its group."""
+        for part in self.rules.memory:
+            for group in self.groups:
+                yield memory_name(self.name, part, group), part, group
+
+    def recalled(self, carry: Mapping[str, Mapping[str, int]], keys: Sequence[str]) -> Memory:
+        """Return what it kept as values, by the name under which steps read each.
+
+        Args:
+            carry: what was carried, in nano, by column and key.
+            keys: of the places.
+        """
+        columns: dict[str, dict[str, Column]] = {}
+        for name, part, group in self.memory:
+            kept = tuple(map(carry.get(name, {}).get, keys))
+            columns.setdefault(memory_name(self.name, part, ""), {})[group] = RationalColumn(
+                kept, NANO
+            )
+        return {name: self.by_group(by_group.__getitem__) for name, by_group in columns.items()}
+
+    def apply(self, step_input: StepInput) -> Result:
         """Return the result of the step; see `AllocationStep.apply`."""
         return self.rules.apply(self, step_input)
+
+
+def memory_name(step: str, part: str, group: str) -> str:
+    """Return the name of a column that a step keeps: of itself, or a part of it, in a group."""
+    return step + (f".{part}" if part else "") + (f":{group}" if group else "")
 
 
 def hull(*ranges: Range) -> Range:

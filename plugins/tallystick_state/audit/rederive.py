@@ -208,7 +208,7 @@ def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows:
     counting = known.rules(line, epoch)
     after = records.columns(counting, epoch, every if _needs_all(counting) else [hotkey])
     adopted = known.adopted(line, epoch)
-    names = after if adopted is None else carried_names(adopted.rule_set)
+    names = after if adopted is None else carried_names(adopted)
     carry = {n: after[n][hotkey] for n in names if hotkey in after.get(n, {})}
     weighing = records.weighing(value, every, hotkey)
     return Standing(scores_of(weighing).get(hotkey), carry)
@@ -229,7 +229,7 @@ def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -
         if bound is not None:
             names |= {*bound.attributes}
             carried = bound.needed(bound.carried)
-            if any(step.rules.recipient is not None for step in carried):
+            if any(True for step in carried for _ in step.rules.named()):
                 names.add("what is carried for who burns")
     return sorted(names)
 

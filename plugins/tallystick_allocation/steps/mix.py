@@ -1,0 +1,447 @@
+"""Steps that put columns together, with shares by name.
+
+These are ``pools``, ``mix``, ``reserve``, ``burn`` and ``rest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+from tallystick.numbers import real
+from tallystick.numbers.real import Exact
+from tallystick.numbers.text import fraction
+from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick_allocation.column import (
+    Column,
+    RationalColumn,
+    aligned,
+    column_of,
+    constant,
+    divided,
+    over,
+    positive,
+    times,
+    total,
+)
+from tallystick_allocation.population import ROUND, Population
+from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
+from tallystick_allocation.step_input import StepInput
+from tallystick_allocation.steps.step import (
+    NOTHING,
+    UNIT,
+    AllocationStep,
+    BoundStep,
+    EarlierSteps,
+    Range,
+    Result,
+    StepOfColumn,
+    hull,
+)
+
+if TYPE_CHECKING:
+    from tallystick.rules.toml import KeyPath
+
+_IDLE = ("equal", "proportional", "burn")
+Shares = Sequence[tuple[str, Exact]]
+"""The share of each of some recipients, by key."""
+
+
+class BurningStep(AllocationStep):
+    """A step that may give a share to a recipient, ``burn``; see `recipients`."""
+
+    # a class that adds no attribute of its own goes with any other
+    __slots__ = ()
+    burn: str | int | None
+
+    def named(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the recipient."""
+        if self.burn is not None:
+            yield ("burn",), key_of(self.burn)
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Refuse a text that begins as a slot does, and is none."""
+        yield from super().mistakes(path, earlier)
+        if isinstance(self.burn, str) and not is_recipient(self.burn):
+            yield mistake((*path, "burn"), shown(self.burn), EXPECTED)
+
+
+@attrs.frozen(kw_only=True)
+class Pools(BurningStep, StepOfColumn):
+    """The share of each group times the values in it, added up for each miner.
+
+    Attributes:
+        of: the column of groups.
+        idle: where the share of a group goes in which nobody has more than 0: to the others in
+            equal parts, or in proportion to their shares, to ``burn``, or to the group of this
+            name.
+        burn: the recipient that takes what nobody gets; see `recipients`.
+    """
+
+    idle: str = "equal"
+    burn: str | int | None = None
+    takes = "grouped"
+    gives = "flat"
+    keeps_shares = True
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require that a group takes what is idle, or somebody who burns it."""
+        names = (*_IDLE, *earlier.groups)
+        if self.idle not in names:
+            hint = nearest(self.idle, names) or f": {one_of(names)}"
+            expected = f"a word, or a group of [allocation]{hint}"
+            yield mistake((*path, "idle"), shown(self.idle), expected)
+        if self.idle == "burn" and self.burn is None:
+            yield mistake((*path, "burn"), "", f"who takes it: {EXPECTED}")
+        yield from super().mistakes(path, earlier)
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether the values of its inputs sum to 1."""
+        return inputs
+
+    def identity(self, bound: BoundStep, /) -> list[Any]:
+        """Return the shares."""
+        return [{name: fraction(share) for name, share in bound.surroundings.groups.items()}]
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return at most the range of the column, as the shares sum to 1."""
+        return hull(*inputs, NOTHING, UNIT)
+
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether the groups have somebody."""
+        return inputs
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: a group with a value has its share."""
+        return False
+
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the one column."""
+        return self.sum_of_groups(bound.surroundings.groups, step_input)
+
+    def sum_of_groups(self, groups: Mapping[str, Fraction], step_input: StepInput) -> Column:
+        """Return the values of all groups, each times its share, added up.
+
+        Args:
+            groups: the share of each group by name; the column has them all.
+            step_input: what the step reads.
+        """
+        parts = step_input.grouped(self.of)
+        idle = [group for group in groups if not positive(parts[group])]
+        shares = self._with_idle(groups, idle)
+        column = _weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
+        burnt = shares.get("", Fraction())
+        return _with_shares(column, [(key, burnt) for _, key in self.named()], step_input)
+
+    def reason(self) -> str:
+        """Return that no group has a value."""
+        return f"{self.of} is 0 in every group"
+
+    def _with_idle(
+        self, groups: Mapping[str, Fraction], idle: Sequence[str]
+    ) -> dict[str, Fraction]:
+        """The share of each group once those of idle groups have moved; of ``""`` what is burnt."""
+        active = {group: share for group, share in groups.items() if group not in idle}
+        spare = sum((groups[group] for group in idle), Fraction())
+        way = self.idle
+        if not spare:
+            return active
+        if way == "burn" or not active:
+            return {**active, "": spare} if self.burn is not None else active
+        if way == "equal":
+            return {group: share + spare / len(active) for group, share in active.items()}
+        whole = sum(active.values(), Fraction())
+        if way == "proportional" and whole:
+            return {group: share / whole for group, share in active.items()}
+        taker = way if way in active else next(iter(active))
+        return {**active, taker: active[taker] + spare}
+
+
+@attrs.frozen(kw_only=True)
+class Mix(BurningStep):
+    """A weighted sum of columns.
+
+    Attributes:
+        of: the part of each column; the parts sum to 1.
+        empty: where the part of a column goes that is empty or all 0: nowhere, to the others in
+            proportion, or to ``burn``.
+        burn: the recipient that takes it; see `recipients`.
+    """
+
+    of: Mapping[str, Decimal]
+    empty: Literal["leave", "fold", "burn"] = "leave"
+    burn: str | int | None = None
+    keeps_shares = True
+
+    @property
+    def is_of_each(self) -> bool:
+        """True where the part of an empty column goes nowhere."""
+        return self.empty == "leave"
+
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the columns that it sums."""
+        yield from ((("of", name), name) for name in self.of)
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require parts of one whole, of columns alike."""
+        if len({earlier.shapes[name] for name in self.of}) > 1:
+            expected = "columns of groups alone, or none of them"
+            yield mistake((*path, "of"), "columns of both kinds", expected)
+        whole = sum(map(Fraction, self.of.values()), Fraction())
+        if whole != 1:
+            actual = f"a sum of {fraction(whole)}"
+            yield mistake((*path, "of"), actual, "parts that sum to exactly 1")
+        if (self.empty == "burn") != (self.burn is not None):
+            actual = "" if self.burn is None else shown(self.burn)
+            yield mistake((*path, "burn"), actual, 'this key with empty = "burn", and only then')
+        yield from super().mistakes(path, earlier)
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether inputs sum to 1 and the part of an empty column goes somewhere."""
+        return inputs and self.empty != "leave"
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of all columns together, as the parts sum to 1, and 0."""
+        return hull(NOTHING, UNIT, *inputs)
+
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether every column has somebody."""
+        return inputs
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: who has a value has a part of it."""
+        return False
+
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the sum, in each group where the columns are of groups."""
+        return bound.by_group(lambda group: self._mixed(group, step_input))
+
+    def reason(self) -> str:
+        """Return that no column has a value."""
+        return f"{', '.join(self.of)} are 0"
+
+    def _mixed(self, group: str, step_input: StepInput) -> Column:
+        columns = {name: step_input.grouped(name)[group] for name in self.of}
+        parts = {name: Fraction(part) for name, part in self.of.items()}
+        empty = [name for name, column in columns.items() if not positive(column)]
+        lost = sum((parts[name] for name in empty), Fraction())
+        if self.empty == "fold" and 0 < lost < 1:
+            parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
+        mixed = _weighted_sum([(parts[name], column) for name, column in columns.items()])
+        return _with_shares(mixed, [(key, lost) for _, key in self.named()], step_input)
+
+
+@attrs.frozen(kw_only=True)
+class Reserve(StepOfColumn):
+    """A share of all for one recipient.
+
+    Attributes:
+        of: a column.
+        key: the attribute of the round that is the recipient; see `recipients`.
+        share: the attribute of the round that is its share.
+        empty: whether a column of nobody stays so, or all is for the hotkey.
+    """
+
+    key: str
+    share: str
+    empty: Literal["nobody", "key"] = "nobody"
+    takes = "flat"
+    gives = "flat"
+    needs_nonnegative = True
+    keeps_shares = True
+
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the hotkey, and its share."""
+        yield "key", self.key, "a hotkey"
+        yield "share", self.share, "a number"
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether the values of its inputs sum to 1."""
+        return inputs
+
+    def recipients(self, population: Population, /) -> tuple[str, ...]:
+        """Return who gets the share."""
+        key = population.round.get(self.key.removeprefix(ROUND))
+        return (key,) if isinstance(key, str) and key else ()
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, and up to 1."""
+        return hull(*inputs, UNIT)
+
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether the column has somebody."""
+        return inputs
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: the share is less than 1."""
+        return False
+
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the column scaled down, with the share of the hotkey."""
+        column = step_input.flat(self.of)
+        share = step_input.round_number(self.share)
+        if not 0 <= share < 1:
+            raise AllocationError(
+                f"{self.name}: found {self.share} {fraction(share)}, expected at least 0 and "
+                "less than 1",
+                code="reserve-share",
+            )
+        if not share or (not column.present and self.empty == "nobody"):
+            return column
+        self.refuse_negative(column, step_input)
+        key = self._key(step_input)
+        if not column.present:
+            return constant([step_input.places[key]], Fraction(1), len(step_input.keys))
+        added = _with_shares(times(column, 1 - share), [(key, share)], step_input)
+        return divided(added, total(added))
+
+    def _key(self, step_input: StepInput) -> str:
+        key = step_input.round_text(self.key)
+        if key not in step_input.places or not is_recipient(key):
+            found = escaped(key)[:60] or "nobody"
+            raise AllocationError(
+                f"{self.name}: found {found} in {self.key}, expected {EXPECTED}",
+                code="attribute-missing",
+            )
+        return key
+
+
+@attrs.frozen(kw_only=True)
+class Burn(StepOfColumn):
+    """Fixed parts of all for recipients by name; the values have the rest.
+
+    Attributes:
+        of: a column.
+        parts: the part of each recipient; see `recipients`.
+    """
+
+    parts: Mapping[str, Decimal]
+    takes = "flat"
+    gives = "flat"
+    keeps_shares = True
+
+    @property
+    def sentence(self) -> str:
+        """The parts."""
+        parts = ", ".join(
+            f"{fraction(Fraction(part))} to {key}" for key, part in self.parts.items()
+        )
+        return f"{parts}; the rest of all by {self.of}"
+
+    def named(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the recipients."""
+        yield from ((("parts", key), key) for key in self.parts)
+
+    def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
+        """Require parts of one whole, of recipients."""
+        whole = sum(map(Fraction, self.parts.values()), Fraction())
+        if whole > 1:
+            yield mistake((*path, "parts"), f"a sum of {fraction(whole)}", "parts of at most 1")
+        for key in self.parts:
+            if not is_recipient(key):
+                yield mistake((*path, "parts", key), shown(key), EXPECTED)
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether the values of its inputs sum to 1."""
+        return inputs
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, and up to 1."""
+        return hull(*inputs, UNIT)
+
+    def has_some(self, _: bool, /) -> bool:
+        """Return whether a recipient has a part."""
+        return any(self.parts.values())
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: what the values do not have is somebody's."""
+        return False
+
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the column scaled down, with the parts."""
+        shares = [(key, Fraction(part)) for key, part in self.parts.items()]
+        rest = 1 - sum((share for _, share in shares), Fraction())
+        return _with_shares(times(step_input.flat(self.of), rest), shares, step_input)
+
+
+@attrs.frozen(kw_only=True)
+class Rest(BurningStep, StepOfColumn):
+    """The values, with what they leave of one whole for a recipient; more than 1 is scaled to 1.
+
+    Attributes:
+        of: a column.
+        burn: who gets the rest; see `recipients`.
+    """
+
+    burn: str | int
+    takes = "flat"
+    gives = "flat"
+    needs_nonnegative = True
+    keeps_shares = True
+
+    @property
+    def sentence(self) -> str:
+        """Who gets the rest."""
+        return f"{self.of}; what it leaves of one whole goes to {self.burn}, more is scaled down"
+
+    def sums_to_one(self, _: bool, /) -> bool:
+        """Return true: there is always somebody who gets the rest."""
+        return True
+
+    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
+        """Return [0, 1]."""
+        return UNIT
+
+    def has_some(self, _: bool, /) -> bool:
+        """Return true: all of nothing is the recipient's."""
+        return True
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: all of nothing is the recipient's."""
+        return False
+
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+        """Return the values with the rest, or scaled down."""
+        column = step_input.flat(self.of)
+        self.refuse_negative(column, step_input)
+        left = 1 - total(column)
+        if real.sign(left) <= 0:
+            return divided(column, total(column))
+        return _with_shares(column, [(key_of(self.burn), left)], step_input)
+
+
+def _weighted_sum(parts: Sequence[tuple[Exact, Column]]) -> Column:
+    """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
+    rational = [column for _, column in parts if isinstance(column, RationalColumn)]
+    if len(rational) < len(parts):
+        return column_of(_sum_of(parts, index) for index in range(len(parts[0][1])))
+    scaled = [times(column, part) for part, column in parts]
+    numerators, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
+    return over([_added(row) for row in zip(*numerators, strict=True)], denominator)
+
+
+def _added(row: Iterable[int | None]) -> int | None:
+    present = [numerator for numerator in row if numerator is not None]
+    return sum(present) if present else None
+
+
+def _sum_of(parts: Iterable[tuple[Exact, Column]], place: int) -> real.Exact | None:
+    result = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
+    return real.total(part * value for part, value in result) if result else None
+
+
+def _with_shares(column: Column, shares: Shares, step_input: StepInput) -> Column:
+    """Return the column with a share more of each recipient; one of 0 adds nobody."""
+    parts: list[tuple[Exact, Column]] = [(Fraction(1), column)]
+    for key, share in shares:
+        if share:
+            of_one = constant([step_input.places[key]], Fraction(1), len(column))
+            parts.append((share, of_one))
+    return _weighted_sum(parts) if len(parts) > 1 else column
