@@ -42,7 +42,7 @@ def product(_: Parameters) -> Node:
     return value * published("factor")
 
 
-@measure("allocation/difference@1", within=_ANY)
+@measure("allocation/difference@1", within=_LARGE)
 def difference(_: Parameters) -> Node:
     """The value less what is ``taken`` from it."""
     return value - published("taken")
@@ -54,16 +54,11 @@ def clipped(p: Parameters) -> Node:
     return minimum(maximum(value, p.low), p.high)
 
 
-@measure("allocation/ratio@1", within=(0, 1_000_000), most=(0, 1_000_000))
-def ratio(p: Parameters) -> Node:
-    """The value over another, such as the k-th best, at most ``most``; 0 where one is at most 0."""
+@measure("allocation/ratio@1", within=(0, 10**18))
+def ratio(_: Parameters) -> Node:
+    """The value over another that is published, such as the k-th best; 0 where one is at most 0."""
     to = published("to")
-    return cases(
-        (value <= 0, 0),
-        (to <= 0, 0),
-        (value >= to * p.most, p.most),
-        otherwise=minimum(value / to, p.most),
-    )
+    return cases((to <= 0, 0), (value <= 0, 0), otherwise=value / to)
 
 
 @measure("allocation/logistic@1", within=UNIT, middle=_ANY, width=_SCALE)

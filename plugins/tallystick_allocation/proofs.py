@@ -9,25 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil, floor
 
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain
-from tallystick.formula.formula import Formula
-from tallystick.formula.lowering import lower
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.binding import placed
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.compiled import RANGE_REMEDY, check_range
-from tallystick.scoring.computation import named
 from tallystick_allocation.binding import BoundAllocation, bind_allocation
-from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.steps.step import BoundStep, Range, hull
-
-_ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
-"""Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
 
 
 def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
@@ -47,10 +37,9 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
         # the formula of a step is bound when it is first asked for, which can fail
         with placed(rules.loaded, step.origin, name, "every population"):
             degrees[step.name] = _degree(step, degrees)
-            ranges[step] = step.range_of(ranges)
             if step.formula is not None:
                 _check_degree(degrees[step.name])
-                _prove(step, step.formula, ranges)
+            ranges[step] = step.range_of(ranges)
     return bound
 
 
@@ -75,12 +64,6 @@ def value_ranges_of(bound: BoundType) -> dict[str, Range]:
     }
 
 
-def _prove(step: BoundStep, formula: Formula, ranges: Mapping[BoundStep, Range]) -> None:
-    sources = step.read_by_formula.items()
-    published = {name: _domain(source, step, ranges) for name, source in sources}
-    check_range(lower(formula.tree, {}, published), formula.low, formula.high, RANGE_REMEDY)
-
-
 def _degree(step: BoundStep, degrees: Mapping[str, int]) -> int:
     """Return the degree of what a step computes in the values that were rounded last."""
     own = 1 if step.formula is None else step.formula.tree.degree
@@ -95,11 +78,3 @@ def _check_degree(degree: int) -> None:
             f"found that it is of degree {degree} in what was rounded last, expected at most "
             f"{MAX_DEGREE}: give an earlier step publish = true"
         )
-
-
-def _domain(name: str, step: BoundStep, ranges: Mapping[BoundStep, Range]) -> Domain:
-    """Return the range of an input, in nano; what is not rounded is no whole number of them."""
-    read = named(step.inputs, name)
-    # what is no step is a number of miners, or a flag
-    (low, high), is_whole = (_ATTRIBUTE, True) if read is None else (ranges[read], read.is_whole)
-    return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

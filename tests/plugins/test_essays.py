@@ -153,6 +153,6 @@ def test_an_installed_plugin_is_found_and_scores_by_name() -> None:
 @pytest.mark.usefixtures("site")
 def test_an_installed_plugin_that_is_not_allowed_is_not_used() -> None:
     found = registry(entry_points(group=GROUP), frozenset({"skills"}))
-    assert list(found.plugins) == ["consensus", "reward", "skills", "workflow"]
+    assert list(found.plugins) == ["allocation", "consensus", "reward", "skills", "workflow"]
     assert not found.refused
     assert "essays_plugin" not in sys.modules

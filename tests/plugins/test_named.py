@@ -120,6 +120,7 @@ def test_a_worker_imports_what_the_rule_set_names_alone(stray: Path) -> None:
 def test_a_back_test_knows_the_types_of_the_engines_own_plugins(stray: Path) -> None:
     candidates = candidates_of(["workflow@1.0.0", "workflow@1.1.0"], [], installed_plugins())
     assert list(candidates[0].rules.registry.plugins) == [
+        "allocation",
         "consensus",
         "reward",
         "skills",

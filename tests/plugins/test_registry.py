@@ -18,7 +18,6 @@ from tallystick.plugins.author import (
     integer,
     require,
 )
-from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
 from tallystick.plugins.entries import ALLOWED, PROJECT, allowed_names
 from tallystick.plugins.registry import (
     InstalledPlugins,
@@ -29,7 +28,7 @@ from tallystick.plugins.registry import (
 )
 
 Patch = pytest.MonkeyPatch
-OWN = ["consensus", "reward", "skills", "workflow"]
+OWN = ["allocation", "consensus", "reward", "skills", "workflow"]
 """The plugins of the project itself, which are always used."""
 
 
@@ -65,9 +64,8 @@ def refusal(found: Registry, name: str) -> str:
 
 
 def offered(found: Registry) -> list[str]:
-    """The formulas of plugins; the engine's own are in every registry."""
-    assert found.formulas.items() >= ENGINE_FORMULAS.items()
-    return [name for name in found.formulas if name not in ENGINE_FORMULAS]
+    """The formulas of plugins."""
+    return [*found.formulas]
 
 
 def test_what_a_plugin_offers_is_found_by_name(good: EntryPoint) -> None:
@@ -174,18 +172,6 @@ def test_an_offer_under_the_name_of_another_plugin_or_of_none_is_refused(
     )
     assert list(found.plugins) == ["acme"]
     assert "late/fresh@1" not in found.formulas
-
-
-def test_the_name_of_the_engines_own_formulas_cannot_be_taken(
-    monkeypatch: Patch, good: EntryPoint
-) -> None:
-    offers = {"formulas": [formula("allocation/warm-up@1")]}
-    found = registry([good, entry("allocation", module("acme_own", monkeypatch, **offers))])
-    assert refusal(found, "allocation") == (
-        "found a plugin of the name allocation, expected another name: formulas of the engine "
-        "itself begin with it"
-    )
-    assert found.formulas["allocation/warm-up@1"] is warm_up
 
 
 def test_an_offer_that_is_made_twice_is_refused(monkeypatch: Patch, good: EntryPoint) -> None:

@@ -83,7 +83,7 @@ EDITS = [
     (PHYLAX, "skills = 0.20 }", "}", ".at_least", "no bound of skills", "one for each group"),
     (PHYLAX, 'only = ["packages"', 'only = ["package"', ".only", '"package"', "did you mean"),
     (PHYLAX, "parts = [0.5, 0.3, 0.2]", "parts = [0]", ".parts", "parts of 0", "above 0"),
-    (PHYLAX, "parts = [0.5, 0.3, 0.2]", "parts = [1], ratio = 0.5", "[9]", "both", "either"),
+    (PHYLAX, "parts = [0.5, 0.3, 0.2]", "parts = [1], ratio = 0.5", "[9]", "parts and ratio", "either"),
     (PHYLAX, 'of = "placed", parts = [0.5, 0.3, 0.2]', 'of = "kept", ratio = 0.5', ".of", '"kept"',
      "top with k of at most 256"),
     (PHYLAX, 'idle = "equal"', 'idle = "burn"', ".burn", "", "who takes it"),

@@ -188,6 +188,7 @@ def test_miners_are_allocated(scorer: Scorer) -> None:
             "owner": f"owner-{number % 3}",
             "immune": number % 2 == 0,
             "active": number % 4 != 0,
+            "uid_age": number,
             "emission": f"0.{number + 1}",
             "quality": f"0.{number + 2}",
             "grade": "0.5",

@@ -6,7 +6,7 @@ import attrs
 from rules.documents import with_section
 from state.subnet import under
 
-from tallystick.plugins.engine_formulas import WARM_UP
+from tallystick.plugins.registry import installed_plugins
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps import AllocationStep, CapStep, Collect, Filter, FormulaStep, Share
 from tallystick_state.rules import StateRules
@@ -19,7 +19,10 @@ def with_steps(rules: StateRules, *steps: AllocationStep) -> StateRules:
     before = rules.rule_set.section(ALLOCATION)
     assert before is not None
     found = AllocationRules(steps, miners=before.miners)
-    return under(rules, with_section(rules.rule_set, ALLOCATION, found))
+    plugins = installed_plugins().of([*rules.registry.plugins, "allocation"])
+    return under(
+        attrs.evolve(rules, registry=plugins), with_section(rules.rule_set, ALLOCATION, found)
+    )
 
 
 def window_steps(
@@ -49,7 +52,9 @@ def window_steps(
         parameters = {"tasks": Decimal(warm)}
         steps += [
             done,
-            FormulaStep(name="warm", do="formula", formula=WARM_UP, parameters=parameters),
+            FormulaStep(
+                name="warm", do="formula", formula="allocation/warm-up@1", parameters=parameters
+            ),
         ]
     *before, last = steps
     return (*before, attrs.evolve(last, publish=True), *_capped(last.name, share))

@@ -248,7 +248,7 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
     where: str, tmp_path: Path
 ) -> None:
     rules = tallystick.load(RULES)
-    assert carried_names(rules.rule_set) == ("average",)
+    assert carried_names(state_rules_of(rules)) == ("average",)
     with begun(where, BEFORE, miners=2) as ledger:
         with ledger.queries() as queries:
             effect = effect_on(queries, queries.rules.only().digest, state_rules_of(rules))

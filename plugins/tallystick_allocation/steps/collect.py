@@ -283,26 +283,11 @@ class Collect(AllocationStep):
 
     def _in_time(self, samples: Iterable[Sample], newest: _Newest) -> Iterator[Sample]:
         """Yield the samples of the newest rounds and epochs."""
-        now, epoch = newest
+        limits = (self.within_rounds, self.within_epochs)
         for sample in samples:
-            if self.within_rounds is not None:
-                age = self._known(now) - self._known(_round(sample))
-                if age >= self.within_rounds:
-                    continue
-            if self.within_epochs is not None:
-                age = self._known(epoch) - self._known(sample.epoch)
-                if age >= self.within_epochs:
-                    continue
-            yield sample
-
-    def _known(self, number: int | None) -> int:
-        if number is None:
-            raise AllocationError(
-                f"{self.name}: found values of {self.value} without their rounds or epochs, "
-                'expected them: a table says them by {"round": 7, "epoch": 1, "value": 0.5}',
-                code="round-unknown",
-            )
-        return number
+            ages = map(_age, newest, (_round(sample), sample.epoch))
+            if all(most is None or age < most for age, most in zip(ages, limits, strict=True)):
+                yield sample
 
     def _aged(self, samples: Sequence[Sample], now: int | None) -> Exact | None:
         """Return the sum or the mean of tasks that count the less the older they are."""
@@ -312,8 +297,7 @@ class Collect(AllocationStep):
             counted = [sample for task in _tasks(counted)[-self.last :] for sample in task]
         sums, tasks = list[Exact](), list[Exact]()
         for number, of_round in groupby(_by_task(counted), key=_round):
-            age = self._known(now) - self._known(number)
-            part = real.power(Fraction(1, 2), Fraction(age, self.half_life or 1))
+            part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life or 1))
             means = [_mean(task) for task in _tasks([*of_round])]
             sums.append(sum(means, Fraction()) * part)
             tasks.append(len(means) * part)
@@ -366,7 +350,7 @@ class Collect(AllocationStep):
         if self.statistic == "sum":
             return self._sum_of(counted, counts_missed, is_exact)
         if self.statistic == "rounds":
-            return len({self._known(_round(sample)) for sample in counted}), 1
+            return len({*map(_round, counted)}), 1
         if self.statistic in OF_ORDER:
             means = sorted(map(_mean, _tasks(counted)))
             found = of_order(self.statistic, means, self.k, self.cut)
@@ -417,6 +401,11 @@ def _by_task(samples: Iterable[Sample]) -> list[Sample]:
 
 def _round(sample: Sample) -> int | None:
     return None if sample.task is None else sample.task[0]
+
+
+def _age(now: int | None, number: int | None) -> int:
+    """Return the age of a round or an epoch; what names none is of now."""
+    return 0 if now is None or number is None else now - number
 
 
 def _mean(task: Sequence[Sample]) -> Fraction:

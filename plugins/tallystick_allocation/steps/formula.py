@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
+from tallystick.formula.lowering import lower
 from tallystick.formula.tree import BEYOND_RATIOS, Node, leaves
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
@@ -17,6 +20,7 @@ from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
 from tallystick.rules.keys import OTHER_KEYS
+from tallystick.scoring.compiled import RANGE_REMEDY, check_range
 from tallystick_allocation.column import (
     Column,
     Number,
@@ -24,7 +28,7 @@ from tallystick_allocation.column import (
     absent,
     column_of,
 )
-from tallystick_allocation.population import MINER
+from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     AllocationStep,
@@ -116,13 +120,20 @@ class FormulaStep(AllocationStep):
         return [_formula(bound).tree.digest]
 
     def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range that the formula declares, with ``absent`` and that of ``otherwise``."""
+        """Return the range that the formula has, with ``absent`` and that of ``otherwise``.
+
+        Raises:
+            FormulaError: it is not safe for the ranges of its inputs, or leaves its own.
+        """
         formula = _formula(bound)
+        known = {read.name: (read, of) for read, of in zip(bound.inputs, inputs, strict=True)}
+        domains = {name: _domain(known.get(s)) for name, s in bound.read_by_formula.items()}
+        program = lower(formula.tree, {}, domains)
+        check_range(program, formula.low, formula.high, RANGE_REMEDY)
         absent = [] if self.absent is None else [(Fraction(self.absent),) * 2]
         # of what it reads only the column for the other groups is handed on as it is
-        read = zip(bound.inputs, inputs, strict=True)
-        others = (values for step, values in read if step.name == self.otherwise)
-        return hull((formula.low, formula.high), *absent, *others)
+        others = [of for name, (_, of) in known.items() if name == self.otherwise]
+        return hull((program.low, program.high), *absent, *others)
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column, or one for each group."""
@@ -167,6 +178,15 @@ class FormulaStep(AllocationStep):
         if self.absent is not None:
             result[: step_input.miners] = [Fraction(self.absent)] * step_input.miners
         return result
+
+
+def _domain(read: tuple[BoundStep, Range] | None) -> Domain:
+    """Return the range of an input, in nano; what is not rounded is no whole number of them."""
+    if read is None:
+        # what is no step is a number of miners, or a flag
+        return Domain(-LARGEST_ATTRIBUTE * NANO, LARGEST_ATTRIBUTE * NANO)
+    step, (low, high) = read
+    return Domain(floor(low * NANO), ceil(high * NANO), whole=step.is_whole)
 
 
 def _input(name: str, group: str, step_input: StepInput) -> _Input:

@@ -101,6 +101,11 @@ class Statistic(StepOfColumn):
         """Require the keys that the statistic reads."""
         yield from key_mistakes(path, self)
 
+    def is_whole(self, bound: BoundStep, /) -> bool:
+        """Return whether it is a whole number of nano: where it is a value of such a column."""
+        is_value = self.statistic in {"min", "max", KTH_BEST}
+        return super().is_whole(bound) or (is_value and bound.inputs[0].is_whole)
+
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, or of its sum, with the number of an empty one."""
         ((low, high),) = inputs
