@@ -220,15 +220,15 @@ def _keys(old: AllocationStep, new: AllocationStep) -> list[str]:
 @comparison(
     "weights-nobody",
     "error",
-    "honest miners have no weight any more",
-    documentation=(
-        "Forty rounds of miners of equal merit, and of sixteen of merits that are spread "
-        "over the range that records can have: under the older rule set they have weights, under "
-        "the newer one they have none, or a step refuses them."
-    ),
     remedy="look at the steps that changed: tallystick allocate --explain shows each",
 )
 def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Honest miners have no weight any more.
+
+    Forty rounds of miners of equal merit, and of sixteen of merits that are spread over the range
+    that records can have: under the older rule set they have weights, under the newer one they have
+    none, or a step refuses them.
+    """
     if old.rule_set.section(ALLOCATION) == new.rule_set.section(ALLOCATION):
         return
     before, after = effects_of(old), effects_of(new)
@@ -244,15 +244,15 @@ def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "silence-pays",
     "warning",
-    "a missed deadline costs a miner less weight than before",
     more("new"),
-    documentation=(
-        "A miner that misses every second deadline is compared with one that meets all. Where a "
-        "miss costs nothing, who leaves out whatever looks hard earns more than who tries."
-    ),
     remedy='write missed = "zero" where the values of records are collected',
 )
 def _silence_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A missed deadline costs a miner less weight than before.
+
+    A miner that misses every second deadline is compared with one that meets all. Where a miss
+    costs nothing, who leaves out whatever looks hard earns more than who tries.
+    """
     for before, after in _ratio(old, new, "missing"):
         if after > Fraction(3, 4) and after - before > Fraction(1, 5):
             yield Finding(
@@ -266,15 +266,15 @@ def _silence_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "volume-pays",
     "warning",
-    "more records of equal merit have more weight",
     more("new"),
-    documentation=(
-        "A miner with four times as many tasks as others, each done as well, is compared with one "
-        "of them. Where it has more weight, taking more tasks pays, or having them recorded twice."
-    ),
     remedy="collect the mean of records rather than their sum or number",
 )
 def _volume_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """More records of equal merit have more weight.
+
+    A miner with four times as many tasks as others, each done as well, is compared with one of
+    them. Where it has more weight, taking more tasks pays, or having them recorded twice.
+    """
     for before, after in _ratio(old, new, "busy"):
         if after > Fraction(3, 2) and after > before * Fraction(3, 2):
             yield Finding(
@@ -288,16 +288,16 @@ def _volume_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "echo-pays",
     "warning",
-    "a task counts once for each validator that reports it",
     more("new"),
-    documentation=(
-        "A miner does every second task well, and four validators report those; the others are "
-        "reported by one. Where a task counts more often the more validators report it, validators "
-        "that repeat each other decide, and one that is alone counts little."
-    ),
     remedy='write tasks = "mean" where the values of records are collected',
 )
 def _echo_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A task counts once for each validator that reports it.
+
+    A miner does every second task well, and four validators report those; the others are reported
+    by one. Where a task counts more often the more validators report it, validators that repeat
+    each other decide, and one that is alone counts little.
+    """
     for before, after in _ratio(old, new, "echoed"):
         if after > before * Fraction(6, 5):
             yield Finding(
@@ -311,15 +311,15 @@ def _echo_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "splitting-pays",
     "warning",
-    "a miner gains more than before by dividing its work among hotkeys",
     more("new"),
-    documentation=(
-        "A miner divides its tasks among four hotkeys of one owner. What they have together is "
-        "compared with the weight of one hotkey that does all of them."
-    ),
     remedy="keep the step that pays an owner once, or one that pays by the work that was done",
 )
 def _splitting_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A miner gains more than before by dividing its work among hotkeys.
+
+    A miner divides its tasks among four hotkeys of one owner. What they have together is compared
+    with the weight of one hotkey that does all of them.
+    """
     for before, after in _ratio(old, new, "split"):
         if after > before * Fraction(3, 2):
             yield Finding(
@@ -333,15 +333,15 @@ def _splitting_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "idleness-pays",
     "warning",
-    "miners whose records are worth nothing have weight",
     more("new"),
-    documentation=(
-        "A miner whose every record is worth next to nothing, and one without any record, are "
-        "compared with an honest one. What they have, they have for being there."
-    ),
     remedy="let no step give equal parts, or lift values, before weights are shared out",
 )
 def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Miners whose records are worth nothing have weight.
+
+    A miner whose every record is worth next to nothing, and one without any record, are compared
+    with an honest one. What they have, they have for being there.
+    """
     ways = {"idle": "who does nothing well", "absent": "who never had a task"}
     for way, who in ways.items():
         for before, after in _ratio(old, new, way):
@@ -364,16 +364,16 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "memory-shortened",
     "warning",
-    "one round decides much more of a weight than before",
     more("new"),
-    documentation=(
-        "A miner that did well for forty rounds fails in the last one. The share of its weight "
-        "that this round takes is compared: where it is large, one lucky round makes a miner, one "
-        "unlucky round ends it, and a history of bad work is soon forgotten."
-    ),
     remedy="lower the share of new values in the average, or let more tasks count",
 )
 def _memory_shortened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One round decides much more of a weight than before.
+
+    A miner that did well for forty rounds fails in the last one. The share of its weight that this
+    round takes is compared: where it is large, one lucky round makes a miner, one unlucky round
+    ends it, and a history of bad work is soon forgotten.
+    """
     for before, after in _ratio(old, new, "fallen"):
         lost_before, lost = 1 - before, 1 - after
         if lost > Fraction(1, 5) and lost >= 3 * lost_before:
@@ -387,15 +387,15 @@ def _memory_shortened(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "memory-lengthened",
     "warning",
-    "one round decides much less of a weight than before",
     less("new"),
-    documentation=(
-        "A miner that did well for forty rounds fails in the last one. Where that takes next to "
-        "nothing, who has a good history is paid for it long after it stopped to work."
-    ),
     remedy="raise the share of new values in the average, or let fewer tasks count",
 )
 def _memory_lengthened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One round decides much less of a weight than before.
+
+    A miner that did well for forty rounds fails in the last one. Where that takes next to nothing,
+    who has a good history is paid for it long after it stopped to work.
+    """
     for before, after in _ratio(old, new, "fallen"):
         lost_before, lost = 1 - before, 1 - after
         if lost < Fraction(1, 20) and lost * 4 <= lost_before and lost_before > 0:
@@ -409,15 +409,15 @@ def _memory_lengthened(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "newcomer-gains",
     "warning",
-    "a hotkey of one round has much more weight than before",
     more("new"),
-    documentation=(
-        "A newcomer of one round is compared with miners that have done as well for forty. Where "
-        "it has nearly as much, it pays to register anew after bad work."
-    ),
     remedy="write newcomer = 0 in the average, or let newcomers warm up",
 )
 def _newcomer_gains(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A hotkey of one round has much more weight than before.
+
+    A newcomer of one round is compared with miners that have done as well for forty. Where it has
+    nearly as much, it pays to register anew after bad work.
+    """
     for before, after in _ratio(old, new, "newcomer"):
         if after >= before * 3 and after > Fraction(1, 2):
             yield Finding(
@@ -431,16 +431,15 @@ def _newcomer_gains(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "newcomer-waits",
     "warning",
-    "honest newcomers reach full weight much later than before",
     less("new"),
-    documentation=(
-        "A miner that joined after a third of the rounds is compared with miners that have done as "
-        "well from the first on. Where it still has little, nobody who is not there yet has a "
-        "reason to come."
-    ),
     remedy="raise the share of new values in the average, or let newcomers warm up in fewer tasks",
 )
 def _newcomer_waits(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Honest newcomers reach full weight much later than before.
+
+    A miner that joined after a third of the rounds is compared with miners that have done as well
+    from the first on. Where it still has little, nobody who is not there yet has a reason to come.
+    """
     for before, after in _ratio(old, new, "joined"):
         if before > Fraction(4, 5) and after < before * Fraction(3, 4):
             yield Finding(
@@ -454,15 +453,15 @@ def _newcomer_waits(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "absence-unpaid",
     "warning",
-    "whoever was not drawn in the last round loses weight",
     less("new"),
-    documentation=(
-        "A miner that worked in every round but the last one, in which it was not drawn, is "
-        "compared with others."
-    ),
     remedy='write leaver = "keep" in the average, or collect over the last tasks',
 )
 def _absence_unpaid(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Whoever was not drawn in the last round loses weight.
+
+    A miner that worked in every round but the last one, in which it was not drawn, is compared with
+    others.
+    """
     for before, after in _ratio(old, new, "away"):
         if before > Fraction(4, 5) and after < before / 2:
             yield Finding(
@@ -476,15 +475,15 @@ def _absence_unpaid(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "standing-counts-otherwise",
     "warning",
-    "factors of records such as reputations weigh otherwise than before",
-    documentation=(
-        "A miner whose every record has factors half-way between their least and their greatest "
-        "value is compared with one that has them at the greatest. Where both have nearly the same "
-        "weight, factors that were to reward a history cancel or are left out."
-    ),
     remedy="name each factor in times alone, but what is to cancel in over too",
 )
 def _standing(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Factors of records such as reputations weigh otherwise than before.
+
+    A miner whose every record has factors half-way between their least and their greatest value is
+    compared with one that has them at the greatest. Where both have nearly the same weight, factors
+    that were to reward a history cancel or are left out.
+    """
     for before, after in _ratio(old, new, "half-standing"):
         if abs(after - before) > Fraction(1, 5):
             yield Finding(
@@ -498,15 +497,15 @@ def _standing(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "types-weigh-otherwise",
     "warning",
-    "work of one skill type has much more weight beside another than before",
     more("new"),
-    documentation=(
-        "A miner of the type with the largest base weight is compared with one of the type with "
-        "the smallest, each with records of equal merit."
-    ),
     remedy="divide by the base weight what was multiplied by it, once",
 )
 def _types(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Work of one skill type has much more weight beside another than before.
+
+    A miner of the type with the largest base weight is compared with one of the type with the
+    smallest, each with records of equal merit.
+    """
     for before, after in _both(old, new):
         ratios = [
             each.ratios["heavy"] / each.ratios["light"]
@@ -526,15 +525,15 @@ def _types(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "alike-unequal",
     "warning",
-    "miners that are alike have different weights",
     less("new"),
-    documentation=(
-        "Sixteen miners do the same work. Where a step must choose among them, it chooses by the "
-        "hotkey or by a digest of it, and who grinds hotkeys wins."
-    ),
     remedy='let equal values share the mean of their places, or write ties = "digest"',
 )
 def _alike(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Miners that are alike have different weights.
+
+    Sixteen miners do the same work. Where a step must choose among them, it chooses by the hotkey
+    or by a digest of it, and who grinds hotkeys wins.
+    """
     for before, after in _both(old, new):
         if after.alike < before.alike * Fraction(9, 10):
             yield Finding(
@@ -545,19 +544,14 @@ def _alike(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "weights-concentrate",
-    "warning",
-    "one miner gets a much larger share of all weight than before",
-    more("new"),
-    documentation=(
-        "One miner of the greatest merit among fifteen of a tenth of it: its share of all "
-        "weight is compared. And of sixteen miners of merits that are spread: the best is compared "
-        "with the middle one."
-    ),
-    remedy="keep the cap, or lower it",
-)
+@comparison("weights-concentrate", "warning", more("new"), remedy="keep the cap, or lower it")
 def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One miner gets a much larger share of all weight than before.
+
+    One miner of the greatest merit among fifteen of a tenth of it: its share of all weight is
+    compared. And of sixteen miners of merits that are spread: the best is compared with the middle
+    one.
+    """
     for before, after in _both(old, new):
         shares = (before.dominant, after.dominant)
         if after.dominant > Fraction(1, 4) and after.dominant > before.dominant * Fraction(3, 2):
@@ -576,18 +570,13 @@ def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "cap-exceeded",
-    "warning",
-    "weights exceed a cap that held before",
-    more("new"),
-    documentation=(
-        "Of sixteen miners three are best, and three are nearly as good. What a cap takes from the "
-        "best is spread once, and lifts the others above it."
-    ),
-    remedy='write excess = "water_filling"',
-)
+@comparison("cap-exceeded", "warning", more("new"), remedy='write excess = "water_filling"')
 def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Weights exceed a cap that held before.
+
+    Of sixteen miners three are best, and three are nearly as good. What a cap takes from the best
+    is spread once, and lifts the others above it.
+    """
     for before, after in _both(old, new):
         for placed in placed_steps(new.rule_set):
             rules = placed.rules
@@ -607,15 +596,15 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "merit-pays-less",
     "warning",
-    "better work has hardly more weight than middling work",
     less("new"),
-    documentation=(
-        "Of sixteen miners of merits that are spread over the range that records can have the best "
-        "is compared with the middle one."
-    ),
     remedy="raise the cap, and let no step give equal parts",
 )
 def _merit(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Better work has hardly more weight than middling work.
+
+    Of sixteen miners of merits that are spread over the range that records can have the best is
+    compared with the middle one.
+    """
     for before, after in _both(old, new):
         gains = before.best_over_middle - 1, after.best_over_middle - 1
         if gains[0] > Fraction(1, 10) and gains[1] < gains[0] / 2:
@@ -628,17 +617,14 @@ def _merit(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 @comparison(
-    "weights-move",
-    "warning",
-    "a large share of all weight changes hands among miners of different merit",
-    more("moved"),
-    documentation=(
-        "Of sixteen miners of merits that are spread over the range that records can have, the "
-        "share of all weight that changes hands between the older and the newer rule set."
-    ),
-    remedy="say in the proposal who gains and who loses",
+    "weights-move", "warning", more("moved"), remedy="say in the proposal who gains and who loses"
 )
 def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A large share of all weight changes hands among miners of different merit.
+
+    Of sixteen miners of merits that are spread over the range that records can have, the share of
+    all weight that changes hands between the older and the newer rule set.
+    """
     for before, after in _both(old, new):
         pairs = zip(before.spread, after.spread, strict=True)
         moved = sum((abs(a - b) for a, b in pairs), start=Fraction()) / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import wraps
 from math import ceil
 from typing import TypeVar
 
@@ -96,6 +97,7 @@ def _for_each_step_of(kind: type[_Step]) -> Callable[[_StepCheck[_Step]], Find]:
     """Return a decorator that makes a check of one step a check of every step of a class."""
 
     def decorate(find: _StepCheck[_Step]) -> Find:
+        @wraps(find)
         def find_all(scorer: Scorer) -> Iterator[Finding]:
             bound = proved_allocation(scorer)
             if bound is not None:
@@ -133,17 +135,13 @@ def _probe(scorer: Scorer) -> _Probe | None:
     return None
 
 
-@check(
-    "allocation-unread",
-    "note",
-    "a step that no weight comes of",
-    documentation=(
-        "A step adds a column. One that neither the weight nor another step reads is computed and "
-        "thrown away, and is mostly the trace of a wrong name."
-    ),
-    remedy="read it where it is meant, or leave it out",
-)
+@check("allocation-unread", "note", remedy="read it where it is meant, or leave it out")
 def _unread(scorer: Scorer) -> Iterator[Finding]:
+    """A step that no weight comes of.
+
+    A step adds a column. One that neither the weight nor another step reads is computed and thrown
+    away, and is mostly the trace of a wrong name.
+    """
     bound = proved_allocation(scorer)
     for step in () if bound is None else bound.unread:
         if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
@@ -153,14 +151,14 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "recipient-unbound",
     "warning",
-    "a share for whoever holds a slot",
-    documentation=(
-        "A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: "
-        "the share is then a stranger's, or a miner's. A daemon does not start with such rules."
-    ),
     remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
 )
 def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
+    """A share for whoever holds a slot.
+
+    A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: the
+    share is then a stranger's, or a miner's. A daemon does not start with such rules.
+    """
     for placed in placed_steps(scorer.rule_set):
         name, key = placed.rules.name, placed.rules.recipient
         if key is not None and not is_bound(key):
@@ -171,15 +169,15 @@ def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "share-undefined",
     "note",
-    "a share of nothing leaves all without weights",
-    documentation=(
-        "The sum of a column can be 0, and the step says that its shares are undefined then: the "
-        "whole allocation is refused, and nobody has a weight."
-    ),
     remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
 )
 @_for_each_step_of(Share)
 def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
+    """A share of nothing leaves all without weights.
+
+    The sum of a column can be 0, and the step says that its shares are undefined then: the whole
+    allocation is refused, and nobody has a weight.
+    """
     cancels = _keeps_negative(rules, bound)
     if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
         when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
@@ -193,14 +191,14 @@ def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> I
 @check(
     "negative-stops-pay",
     "warning",
-    "one value below 0 leaves all without weights",
-    documentation=(
-        "The step refuses values below 0, and the column can have them: one miner below 0 ends the "
-        "allocation, so that nobody has a weight."
-    ),
     remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
 )
 def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
+    """One value below 0 leaves all without weights.
+
+    The step refuses values below 0, and the column can have them: one miner below 0 ends the
+    allocation, so that nobody has a weight.
+    """
     for step, ranges in _ranged_steps(scorer):
         if step.rules.refuses_negative:
             of = step.inputs[0].name
@@ -215,16 +213,16 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "share-turned",
     "note",
-    "a sum below 0 turns shares round",
-    documentation=(
-        "The step keeps values below 0 of a column that can have them. A share is a value over the "
-        "sum: where that is below 0, who has more of the column has less of the shares; where it "
-        "is near 0, shares are large."
-    ),
     remedy='say below = "refuse", lift the column before, or silence it with the reason',
 )
 @_for_each_step_of(Share)
 def _share_turned(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
+    """A sum below 0 turns shares round.
+
+    The step keeps values below 0 of a column that can have them. A share is a value over the sum:
+    where that is below 0, who has more of the column has less of the shares; where it is near 0,
+    shares are large.
+    """
     if _keeps_negative(rules, bound):
         yield Finding(
             (*step.origin, "below"),
@@ -241,17 +239,17 @@ def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
 @check(
     "cap-cannot-hold",
     "warning",
-    "a cap that weights exceed, or that leaves nobody with one",
     more("miners"),
-    documentation=(
-        "Weights sum to 1, so that n miners cannot all be below a share of 1/n. With "
-        'excess = "once" what is taken from some can lift others above the cap, and stays; with '
-        '"water_filling" and without lowest_share too few miners have no weights at all.'
-    ),
     remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
 )
 @_for_each_step_of(CapStep)
 def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Iterator[Finding]:
+    """A cap that weights exceed, or that leaves nobody with one.
+
+    Weights sum to 1, so that n miners cannot all be below a share of 1/n. With excess = "once" what
+    is taken from some can lift others above the cap, and stays; with "water_filling" and without
+    lowest_share too few miners have no weights at all.
+    """
     if rules.lowest_share is None:
         least = ceil(1 / rules.share)
         what = "exceed it" if rules.excess == "once" else "have no weights"
@@ -262,18 +260,14 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Ite
         )
 
 
-@check(
-    "mix-unlike",
-    "warning",
-    "a mix of shares with values that are none",
-    documentation=(
-        "Shares of many miners are small, and values such as a mean of qualities are not: by the "
-        "same parts the column that is no share decides nearly all of the weight."
-    ),
-    remedy="mix shares with shares: put a step share before",
-)
+@check("mix-unlike", "warning", remedy="mix shares with shares: put a step share before")
 @_for_each_step_of(Mix)
 def _mix_unlike(step: BoundStep, _: Mix, bound: BoundAllocation) -> Iterator[Finding]:
+    """A mix of shares with values that are none.
+
+    Shares of many miners are small, and values such as a mean of qualities are not: by the same
+    parts the column that is no share decides nearly all of the weight.
+    """
     shares = {read.name: _is_of_shares(read, bound.wholes) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
     if raw and len(raw) < len(shares):
@@ -290,18 +284,14 @@ def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
 
 
-@check(
-    "z-score-flat",
-    "note",
-    "miners that are alike have no deviation",
-    documentation=(
-        "The standard deviation of equal values is 0. The step then gives its value of flat to "
-        "all, and with one miner, or where all fail alike, that alone decides."
-    ),
-    remedy="say by flat what is meant, or silence it with the reason",
-)
+@check("z-score-flat", "note", remedy="say by flat what is meant, or silence it with the reason")
 @_for_each_step_of(ZScore)
 def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterator[Finding]:
+    """Miners that are alike have no deviation.
+
+    The standard deviation of equal values is 0. The step then gives its value of flat to all, and
+    with one miner, or where all fail alike, that alone decides.
+    """
     yield Finding(
         step.origin,
         f"equal values of {rules.of} all become {rules.flat}",
@@ -312,14 +302,14 @@ def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterato
 @check(
     "allocation-nobody",
     "error",
-    "miners with the best values have no weight",
-    documentation=(
-        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
-        "have, up to its greatest: nobody gets a weight above 0, or a step refuses them all."
-    ),
     remedy="look at the steps from that column on: tallystick allocate --explain shows each",
 )
 def _nobody(scorer: Scorer) -> Iterator[Finding]:
+    """Miners with the best values have no weight.
+
+    Computed for 1 to 17 miners whose values are spread over the range that the column can have, up
+    to its greatest: nobody gets a weight above 0, or a step refuses them all.
+    """
     probe = _probe(scorer)
     if probe is None:
         return
@@ -339,14 +329,14 @@ def _nobody(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "allocation-inverts",
     "warning",
-    "who has more gets less",
-    documentation=(
-        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
-        "have. The greater of two values gets the smaller weight: it pays to do worse."
-    ),
     remedy="order parts from the first place down, and spread the excess of a cap by water-filling",
 )
 def _inverts(scorer: Scorer) -> Iterator[Finding]:
+    """Who has more gets less.
+
+    Computed for 1 to 17 miners whose values are spread over the range that the column can have. The
+    greater of two values gets the smaller weight: it pays to do worse.
+    """
     probe = _probe(scorer)
     if probe is None:
         return
@@ -377,16 +367,16 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "weight-vanishes",
     "warning",
-    "weights that are nothing on the chain",
     more("vanish"),
-    documentation=(
-        "The chain has whole numbers up to 65535, of which the greatest weight is the largest: "
-        "what is at most half of 1/65535 of it is 0. Computed for 256 miners whose values are "
-        "spread over the range that the column can have; what burns counts as a weight."
-    ),
     remedy="end the ladder earlier, or let it fall less; else say who has nothing by a filter",
 )
 def _vanishes(scorer: Scorer) -> Iterator[Finding]:
+    """Weights that are nothing on the chain.
+
+    The chain has whole numbers up to 65535, of which the greatest weight is the largest: what is at
+    most half of 1/65535 of it is 0. Computed for 256 miners whose values are spread over the range
+    that the column can have; what burns counts as a weight.
+    """
     probe = _probe(scorer)
     result = None if probe is None else probe.run(probe.spread(_SUBNET))
     if probe is None or result is None:
@@ -409,17 +399,17 @@ def _miners(found: Allocation) -> Sequence[Miner]:
 @check(
     "filter-above-all",
     "error",
-    "a filter that no value passes",
     more("bound"),
     less("highest"),
-    documentation=(
-        "The range of the column is that of the rule set: an emission is at most its proved bound, "
-        "a reputation at most its ceiling, a base weight that of a skill type. A filter that asks "
-        "for more than that keeps nobody."
-    ),
     remedy="lower the bound below what the column can be",
 )
 def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
+    """A filter that no value passes.
+
+    The range of the column is that of the rule set: an emission is at most its proved bound, a
+    reputation at most its ceiling, a base weight that of a skill type. A filter that asks for more
+    than that keeps nobody.
+    """
     for step, ranges in _ranged_steps(scorer):
         rules = step.rules
         if not isinstance(rules, Filter):
@@ -441,17 +431,17 @@ def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "warm-up-too-long",
     "warning",
-    "a formula of a count that reaches its full value late or never",
     more("tasks"),
-    documentation=(
-        "A formula that rises with a number of tasks up to a greatest value is searched for the "
-        "least number at which it has it. Beyond a thousand tasks, or beyond as many as the step "
-        "counts, a newcomer never has what others have."
-    ),
     remedy="lower the number of tasks, or count as many as the formula asks for",
 )
 @_for_each_step_of(FormulaStep)
 def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: BoundAllocation) -> Iterator[Finding]:
+    """A formula of a count that reaches its full value late or never.
+
+    A formula that rises with a number of tasks up to a greatest value is searched for the least
+    number at which it has it. Beyond a thousand tasks, or beyond as many as the step counts, a
+    newcomer never has what others have.
+    """
     for count in step.inputs:
         counted = count.rules
         if not isinstance(counted, Collect) or counted.statistic != "count":
@@ -488,17 +478,13 @@ def _tasks_to_full(formula: Formula, count: str) -> int | None:
     return high
 
 
-@check(
-    "one-task-decides",
-    "warning",
-    "a window of one task",
-    documentation=(
-        "Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, "
-        "and one unlucky answer ends it. Whatever was done before is forgotten."
-    ),
-    remedy="let more tasks count",
-)
+@check("one-task-decides", "warning", remedy="let more tasks count")
 def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
+    """A window of one task.
+
+    Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, and
+    one unlucky answer ends it. Whatever was done before is forgotten.
+    """
     bound = proved_allocation(scorer)
     for step in () if bound is None else bound.needed([bound.weight]):
         rules = step.rules
@@ -506,18 +492,14 @@ def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
             yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
 
 
-@check(
-    "average-forgets",
-    "warning",
-    "a moving average that is the newest value alone",
-    documentation=(
-        "An average carries the values of the rounds before. With a share of 1 for new ones these "
-        "count nothing, and the step only looks like a memory."
-    ),
-    remedy="lower the share of new values, or leave the step out",
-)
+@check("average-forgets", "warning", remedy="lower the share of new values, or leave the step out")
 @_for_each_step_of(Average)
 def _average_forgets(step: BoundStep, rules: Average, _: BoundAllocation) -> Iterator[Finding]:
+    """A moving average that is the newest value alone.
+
+    An average carries the values of the rounds before. With a share of 1 for new ones these count
+    nothing, and the step only looks like a memory.
+    """
     if rules.new == 1:
         message = f"{step.name} is the newest {rules.of} alone"
         yield Finding((*step.origin, "new"), message, {"step": step.name})

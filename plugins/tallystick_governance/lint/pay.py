@@ -84,16 +84,15 @@ def _exact(weights: Mapping[str, object]) -> dict[str, Fraction]:
 @comparison(
     "weight-falls",
     "warning",
-    "something weighs half of what it weighed, or less",
-    documentation=(
-        "Of weights that sum to 1, one is at most half of what it was and at least "
-        f"{fraction(_FALL)} less, or at most a quarter and half of that less, or it is nothing any "
-        "more. What it weighs hardly matters now. An axis that pays for saving alone, such as "
-        "time, is told only where it is gone."
-    ),
     remedy="move weights by less at a time, or say in the proposal why this matters less",
 )
 def _weight_falls(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Something weighs half of what it weighed, or less.
+
+    Of weights that sum to 1, one is at most half of what it was and at least 0.1 less, or at most a
+    quarter and half of that less, or it is nothing any more. What it weighs hardly matters now. An
+    axis that pays for saving alone, such as time, is told only where it is gone.
+    """
     for path, before, after in _shares(old, new):
         saving = _saving_axes(new, path)
         for name, weight in before.items():
@@ -112,15 +111,15 @@ def _weight_falls(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "weight-dominates",
     "warning",
-    "something weighs more than all else together",
     more("now"),
-    documentation=(
-        f"Of weights that sum to 1, one is above {fraction(_HALF)} and at least "
-        f"{fraction(_RISE)} more than before. It decides nearly alone."
-    ),
     remedy="move weights by less at a time, or say in the proposal why this decides",
 )
 def _weight_dominates(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Something weighs more than all else together.
+
+    Of weights that sum to 1, one is above 0.5 and at least 0.25 more than before. It decides nearly
+    alone.
+    """
     for path, before, after in _shares(old, new):
         for name, now in after.items():
             weight = before.get(name, Fraction(0))
@@ -136,17 +135,16 @@ def _weight_dominates(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "saving-outweighs-work",
     "warning",
-    "what is saved weighs more than what is done",
     more("now"),
-    documentation=(
-        "An axis pays for saving where less is better of every fact with a direction that it "
-        "reads: of time, of money. Such axes weigh more than half together, or one of them weighs "
-        "more than every other axis, and it was not so before. Then hurrying pays better than "
-        "working well."
-    ),
     remedy="let what is verified weigh more than what is saved",
 )
 def _saving_outweighs_work(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """What is saved weighs more than what is done.
+
+    An axis pays for saving where less is better of every fact with a direction that it reads: of
+    time, of money. Such axes weigh more than half together, or one of them weighs more than every
+    other axis, and it was not so before. Then hurrying pays better than working well.
+    """
     for path, before, after in _shares(old, new):
         saving = _saving_axes(new, path)
         was, now = (
@@ -192,17 +190,15 @@ def _saving_axes(scorer: Scorer, path: KeyPath) -> frozenset[str]:
 
 
 @comparison(
-    "gate-weaker",
-    "warning",
-    "a gate that is gone, begins lower, or leaves more",
-    documentation=(
-        "A gate of a type closes at fewer values of its axis than before, or leaves a higher "
-        "composite where it closes. Where no composite can change by that, it is a note; where the "
-        "gate now pays more than the composite could be there, an error."
-    ),
-    remedy="keep the gate, or say in the proposal what takes its place",
+    "gate-weaker", "warning", remedy="keep the gate, or say in the proposal what takes its place"
 )
 def _gate_weaker(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A gate that is gone, begins lower, or leaves more.
+
+    A gate of a type closes at fewer values of its axis than before, or leaves a higher composite
+    where it closes. Where no composite can change by that, it is a note; where the gate now pays
+    more than the composite could be there, an error.
+    """
     for before, bound in types_of(old, new):
         places = {gate.axis: (index, gate) for index, gate in enumerate(bound.gates)}
         for gate in before.gates:
@@ -249,15 +245,15 @@ def _pays(bound: BoundType, gate: Gate) -> bool:
 @comparison(
     "good-work-pays-less",
     "warning",
-    "good work has a much lower quality than before",
     more("fall"),
-    documentation=(
-        "The quality is computed with all axes at three quarters, nine tenths and 1. It is at "
-        f"least {to_text(_MOVED)} lower at one of them; where nothing is left it is an error."
-    ),
     remedy="let the gate begin lower, or the composite fall by less",
 )
 def _good_work_pays_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Good work has a much lower quality than before.
+
+    The quality is computed with all axes at three quarters, nine tenths and 1. It is at least
+    0.200000000 lower at one of them; where nothing is left it is an error.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -270,15 +266,15 @@ def _good_work_pays_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "poor-work-pays-more",
     "warning",
-    "poor work has a much higher quality than before",
     more("rise"),
-    documentation=(
-        "The quality is computed with all axes at a twentieth, a quarter and a half. It is at "
-        f"least {to_text(_MOVED)} higher at one of them."
-    ),
     remedy="let poor work be worth no more than it is without the gate",
 )
 def _poor_work_pays_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Poor work has a much higher quality than before.
+
+    The quality is computed with all axes at a twentieth, a quarter and a half. It is at least
+    0.200000000 higher at one of them.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -315,16 +311,16 @@ def _quality_finding(
 @comparison(
     "failed-axis-costs-less",
     "warning",
-    "an answer that fails an axis keeps much more than before",
     more("axes"),
-    documentation=(
-        "The quality is computed with one axis at 0 and all others at 1, for each axis that both "
-        f"rule sets weigh. It is at least {to_text(_MOVED)} higher, such as where a geometric mean "
-        "becomes an arithmetic one: what made everything worthless is now one part of several."
-    ),
     remedy="keep the composite, or gate the axes that must not fail",
 )
 def _failed_axis_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An answer that fails an axis keeps much more than before.
+
+    The quality is computed with one axis at 0 and all others at 1, for each axis that both rule
+    sets weigh. It is at least 0.200000000 higher, such as where a geometric mean becomes an
+    arithmetic one: what made everything worthless is now one part of several.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -350,19 +346,15 @@ def _weighed(bound: BoundType) -> list[str]:
     return [axis.name for axis in bound.axes]
 
 
-@comparison(
-    "tier-moves",
-    "warning",
-    "a tier begins elsewhere, or hardly above the one below",
-    documentation=(
-        "The threshold of each level is computed at the seed baseline of each type. It is at least "
-        f"{to_text(_MOVED)} away from where it was: work that had the tier loses it, or much more "
-        "work has it. Or it is less than a quarter as far above the one below as before. Of a "
-        "baseline that moves, the levels above are not told again."
-    ),
-    remedy="move the threshold by less at a time",
-)
+@comparison("tier-moves", "warning", remedy="move the threshold by less at a time")
 def _tier_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier begins elsewhere, or hardly above the one below.
+
+    The threshold of each level is computed at the seed baseline of each type. It is at least
+    0.200000000 away from where it was: work that had the tier loses it, or much more work has it.
+    Or it is less than a quarter as far above the one below as before. Of a baseline that moves, the
+    levels above are not told again.
+    """
     for before, bound in types_of(old, new):
         if before.tiers is None or bound.tiers is None:
             continue
@@ -391,17 +383,13 @@ def _moved_tier(bound: BoundType, cut: str, was: int, now: int) -> Finding:
     )
 
 
-@comparison(
-    "tier-pays-otherwise",
-    "warning",
-    "a tier is paid twice as much or half as much, or no more than the one below",
-    documentation=(
-        "The multiplier of a level, by its name, is at least twice what it was, or at most half; "
-        "or it was above that of the level below, and is no more now."
-    ),
-    remedy="move the multiplier by less at a time",
-)
+@comparison("tier-pays-otherwise", "warning", remedy="move the multiplier by less at a time")
 def _tier_pays_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier is paid twice as much or half as much, or no more than the one below.
+
+    The multiplier of a level, by its name, is at least twice what it was, or at most half; or it
+    was above that of the level below, and is no more now.
+    """
     before = {level.name: level for level in _levels(old)}
     levels = _levels(new)
     for index, level in enumerate(levels):
@@ -432,18 +420,15 @@ def _levels(scorer: Scorer) -> tuple[Level, ...]:
 
 
 @comparison(
-    "base-weight-moves",
-    "warning",
-    "a skill type is worth more than twice or less than half of what it was beside the others",
-    more("ratio"),
-    documentation=(
-        "The ratio of the base weight of each type to what it was, over the median of these "
-        "ratios: so a type stands out that moves while others stay. Where all of them move "
-        "together, that is told of each."
-    ),
-    remedy="move the base weight by less at a time",
+    "base-weight-moves", "warning", more("ratio"), remedy="move the base weight by less at a time"
 )
 def _base_weight_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A skill type is worth more than twice or less than half of what it was beside the others.
+
+    The ratio of the base weight of each type to what it was, over the median of these ratios: so a
+    type stands out that moves while others stay. Where all of them move together, that is told of
+    each.
+    """
     pairs = {
         bound.name: (before.base_weight, bound.base_weight)
         for before, bound in types_of(old, new)
@@ -471,15 +456,15 @@ def _is_other(ratio: Fraction) -> bool:
 @comparison(
     "emission-moves",
     "warning",
-    "the most that a record can be paid is more than twice or less than half of what it was",
     more("ratio"),
-    documentation=(
-        "The proved bound of the emission of each type, over its base weight, beside that of "
-        "before. A bonus, a multiplier or another formula pays out of all proportion."
-    ),
     remedy="move factors and multipliers by less at a time",
 )
 def _emission_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """The most that a record can be paid is more than twice or less than half of what it was.
+
+    The proved bound of the emission of each type, over its base weight, beside that of before. A
+    bonus, a multiplier or another formula pays out of all proportion.
+    """
     for before, bound in types_of(old, new):
         if before.emission is None or bound.emission is None:
             continue
@@ -507,18 +492,13 @@ _HIGHER = Fraction(3, 2)
 """Ratio of the ends of a factor beyond which a bonus is another one."""
 
 
-@comparison(
-    "factor-moves",
-    "warning",
-    "an emission factor is far from what it was",
-    documentation=(
-        "The largest value of a factor is more than one and a half times what it was, or less than "
-        "two thirds; or the smallest, where it is not 0, more than twice or less than half, or "
-        "it is 0 now."
-    ),
-    remedy="move the parameters of the factor by less at a time",
-)
+@comparison("factor-moves", "warning", remedy="move the parameters of the factor by less at a time")
 def _factor_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An emission factor is far from what it was.
+
+    The largest value of a factor is more than one and a half times what it was, or less than two
+    thirds; or the smallest, where it is not 0, more than twice or less than half, or it is 0 now.
+    """
     told = set[str]()
     for before, bound in types_of(old, new):
         factors = {factor.name: factor for factor in before.factors}
@@ -549,15 +529,15 @@ def _factor_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "factor-leaves-types",
     "warning",
-    "an emission factor no longer counts for some skill types",
     more("skill_types"),
-    documentation=(
-        "A factor that counted for a type is 1 for all of its records now, as the type is not "
-        "among its `skill_types`. What it lowered is paid in full there, and what it raised is not."
-    ),
     remedy="name the types that the factor is to count for",
 )
 def _factor_leaves_types(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An emission factor no longer counts for some skill types.
+
+    A factor that counted for a type is 1 for all of its records now, as the type is not among its
+    `skill_types`. What it lowered is paid in full there, and what it raised is not.
+    """
     emission = new.rule_set.emission
     for name in () if emission is None else emission.factors:
         left = [
@@ -578,16 +558,15 @@ def _factor_leaves_types(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "roles-reordered",
     "warning",
-    "of two choices of a record, the one that was paid more is paid less",
-    documentation=(
-        "A factor that depends on a choice, such as the role in a group, is computed for each, all "
-        "else the same. Which of them earns more is turned round, and the ratio of the two is more "
-        "than twice or less than half of what it was. Both may be meant; miners will ask for what "
-        "is paid more."
-    ),
     remedy="say in the proposal why the other choice is worth more now",
 )
 def _roles_reordered(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Of two choices of a record, the one that was paid more is paid less.
+
+    A factor that depends on a choice, such as the role in a group, is computed for each, all else
+    the same. Which of them earns more is turned round, and the ratio of the two is more than twice
+    or less than half of what it was. Both may be meant; miners will ask for what is paid more.
+    """
     for trial in trials(old, new):
         yield from _turned_choices(trial)
 

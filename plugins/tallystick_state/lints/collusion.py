@@ -93,15 +93,15 @@ def _flaggable(collusion: Collusion, ends: list[int]) -> list[int]:
 @check(
     "detection-never-fires",
     "error",
-    "detection flags nobody, however it behaves",
-    documentation=(
-        "A miner that agrees with primaries wholly and with auditors not at all is watched for 500 "
-        "rounds, each with a sample. It is never flagged: the window holds fewer rounds than "
-        "samples are asked for, or no alignment is beyond a bound."
-    ),
     remedy="ask for fewer samples than the window has rounds, and for bounds inside [0, 1]",
 )
 def _never_fires(scorer: Scorer) -> Iterator[Finding]:
+    """Detection flags nobody, however it behaves.
+
+    A miner that agrees with primaries wholly and with auditors not at all is watched for 500
+    rounds, each with a sample. It is never flagged: the window holds fewer rounds than samples are
+    asked for, or no alignment is beyond a bound.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is not None:
         return
@@ -129,16 +129,16 @@ def _never_fires(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "detection-flags-honest",
     "error",
-    "detection flags miners that agree with both sides alike",
     more("alignment"),
-    documentation=(
-        "Miners whose alignment with primaries is that with auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. Who agrees "
-        "with both sides alike does not collude, and some of them are flagged."
-    ),
     remedy="let auditors_below be at most primaries_above",
 )
 def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
+    """Detection flags miners that agree with both sides alike.
+
+    Miners whose alignment with primaries is that with auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. Who agrees with both sides alike does not collude,
+    and some of them are flagged.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None:
         return
@@ -153,17 +153,13 @@ def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "one-sample-flags",
-    "warning",
-    "one round is enough to be flagged",
-    documentation=(
-        "Two miners can agree, and an auditor can be wrong, in one round by chance. Detection "
-        "looks at a window, and asks for no more than one sample in it."
-    ),
-    remedy="ask for more samples",
-)
+@check("one-sample-flags", "warning", remedy="ask for more samples")
 def _one_sample(scorer: Scorer) -> Iterator[Finding]:
+    """One round is enough to be flagged.
+
+    Two miners can agree, and an auditor can be wrong, in one round by chance. Detection looks at a
+    window, and asks for no more than one sample in it.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is not None and _first_flag(collusion) == 1:
         path = (*_DETECTION, "minimum_samples")
@@ -173,29 +169,26 @@ def _one_sample(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "one-flag-ejects",
     "error",
-    "one flag of one validator ejects a miner",
-    documentation=(
-        "A validator reports flags of its own. With one flag, and no quorum, any validator ejects "
-        "any miner from every group, at once and alone."
-    ),
     remedy="raise reputation.collusion.quorum to at least 2, and let more flags eject",
 )
 def _one_flag(scorer: Scorer) -> Iterator[Finding]:
+    """One flag of one validator ejects a miner.
+
+    A validator reports flags of its own. With one flag, and no quorum, any validator ejects any
+    miner from every group, at once and alone.
+    """
     if _flags_of_one(scorer) == 1:
         yield Finding((*_COLLUSION, "eject_at"), "one flag of one validator ejects a miner", {})
 
 
 @check(
-    "flags-eject-nobody",
-    "warning",
-    "the flags that detection gives never eject",
-    more("eject_at"),
-    documentation=(
-        "A miner that colludes in every round is watched for 500 rounds, and is still in the pool."
-    ),
-    remedy="lower reputation.collusion.eject_at",
+    "flags-eject-nobody", "warning", more("eject_at"), remedy="lower reputation.collusion.eject_at"
 )
 def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
+    """The flags that detection gives never eject.
+
+    A miner that colludes in every round is watched for 500 rounds, and is still in the pool.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is None:
         return
@@ -212,15 +205,15 @@ def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
 @comparison(
     "validator-ejects-alone",
     "warning",
-    "one validator alone can eject a miner, or with fewer flags than before",
     less("new"),
-    documentation=(
-        "The number of flags with which one validator ejects a miner, if it can. It is an error "
-        "where none could alone before."
-    ),
     remedy="raise reputation.collusion.quorum to at least 2",
 )
 def _ejects_alone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One validator alone can eject a miner, or with fewer flags than before.
+
+    The number of flags with which one validator ejects a miner, if it can. It is an error where
+    none could alone before.
+    """
     if collusion_of(old.rule_set) is None:
         return
     was, now = _flags_of_one(old), _flags_of_one(new)
@@ -237,15 +230,15 @@ def _ejects_alone(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "collusion-goes-on",
     "warning",
-    "a colluder is ejected much later than before, or never",
     more("new"),
-    documentation=(
-        "A miner colludes in every round. The number of rounds until the engine's own flags eject "
-        "it is compared; it is an error where it is ejected no more."
-    ),
     remedy="let fewer flags eject, or fewer samples flag",
 )
 def _goes_on(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A colluder is ejected much later than before, or never.
+
+    A miner colludes in every round. The number of rounds until the engine's own flags eject it is
+    compared; it is an error where it is ejected no more.
+    """
     was, now = _ejected_after(old), _ejected_after(new)
     if was is None or (now is not None and now < 3 * was):
         return
@@ -263,15 +256,15 @@ def _goes_on(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "collusion-judged-soon",
     "warning",
-    "a miner is ejected in less than half of the rounds of before",
     less("new"),
-    documentation=(
-        "A miner colludes in every round. The number of rounds until the engine's own flags eject "
-        "it is compared. The fewer they are, the more often chance ejects honest miners."
-    ),
     remedy="let more flags eject, or more samples flag, or a flag start the window anew",
 )
 def _judged_soon(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A miner is ejected in less than half of the rounds of before.
+
+    A miner colludes in every round. The number of rounds until the engine's own flags eject it is
+    compared. The fewer they are, the more often chance ejects honest miners.
+    """
     was, now = _ejected_after(old), _ejected_after(new)
     if was is not None and now is not None and now * 2 < was:
         yield Finding(
@@ -284,32 +277,31 @@ def _judged_soon(old: Scorer, new: Scorer) -> Iterator[Finding]:
 @comparison(
     "detection-narrowed",
     "warning",
-    "detection flags less than half of what it flagged",
     less("new"),
-    documentation=(
-        "Miners with each pair of alignments with primaries and auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. The part "
-        "that is flagged is compared."
-    ),
     remedy="lower primaries_above, or raise auditors_below",
 )
 def _narrowed(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Detection flags less than half of what it flagged.
+
+    Miners with each pair of alignments with primaries and auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. The part that is flagged is compared.
+    """
     yield from _parts(old, new, widened=False)
 
 
 @comparison(
     "detection-widened",
     "warning",
-    "detection flags more than three times what it flagged",
     more("new"),
-    documentation=(
-        "Miners with each pair of alignments with primaries and auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. Where the part that is "
-        "flagged is much larger, honest miners are in it."
-    ),
     remedy="raise primaries_above, or lower auditors_below",
 )
 def _widened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Detection flags more than three times what it flagged.
+
+    Miners with each pair of alignments with primaries and auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. Where the part that is flagged is much larger,
+    honest miners are in it.
+    """
     yield from _parts(old, new, widened=True)
 
 

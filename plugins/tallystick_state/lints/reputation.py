@@ -79,22 +79,22 @@ def _filter(rules: StateRules) -> int:
 @check(
     "reputation-decays",
     "error",
-    "the best behaviour leads a reputation below the selection filter",
     less("best", "epochs_until_below_filter"),
     less("best", "rests_at"),
     less("best", "epochs_until_floor"),
-    documentation=(
-        "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
-        "whose every record has the one event that raises a reputation most. The figures say at "
-        "which epoch it falls below the filter, where it stands then, when it is at the floor, and "
-        "where it rests; and the same with every rewarding event in each record."
-    ),
     remedy=(
         "let the damping move the reputation by the mean delta instead of replacing it, or raise "
         "what the rewards add"
     ),
 )
 def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
+    """The best behaviour leads a reputation below the selection filter.
+
+    The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer whose
+    every record has the one event that raises a reputation most. The figures say at which epoch it
+    falls below the filter, where it stands then, when it is at the floor, and where it rests; and
+    the same with every rewarding event in each record.
+    """
     for dynamics in dynamics_of(scorer):
         below = dynamics.best.below(dynamics.filter)
         if below is None:
@@ -118,15 +118,15 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "pool-extinction",
     "error",
-    "after some epochs nobody can be selected",
     less("every_reward", "epochs_until_below_filter"),
-    documentation=(
-        "Even with every rewarding event in each of its records a miner falls below the filter, so "
-        "from that epoch on the pool holds newcomers at most."
-    ),
     remedy="as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
 )
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
+    """After some epochs nobody can be selected.
+
+    Even with every rewarding event in each of its records a miner falls below the filter, so from
+    that epoch on the pool holds newcomers at most.
+    """
     groups = scorer.rule_set.section(GROUPS)
     for dynamics in dynamics_of(scorer):
         last = dynamics.rewarded.below(dynamics.filter)
@@ -146,16 +146,16 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "floor-below-filter",
     "warning",
-    "the floor keeps a reputation that the filter then ignores",
     less("floor"),
     more("filter"),
-    documentation=(
-        "A miner below the filter is not selected, records nothing, and keeps its reputation for "
-        "ever, unless a slot is kept for those below the filter."
-    ),
     remedy="enable groups.recovery, or raise the floor to the filter",
 )
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
+    """The floor keeps a reputation that the filter then ignores.
+
+    A miner below the filter is not selected, records nothing, and keeps its reputation for ever,
+    unless a slot is kept for those below the filter.
+    """
     groups = scorer.rule_set.section(GROUPS)
     for dynamics in dynamics_of(scorer):
         recovers = groups is not None and groups.recovery.enabled
@@ -172,16 +172,16 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "newcomers-outrank-veterans",
     "warning",
-    "a newcomer begins above what any veteran can hold",
     more("initial"),
     less("best", "rests_at"),
-    documentation=(
-        "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
-        "fresh hotkey is worth more than the best history."
-    ),
     remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
 )
 def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
+    """A newcomer begins above what any veteran can hold.
+
+    The best behaviour leads to a fixed point. Where that is below the initial reputation a fresh
+    hotkey is worth more than the best history.
+    """
     for dynamics in dynamics_of(scorer):
         if dynamics.best.rests_at < dynamics.initial:
             yield Finding(
@@ -198,16 +198,16 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "bad-behaviour-stays",
     "warning",
-    "the worst behaviour never falls below the selection filter",
     more("worst", "rests_at"),
     less("filter"),
-    documentation=(
-        "The damped update is applied from the ceiling to a miner whose every record has the one "
-        "event that lowers a reputation most."
-    ),
     remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
 )
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
+    """The worst behaviour never falls below the selection filter.
+
+    The damped update is applied from the ceiling to a miner whose every record has the one event
+    that lowers a reputation most.
+    """
     for dynamics in dynamics_of(scorer):
         if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
             key = "floor" if dynamics.worst.rests_at == dynamics.floor else "damping"
@@ -226,17 +226,17 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "reputation-horizon",
     "note",
-    "where the best and the worst behaviour lead, and how fast",
     less("best", "rests_at"),
     more("best", "epochs_to_rest"),
     more("worst", "epochs_until_below_filter"),
-    documentation=(
-        "The fixed points of the damped update and the epochs until they are reached, from the "
-        "initial reputation for the best and from the ceiling for the worst behaviour."
-    ),
     remedy="compare the epochs with how fast the network should reward and punish",
 )
 def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
+    """Where the best and the worst behaviour lead, and how fast.
+
+    The fixed points of the damped update and the epochs until they are reached, from the initial
+    reputation for the best and from the ceiling for the worst behaviour.
+    """
     for dynamics in dynamics_of(scorer):
         worst = dynamics.worst.below(dynamics.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
@@ -335,14 +335,14 @@ _EVENTS: KeyPath = ("reputation", "events")
 @check(
     "event-unrewarded",
     "note",
-    "an event takes part in the mean and adds nothing",
-    documentation=(
-        "The mean of an epoch is over all records that take part. An event that adds nothing moves "
-        "the mean towards zero, which a damping that replaces the reputation turns into a loss."
-    ),
     remedy="let it add something, or keep it out of the mean with in_mean = false",
 )
 def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
+    """An event takes part in the mean and adds nothing.
+
+    The mean of an epoch is over all records that take part. An event that adds nothing moves the
+    mean towards zero, which a damping that replaces the reputation turns into a loss.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if event.in_mean and does_nothing(event):
@@ -354,17 +354,13 @@ def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "event-never-matters",
-    "note",
-    "an event changes nothing",
-    documentation=(
-        "The event neither adds nor multiplies, and a record that has it alone stays out of the "
-        "mean, so that the reputation is the same with it and without it."
-    ),
-    remedy="remove the event, or say what it does",
-)
+@check("event-never-matters", "note", remedy="remove the event, or say what it does")
 def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
+    """An event changes nothing.
+
+    The event neither adds nor multiplies, and a record that has it alone stays out of the mean, so
+    that the reputation is the same with it and without it.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if not event.in_mean and does_nothing(event):
@@ -372,19 +368,13 @@ def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
             yield Finding((*_EVENTS, name), message, {"event": name})
 
 
-@check(
-    "bands-leave-a-gap",
-    "warning",
-    "some scores of a group are no event",
-    less("from"),
-    more("to"),
-    documentation=(
-        "The bands of the events leave a part of [0, 1] uncovered: a record whose group scores it "
-        "there is rewarded and punished by nothing."
-    ),
-    remedy="let the bands meet",
-)
+@check("bands-leave-a-gap", "warning", less("from"), more("to"), remedy="let the bands meet")
 def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
+    """Some scores of a group are no event.
+
+    The bands of the events leave a part of [0, 1] uncovered: a record whose group scores it there
+    is rewarded and punished by nothing.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for low, high in uncovered({} if reputation is None else reputation.events):
         yield Finding(
@@ -394,14 +384,12 @@ def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "nothing-rewards",
-    "error",
-    "no event raises a reputation",
-    documentation="Every event adds nothing, or takes away: reputations can only fall.",
-    remedy="let an event of honest work add something",
-)
+@check("nothing-rewards", "error", remedy="let an event of honest work add something")
 def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
+    """No event raises a reputation.
+
+    Every event adds nothing, or takes away: reputations can only fall.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
@@ -412,16 +400,16 @@ def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "band-rewards-less-work",
     "error",
-    "a band of lower scores raises a reputation more than a higher band",
-    documentation=(
-        "Events with bands are ordered by the scores of a group that they are for. What a record "
-        "with each event alone changes is compared for neighbours at the floor and at the ceiling, "
-        "between which it is linear; an event that stays out of the mean changes nothing. Where "
-        "the lower band gives more, or takes less, worse work is better for the reputation."
-    ),
     remedy="let no band add more, or multiply by more, than the band above it",
 )
 def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
+    """A band of lower scores raises a reputation more than a higher band.
+
+    Events with bands are ordered by the scores of a group that they are for. What a record with
+    each event alone changes is compared for neighbours at the floor and at the ceiling, between
+    which it is linear; an event that stays out of the mean changes nothing. Where the lower band
+    gives more, or takes less, worse work is better for the reputation.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
@@ -446,16 +434,16 @@ def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "event-compounds",
     "warning",
-    "an event multiplies a reputation by more than 1",
     more("at_ceiling"),
-    documentation=(
-        "What multiplies by more than 1 gives most to those who have most, and next to nothing to "
-        "those at the floor: a reward is wanted to add. A penalty that was meant to take away has "
-        "the wrong side of 1."
-    ),
     remedy="let rewards add, and let penalties multiply by less than 1",
 )
 def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
+    """An event multiplies a reputation by more than 1.
+
+    What multiplies by more than 1 gives most to those who have most, and next to nothing to those
+    at the floor: a reward is wanted to add. A penalty that was meant to take away has the wrong
+    side of 1.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return

@@ -13,15 +13,14 @@ tallystick_api = 1
 @check(
     "reviews/never-drawn",
     "warning",
-    "a skill type that nobody looks at",
-    documentation=(
-        "With a share of 0 no task of the type is drawn, so what a machine gets wrong about it "
-        "stays unseen."
-    ),
     remedy="give the skill type a share above 0, or take it out of the rule set",
 )
 def never_drawn(scorer: Scorer) -> Iterator[Finding]:
-    """Find the skill types of which no task is drawn."""
+    """A skill type that nobody looks at.
+
+    With a share of 0 no task of the type is drawn, so what a machine gets wrong about it stays
+    unseen.
+    """
     reviews = scorer.rule_set.section(REVIEWS)
     if reviews is None:
         return
