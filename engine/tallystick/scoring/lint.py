@@ -119,20 +119,21 @@ class Check:
         }
 
 
-def check(code: str, severity: Severity, *figures: Figure, remedy: str) -> Callable[[Find], Check]:
+def check(code: str, severity: Severity, *figures: Figure) -> Callable[[Find], Check]:
     """Make a check of a function; it is in the linter if an entry point of `GROUP` leads to it.
 
-    The first line of the function's docstring is the summary, and the rest the documentation.
+    The function's docstring words it: the first line is the summary, a last paragraph that begins
+    with ``Remedy:`` says what to do, and what stands between is the documentation.
     """
 
     def decorate(find: Find) -> Check:
-        return attrs.evolve(_documented(find, code, severity, figures, remedy), find=find)
+        return attrs.evolve(_documented(find, code, severity, figures), find=find)
 
     return decorate
 
 
 def comparison(
-    code: str, severity: Severity, *figures: Figure, remedy: str, on_request: bool = False
+    code: str, severity: Severity, *figures: Figure, on_request: bool = False
 ) -> Callable[[Compare], Check]:
     """Make a check of a function that compares two rule sets; alone, neither has a finding.
 
@@ -140,27 +141,24 @@ def comparison(
     """
 
     def decorate(compare: Compare) -> Check:
-        documented = _documented(compare, code, severity, figures, remedy)
+        documented = _documented(compare, code, severity, figures)
         return attrs.evolve(documented, compare=compare, on_request=on_request)
 
     return decorate
 
 
 def _documented(
-    function: Find | Compare,
-    code: str,
-    severity: Severity,
-    figures: tuple[Figure, ...],
-    remedy: str,
+    function: Find | Compare, code: str, severity: Severity, figures: tuple[Figure, ...]
 ) -> Check:
     """Return a check without a question, as the docstring of a function words it."""
-    summary, _, rest = (getdoc(function) or "").partition("\n\n")
+    text, _, remedy = (getdoc(function) or "").partition("\n\nRemedy: ")
+    summary, _, documentation = text.partition("\n\n")
     return Check(
         code,
         severity,
         f"{summary[:1].lower()}{summary[1:]}".removesuffix("."),
-        documentation=" ".join(rest.split()),
-        remedy=remedy,
+        documentation=" ".join(documentation.split()),
+        remedy=" ".join(remedy.split()).removesuffix("."),
         find=nothing,
         figures=figures,
     )

@@ -234,17 +234,15 @@ def _changed(old: Scorer, new: Scorer) -> KeyPath:
     return (*placed.origin, *keys) if is_one else placed.origin
 
 
-@comparison(
-    "weights-nobody",
-    "error",
-    remedy="look at the steps that changed: tallystick allocate --explain shows each",
-)
+@comparison("weights-nobody", "error")
 def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """Honest miners have no weight any more.
 
     Forty rounds of miners of equal merit, and of sixteen of merits that are spread over the range
     that records can have: under the older rule set they have weights, under the newer one they have
     none, or a step refuses them.
+
+    Remedy: look at the steps that changed: tallystick allocate --explain shows each.
     """
     for _, after in _before_and_after(old, new):
         if after is None:
@@ -255,44 +253,33 @@ def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(_changed(old, new), message, {})
 
 
-@comparison(
-    "silence-pays",
-    "warning",
-    more("new"),
-    remedy='write missed = "zero" where the values of records are collected',
-)
+@comparison("silence-pays", "warning", more("new"))
 @_ratio("missing", "who misses every second deadline has {} of the weight of who meets all")
 def _silence_pays(before: Fraction, after: Fraction) -> bool:
     """A missed deadline costs a miner less weight than before.
 
     A miner that misses every second deadline is compared with one that meets all. Where a miss
     costs nothing, who leaves out whatever looks hard earns more than who tries.
+
+    Remedy: write missed = "zero" where the values of records are collected.
     """
     return after > Fraction(3, 4) and after - before > Fraction(1, 5)
 
 
-@comparison(
-    "volume-pays",
-    "warning",
-    more("new"),
-    remedy="collect the mean of records rather than their sum or number",
-)
+@comparison("volume-pays", "warning", more("new"))
 @_ratio("busy", f"a miner with {_MORE} times as many tasks has {{}} of the weight of others")
 def _volume_pays(before: Fraction, after: Fraction) -> bool:
     """More records of equal merit have more weight.
 
     A miner with four times as many tasks as others, each done as well, is compared with one of
     them. Where it has more weight, taking more tasks pays, or having them recorded twice.
+
+    Remedy: collect the mean of records rather than their sum or number.
     """
     return after > Fraction(3, 2) and after > before * Fraction(3, 2)
 
 
-@comparison(
-    "echo-pays",
-    "warning",
-    more("new"),
-    remedy='write tasks = "mean" where the values of records are collected',
-)
+@comparison("echo-pays", "warning", more("new"))
 @_ratio(
     "echoed",
     "a miner whose good tasks are reported four times and whose bad ones once has {} of the weight "
@@ -304,37 +291,33 @@ def _echo_pays(before: Fraction, after: Fraction) -> bool:
     A miner does every second task well, and four validators report those; the others are reported
     by one. Where a task counts more often the more validators report it, validators that repeat
     each other decide, and one that is alone counts little.
+
+    Remedy: write tasks = "mean" where the values of records are collected.
     """
     return after > before * Fraction(6, 5)
 
 
-@comparison(
-    "splitting-pays",
-    "warning",
-    more("new"),
-    remedy="keep the step that pays an owner once, or one that pays by the work that was done",
-)
+@comparison("splitting-pays", "warning", more("new"))
 @_ratio("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{}} times its weight")
 def _splitting_pays(before: Fraction, after: Fraction) -> bool:
     """A miner gains more than before by dividing its work among hotkeys.
 
     A miner divides its tasks among four hotkeys of one owner. What they have together is compared
     with the weight of one hotkey that does all of them.
+
+    Remedy: keep the step that pays an owner once, or one that pays by the work that was done.
     """
     return after > before * Fraction(3, 2)
 
 
-@comparison(
-    "idleness-pays",
-    "warning",
-    more("new"),
-    remedy="let no step give equal parts, or lift values, before weights are shared out",
-)
+@comparison("idleness-pays", "warning", more("new"))
 def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """Miners whose records are worth nothing have weight.
 
     A miner whose every record is worth next to nothing, and one without any record, are compared
     with an honest one. What they have, they have for being there.
+
+    Remedy: let no step give equal parts, or lift values, before weights are shared out.
     """
     ways = {"idle": "who does nothing well", "absent": "who never had a task"}
     for before, after in _both(old, new):
@@ -349,12 +332,7 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(path, message, old_and_new(before.worthless, after.worthless))
 
 
-@comparison(
-    "memory-shortened",
-    "warning",
-    more("new"),
-    remedy="lower the share of new values in the average, or let more tasks count",
-)
+@comparison("memory-shortened", "warning", more("new"))
 @_of(lambda effects: effects.last_round, "one round decides {} of a weight")
 def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     """One round decides much more of a weight than before.
@@ -362,48 +340,39 @@ def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     A miner that did well for forty rounds fails in the last one. The share of its weight that this
     round takes is compared: where it is large, one lucky round makes a miner, one unlucky round
     ends it, and a history of bad work is soon forgotten.
+
+    Remedy: lower the share of new values in the average, or let more tasks count.
     """
     return after > Fraction(1, 5) and after >= 3 * before
 
 
-@comparison(
-    "memory-lengthened",
-    "warning",
-    less("new"),
-    remedy="raise the share of new values in the average, or let fewer tasks count",
-)
+@comparison("memory-lengthened", "warning", less("new"))
 @_of(lambda effects: effects.last_round, "one round decides {} of a weight")
 def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
     """One round decides much less of a weight than before.
 
     A miner that did well for forty rounds fails in the last one. Where that takes next to nothing,
     who has a good history is paid for it long after it stopped to work.
+
+    Remedy: raise the share of new values in the average, or let fewer tasks count.
     """
     return after < Fraction(1, 20) and after * 4 <= before and before > 0
 
 
-@comparison(
-    "newcomer-gains",
-    "warning",
-    more("new"),
-    remedy="write newcomer = 0 in the average, or let newcomers warm up",
-)
+@comparison("newcomer-gains", "warning", more("new"))
 @_ratio("newcomer", "a newcomer has {} of the weight of who did as well for many rounds")
 def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
     """A hotkey of one round has much more weight than before.
 
     A newcomer of one round is compared with miners that have done as well for forty. Where it has
     nearly as much, it pays to register anew after bad work.
+
+    Remedy: write newcomer = 0 in the average, or let newcomers warm up.
     """
     return after >= before * 3 and after > Fraction(1, 2)
 
 
-@comparison(
-    "newcomer-waits",
-    "warning",
-    less("new"),
-    remedy="raise the share of new values in the average, or let newcomers warm up in fewer tasks",
-)
+@comparison("newcomer-waits", "warning", less("new"))
 @_ratio(
     "joined",
     "who joined after a third of the rounds has {} of the weight of who did as well from the first "
@@ -414,31 +383,26 @@ def _newcomer_waits(before: Fraction, after: Fraction) -> bool:
 
     A miner that joined after a third of the rounds is compared with miners that have done as well
     from the first on. Where it still has little, nobody who is not there yet has a reason to come.
+
+    Remedy: raise the share of new values in the average, or let newcomers warm up in fewer tasks.
     """
     return before > Fraction(4, 5) and after < before * Fraction(3, 4)
 
 
-@comparison(
-    "absence-unpaid",
-    "warning",
-    less("new"),
-    remedy='write leaver = "keep" in the average, or collect over the last tasks',
-)
+@comparison("absence-unpaid", "warning", less("new"))
 @_ratio("away", "who was not drawn in the last round has {} of the weight of others")
 def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
     """Whoever was not drawn in the last round loses weight.
 
     A miner that worked in every round but the last one, in which it was not drawn, is compared with
     others.
+
+    Remedy: write leaver = "keep" in the average, or collect over the last tasks.
     """
     return before > Fraction(4, 5) and after < before / 2
 
 
-@comparison(
-    "standing-counts-otherwise",
-    "warning",
-    remedy="name each factor in times alone, but what is to cancel in over too",
-)
+@comparison("standing-counts-otherwise", "warning")
 @_ratio("half-standing", "at half of the standing a miner has {} of the weight at the full one")
 def _standing(before: Fraction, after: Fraction) -> bool:
     """Factors of records such as reputations weigh otherwise than before.
@@ -446,16 +410,13 @@ def _standing(before: Fraction, after: Fraction) -> bool:
     A miner whose every record has factors half-way between their least and their greatest value is
     compared with one that has them at the greatest. Where both have nearly the same weight, factors
     that were to reward a history cancel or are left out.
+
+    Remedy: name each factor in times alone, but what is to cancel in over too.
     """
     return abs(after - before) > Fraction(1, 5)
 
 
-@comparison(
-    "types-weigh-otherwise",
-    "warning",
-    more("new"),
-    remedy="divide by the base weight what was multiplied by it, once",
-)
+@comparison("types-weigh-otherwise", "warning", more("new"))
 @_of(
     lambda effects: effects.heavy_over_light,
     "work of the type with the largest base weight has {} of the weight of equal work of the one "
@@ -466,16 +427,13 @@ def _types(before: Fraction, after: Fraction) -> bool:
 
     A miner of the type with the largest base weight is compared with one of the type with the
     smallest, each with records of equal merit.
+
+    Remedy: divide by the base weight what was multiplied by it, once.
     """
     return max(before, after) >= 2 * min(before, after)
 
 
-@comparison(
-    "alike-unequal",
-    "warning",
-    less("new"),
-    remedy='let equal values share the mean of their places, or write ties = "digest"',
-)
+@comparison("alike-unequal", "warning", less("new"))
 @_of(
     lambda effects: effects.alike, "of miners that do the same, one has {} of the weight of another"
 )
@@ -484,17 +442,21 @@ def _alike(before: Fraction, after: Fraction) -> bool:
 
     Sixteen miners do the same work. Where a step must choose among them, it chooses by the hotkey
     or by a digest of it, and who grinds hotkeys wins.
+
+    Remedy: let equal values share the mean of their places, or write ties = "digest".
     """
     return after < before * Fraction(9, 10)
 
 
-@comparison("weights-concentrate", "warning", more("new"), remedy="keep the cap, or lower it")
+@comparison("weights-concentrate", "warning", more("new"))
 def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """One miner gets a much larger share of all weight than before.
 
     One miner of the greatest merit among fifteen of a tenth of it: its share of all weight is
     compared. And of sixteen miners of merits that are spread: the best is compared with the middle
     one.
+
+    Remedy: keep the cap, or lower it.
     """
     for before, after in _both(old, new):
         path = _changed(old, new)
@@ -506,12 +468,14 @@ def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield _worse(path, _BEST, before.best_over_middle, after.best_over_middle)
 
 
-@comparison("cap-exceeded", "warning", more("new"), remedy='write excess = "water_filling"')
+@comparison("cap-exceeded", "warning", more("new"))
 def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """Weights exceed a cap that held before.
 
     Of sixteen miners three are best, and three are nearly as good. What a cap takes from the best
     is spread once, and lifts the others above it.
+
+    Remedy: write excess = "water_filling".
     """
     for before, after in _both(old, new):
         for placed in placed_steps(new.rule_set):
@@ -526,30 +490,27 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 yield _worse(path, message, before.strong, after.strong)
 
 
-@comparison(
-    "merit-pays-less",
-    "warning",
-    less("new"),
-    remedy="raise the cap, and let no step give equal parts",
-)
+@comparison("merit-pays-less", "warning", less("new"))
 @_of(lambda effects: effects.best_over_middle, _BEST)
 def _merit(before: Fraction, after: Fraction) -> bool:
     """Better work has hardly more weight than middling work.
 
     Of sixteen miners of merits that are spread over the range that records can have the best is
     compared with the middle one.
+
+    Remedy: raise the cap, and let no step give equal parts.
     """
     return before - 1 > Fraction(1, 10) and after - 1 < (before - 1) / 2
 
 
-@comparison(
-    "weights-move", "warning", more("moved"), remedy="say in the proposal who gains and who loses"
-)
+@comparison("weights-move", "warning", more("moved"))
 def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """A large share of all weight changes hands among miners of different merit.
 
     Of sixteen miners of merits that are spread over the range that records can have, the share of
     all weight that changes hands between the older and the newer rule set.
+
+    Remedy: say in the proposal who gains and who loses.
     """
     for before, after in _both(old, new):
         pairs = zip(before.spread, after.spread, strict=True)

@@ -140,28 +140,28 @@ def _probes(scorer: Scorer) -> Iterator[_Probe]:
             return
 
 
-@check("allocation-unread", "note", remedy="read it where it is meant, or leave it out")
+@check("allocation-unread", "note")
 def _unread(scorer: Scorer) -> Iterator[Finding]:
     """A step that no weight comes of.
 
     A step adds a column. One that neither the weight nor another step reads is computed and thrown
     away, and is mostly the trace of a wrong name.
+
+    Remedy: read it where it is meant, or leave it out.
     """
     for step, allocation in _steps(scorer):
         if step in allocation.bound.unread and step is not allocation.bound.weight:
             yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
 
 
-@check(
-    "recipient-unbound",
-    "warning",
-    remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
-)
+@check("recipient-unbound", "warning")
 def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
     """A share for whoever holds a slot.
 
     A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: the
     share is then a stranger's, or a miner's. A daemon does not start with such rules.
+
+    Remedy: name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000".
     """
     for step, _ in _steps(scorer):
         key = step.rules.recipient
@@ -170,17 +170,15 @@ def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
             yield Finding((*step.origin, "burn"), message, {"step": step.name, "recipient": key})
 
 
-@check(
-    "share-undefined",
-    "note",
-    remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
-)
+@check("share-undefined", "note")
 @_for_each_step_of(Share)
 def _share_undefined(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterator[Finding]:
     """A share of nothing leaves all without weights.
 
     The sum of a column can be 0, and the step says that its shares are undefined then: the whole
     allocation is refused, and nobody has a weight.
+
+    Remedy: say zero = "zero" or zero = "equal", or silence it with the reason.
     """
     cancels = _keeps_negative(rules, allocation.bound)
     if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
@@ -192,16 +190,14 @@ def _share_undefined(step: BoundStep, rules: Share, allocation: _Ranged) -> Iter
         )
 
 
-@check(
-    "negative-stops-pay",
-    "warning",
-    remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
-)
+@check("negative-stops-pay", "warning")
 def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
     """One value below 0 leaves all without weights.
 
     The step refuses values below 0, and the column can have them: one miner below 0 ends the
     allocation, so that nobody has a weight.
+
+    Remedy: filter the values before with at_least = 0 and others = "zero", or lift them.
     """
     for step, allocation in _steps(scorer):
         if step.rules.refuses_negative:
@@ -213,11 +209,7 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
                 yield Finding((*step.origin, "of"), message, evidence)
 
 
-@check(
-    "share-turned",
-    "note",
-    remedy='say below = "refuse", lift the column before, or silence it with the reason',
-)
+@check("share-turned", "note")
 @_for_each_step_of(Share)
 def _share_turned(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterator[Finding]:
     """A sum below 0 turns shares round.
@@ -225,6 +217,8 @@ def _share_turned(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterato
     The step keeps values below 0 of a column that can have them. A share is a value over the sum:
     where that is below 0, who has more of the column has less of the shares; where it is near 0,
     shares are large.
+
+    Remedy: say below = "refuse", lift the column before, or silence it with the reason.
     """
     if _keeps_negative(rules, allocation.bound):
         yield Finding(
@@ -239,12 +233,7 @@ def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
     return rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
-@check(
-    "cap-cannot-hold",
-    "warning",
-    more("miners"),
-    remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
-)
+@check("cap-cannot-hold", "warning", more("miners"))
 @_for_each_step_of(CapStep)
 def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Finding]:
     """A cap that weights exceed, or that leaves nobody with one.
@@ -252,6 +241,8 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Fi
     Weights sum to 1, so that n miners cannot all be below a share of 1/n. With excess = "once" what
     is taken from some can lift others above the cap, and stays; with "water_filling" and without
     lowest_share too few miners have no weights at all.
+
+    Remedy: say excess = "water_filling" and lowest_share = "one_over_miners".
     """
     if rules.lowest_share is None:
         least = ceil(1 / rules.share)
@@ -263,13 +254,15 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Fi
         )
 
 
-@check("mix-unlike", "warning", remedy="mix shares with shares: put a step share before")
+@check("mix-unlike", "warning")
 @_for_each_step_of(Mix)
 def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Finding]:
     """A mix of shares with values that are none.
 
     Shares of many miners are small, and values such as a mean of qualities are not: by the same
     parts the column that is no share decides nearly all of the weight.
+
+    Remedy: mix shares with shares: put a step share before.
     """
     shares = {read.name: _is_of_shares(read, allocation.bound.wholes) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
@@ -287,13 +280,15 @@ def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
 
 
-@check("z-score-flat", "note", remedy="say by flat what is meant, or silence it with the reason")
+@check("z-score-flat", "note")
 @_for_each_step_of(ZScore)
 def _z_score_flat(step: BoundStep, rules: ZScore, _: _Ranged) -> Iterator[Finding]:
     """Miners that are alike have no deviation.
 
     The standard deviation of equal values is 0. The step then gives its value of flat to all, and
     with one miner, or where all fail alike, that alone decides.
+
+    Remedy: say by flat what is meant, or silence it with the reason.
     """
     yield Finding(
         step.origin,
@@ -302,16 +297,14 @@ def _z_score_flat(step: BoundStep, rules: ZScore, _: _Ranged) -> Iterator[Findin
     )
 
 
-@check(
-    "allocation-nobody",
-    "error",
-    remedy="look at the steps from that column on: tallystick allocate --explain shows each",
-)
+@check("allocation-nobody", "error")
 def _nobody(scorer: Scorer) -> Iterator[Finding]:
     """Miners with the best values have no weight.
 
     Computed for 1 to 17 miners whose values are spread over the range that the column can have, up
     to its greatest: nobody gets a weight above 0, or a step refuses them all.
+
+    Remedy: look at the steps from that column on: tallystick allocate --explain shows each.
     """
     for probe in _probes(scorer):
         results = map(probe.run, _SIZES)
@@ -321,16 +314,14 @@ def _nobody(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(probe.column.origin, message, evidence)
 
 
-@check(
-    "allocation-inverts",
-    "warning",
-    remedy="order parts from the first place down, and spread the excess of a cap by water-filling",
-)
+@check("allocation-inverts", "warning")
 def _inverts(scorer: Scorer) -> Iterator[Finding]:
     """Who has more gets less.
 
     Computed for 1 to 17 miners whose values are spread over the range that the column can have. The
     greater of two values gets the smaller weight: it pays to do worse.
+
+    Remedy: order parts from the first place down, and spread the excess of a cap by water-filling.
     """
     for probe, miners in product(_probes(scorer), _SIZES):
         result = probe.run(miners)
@@ -355,18 +346,15 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
                 return
 
 
-@check(
-    "weight-vanishes",
-    "warning",
-    more("vanish"),
-    remedy="end the ladder earlier, or let it fall less; else say who has nothing by a filter",
-)
+@check("weight-vanishes", "warning", more("vanish"))
 def _vanishes(scorer: Scorer) -> Iterator[Finding]:
     """Weights that are nothing on the chain.
 
     The chain has whole numbers up to 65535, of which the greatest weight is the largest: what is at
     most half of 1/65535 of it is 0. Computed for 256 miners whose values are spread over the range
     that the column can have; what burns counts as a weight.
+
+    Remedy: end the ladder earlier, or let it fall less; else say who has nothing by a filter.
     """
     for probe in _probes(scorer):
         result = probe.run(_SUBNET)
@@ -382,13 +370,7 @@ def _vanishes(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "filter-above-all",
-    "error",
-    more("bound"),
-    less("highest"),
-    remedy="lower the bound below what the column can be",
-)
+@check("filter-above-all", "error", more("bound"), less("highest"))
 @_for_each_step_of(Filter)
 def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> Iterator[Finding]:
     """A filter that no value passes.
@@ -396,6 +378,8 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
     The range of the column is that of the rule set: an emission is at most its proved bound, a
     reputation at most its ceiling, a base weight that of a skill type. A filter that asks for more
     than that keeps nobody.
+
+    Remedy: lower the bound below what the column can be.
     """
     highest = allocation.ranges[rules.of][1]
     is_never_above = rules.above is not None and rules.above >= highest
@@ -412,12 +396,7 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
             )
 
 
-@check(
-    "warm-up-too-long",
-    "warning",
-    more("tasks"),
-    remedy="lower the number of tasks, or count as many as the formula asks for",
-)
+@check("warm-up-too-long", "warning", more("tasks"))
 @_for_each_step_of(FormulaStep)
 def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: _Ranged) -> Iterator[Finding]:
     """A formula of a count that reaches its full value late or never.
@@ -425,6 +404,8 @@ def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: _Ranged) -> Iterator[
     A formula that rises with a number of tasks up to a greatest value is searched for the least
     number at which it has it. Beyond a thousand tasks, or beyond as many as the step counts, a
     newcomer never has what others have.
+
+    Remedy: lower the number of tasks, or count as many as the formula asks for.
     """
     for count in step.inputs:
         counted = count.rules
@@ -458,13 +439,15 @@ def _tasks_to_full(formula: Formula, count: str) -> int | None:
     return bisect_left(range(half), True, key=lambda tasks: value(tasks) == full)
 
 
-@check("one-task-decides", "warning", remedy="let more tasks count")
+@check("one-task-decides", "warning")
 @_for_each_step_of(Collect)
 def _one_task_decides(step: BoundStep, rules: Collect, allocation: _Ranged) -> Iterator[Finding]:
     """A window of one task.
 
     Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, and
     one unlucky answer ends it. Whatever was done before is forgotten.
+
+    Remedy: let more tasks count.
     """
     bound = allocation.bound
     counts = rules.statistic != "count" and step in bound.needed([bound.weight])
@@ -472,13 +455,15 @@ def _one_task_decides(step: BoundStep, rules: Collect, allocation: _Ranged) -> I
         yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
 
 
-@check("average-forgets", "warning", remedy="lower the share of new values, or leave the step out")
+@check("average-forgets", "warning")
 @_for_each_step_of(Average)
 def _average_forgets(step: BoundStep, rules: Average, _: _Ranged) -> Iterator[Finding]:
     """A moving average that is the newest value alone.
 
     An average carries the values of the rounds before. With a share of 1 for new ones these count
     nothing, and the step only looks like a memory.
+
+    Remedy: lower the share of new values, or leave the step out.
     """
     if rules.new == 1:
         message = f"{step.name} is the newest {rules.of} alone"

@@ -178,9 +178,7 @@ def _pair(old: Scorer, new: Scorer) -> _Pair:
     return _Pair(settings_of(old.loaded), settings_of(new.loaded), len(names) == 1)
 
 
-@comparison(
-    "setting-dropped", "warning", remedy="keep it, or say in the proposal what stands in its place"
-)
+@comparison("setting-dropped", "warning")
 def _setting_dropped(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """Something that the older rule set has is gone.
 
@@ -188,6 +186,8 @@ def _setting_dropped(old: Scorer, new: Scorer) -> Iterator[Finding]:
     skill type, an event, a factor. A table that is gone as a whole is listed once. Only a rule set
     of the same name is asked. Weights, gates, axes and silences have checks of their own, and
     documentation decides nothing.
+
+    Remedy: keep it, or say in the proposal what stands in its place.
     """
     pair = _pair(old, new)
     if not pair.is_one_series:
@@ -219,14 +219,14 @@ def _is_judged_elsewhere(place: Names) -> bool:
     )
 
 
-@comparison(
-    "switch-off", "warning", remedy="leave it on, or say in the proposal what stands in its place"
-)
+@comparison("switch-off", "warning")
 def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """A switch that the older rule set has on is off.
 
     A value that was true is false, or a number whose name ends in `enabled` was 1 and is 0. What it
     switches no longer holds.
+
+    Remedy: leave it on, or say in the proposal what stands in its place.
     """
     for before, after in _pair(old, new).both():
         texts = before.text, after.text
@@ -236,11 +236,7 @@ def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(after.path, message, figures)
 
 
-@comparison(
-    "constant-leaps",
-    "warning",
-    remedy="move it by less at a time, or say in the proposal what it was measured by",
-)
+@comparison("constant-leaps", "warning")
 def _constant_leaps(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """A number that is moved tenfold, or to the end of its range.
 
@@ -250,6 +246,8 @@ def _constant_leaps(old: Scorer, new: Scorer) -> Iterator[Finding]:
     is tried is paid more is a note: it is stricter. A parameter of an emission factor that is an
     amount, not an edge, may come to its end: what it pays has a check of its own, as weights, gates
     and seed baselines have.
+
+    Remedy: move it by less at a time, or say in the proposal what it was measured by.
     """
     for before, after in _pair(old, new).both():
         first, second = before.number, after.number
@@ -294,12 +292,14 @@ def _leap(first: Fraction, second: Fraction, ends: set[Fraction]) -> str:
     return "the end of its range" if second in ends and not is_step else ""
 
 
-@comparison("formula-older", "warning", remedy="name the version that the older rule set names")
+@comparison("formula-older", "warning")
 def _formula_older(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """An older formula than that of the older rule set.
 
     A name of a formula ends in its version. Where the older rule set names a later version of the
     same formula, what that version corrected is back.
+
+    Remedy: name the version that the older rule set names.
     """
     for before, after in _pair(old, new).both():
         was, now = (_VERSIONED.fullmatch(setting.text) for setting in (before, after))

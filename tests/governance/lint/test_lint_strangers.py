@@ -27,12 +27,13 @@ tallystick_api = 1
     "acme/too-heavy",
     "warning",
     more("weight"),
-    remedy="spread the weights",
 )
 def too_heavy(scorer):
     '''An axis that outweighs all others.
 
     Acme wants no axis to have more than half of the weights.
+
+    Remedy: spread the weights.
     '''
     for name, bound in scorer.types.items():
         for axis, weight in scorer.rule_set.skill_types[name].weights.items():
@@ -293,12 +294,13 @@ tallystick_api = 1
 @comparison(
     "acme/other-weights",
     "warning",
-    remedy="leave the weights",
 )
 def other_weights(old, new):
     '''Weights that are not those of before.
 
     Acme wants weights to stay.
+
+    Remedy: leave the weights.
     '''
     for name, rules in new.rule_set.skill_types.items():
         if rules.weights != old.rule_set.skill_types[name].weights:
