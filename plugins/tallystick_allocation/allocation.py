@@ -23,14 +23,14 @@ from tallystick_allocation.column import Column, Values, column_of
 from tallystick_allocation.files import (
     RoundFile,
     carry_of,
-    read_carry,
-    read_round,
+    read_document,
     round_of,
     weights_document,
 )
+from tallystick_allocation.input_value import InputValue, number_of, shown
 from tallystick_allocation.population import Population
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.table import TableRow, number_of, population_of_rows, read_population
+from tallystick_allocation.table import TableRow, population_of_rows, read_population
 
 FilePath = str | PathLike[str]
 Cells = Mapping[str, int | Decimal | Fraction | str]
@@ -66,9 +66,13 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
         AllocationError: the population has no weights by these rules.
     """
     bound = bound_allocation(rules if isinstance(rules, BoundRules) else load(rules))
-    entries = population
-    if not isinstance(entries, Population):
-        entries = _population(entries, bound, _round(round, bound), _carry(carry, bound))
+    if isinstance(population, Population):
+        entries = population
+    else:
+        round_file = RoundFile() if round is None else round_of(_document(round, "round"), bound)
+        earlier = weights_document(carry) if isinstance(carry, Allocation) else carry
+        carried = {} if earlier is None else carry_of(_document(earlier, "carry"), bound)
+        entries = _population(population, bound, round_file, carried)
     return run_steps(bound, entries, _columns(given or {}, bound, entries), columns)
 
 
@@ -94,17 +98,16 @@ def _population(
     round_file: RoundFile,
     carry: Mapping[str, Mapping[str, int]],
 ) -> Population:
-    others: dict[str, Any] = {
-        "attributes": round_file.miners,
-        "round": round_file.round,
-        "carry": carry,
-    }
     if isinstance(population, str | PathLike):
-        return read_population(Path(population), bound, **others)
+        return read_population(Path(population), bound, round_file, carry)
     rows = (
         row if _PLAIN.issuperset(map(type, row.values())) else _plain(row) for row in population
     )
-    return population_of_rows(rows, bound, **others)
+    return population_of_rows(rows, bound, round_file, carry)
+
+
+def _document(source: FilePath | Mapping[str, Any], name: str) -> InputValue:
+    return read_document(source if isinstance(source, Mapping) else Path(source), name)
 
 
 def _plain(row: TableRow) -> TableRow:
@@ -113,26 +116,6 @@ def _plain(row: TableRow) -> TableRow:
         name: without_numpy(value.tolist() if isinstance(value, np.ndarray | np.bool_) else value)
         for name, value in row.items()
     }
-
-
-def _round(given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation) -> RoundFile:
-    if given is None:
-        return RoundFile()
-    if isinstance(given, Mapping):
-        return round_of(without_numpy(given), bound, "round")
-    return read_round(Path(given), bound)
-
-
-def _carry(
-    given: FilePath | Mapping[str, Any] | Allocation | None, bound: BoundAllocation
-) -> Mapping[str, Mapping[str, int]]:
-    if given is None:
-        return {}
-    if isinstance(given, Allocation):
-        given = weights_document(given)
-    if isinstance(given, Mapping):
-        return carry_of(given, bound, "carry")
-    return read_carry(Path(given), bound)
 
 
 def _columns(
@@ -172,9 +155,8 @@ def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:
 def _number(value: object, key: str, name: str) -> Fraction:
     try:
         return number_of(without_numpy(value))
-    except (NumberError, ValueError, ZeroDivisionError) as error:
+    except NumberError as error:
         raise AllocationError(
-            f"found {escaped(str(value))[:64]} as {name} of {escaped(key)}, expected a finite "
-            "number, a decimal of at most nine places, or a ratio such as 15/23",
+            f"found {shown(value)} as {name} of {escaped(key)}, expected {error}",
             code="no-number",
         ) from error

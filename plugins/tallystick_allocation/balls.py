@@ -58,20 +58,9 @@ def _of_exact(values: Sequence[Exact]) -> Balls:
     rational = [value for value in values if isinstance(value, Fraction)]
     if len(rational) == len(values):
         return Balls.of_fractions(rational)
-    ends = [_enclosure(value) for value in values]
-    low, high = (np.array([_double(end[side]) for end in ends]) for side in (0, 1))
+    sides = zip(*(real.enclosed(value, _BITS) for value in values), strict=True)
+    low, high = (np.array([float(Fraction(end, 1 << _BITS)) for end in side]) for side in sides)
     middle = (low + high) / 2
     # each end is a double near the true one, by half a unit in its last place
     widest = np.maximum(np.abs(low), np.abs(high)) * 2.0**-50 + 2.0**-1000
     return Balls(middle, (high - low) / 2 + widest)
-
-
-def _enclosure(value: Exact) -> tuple[int, int]:
-    if isinstance(value, Fraction):
-        low = (value.numerator << _BITS) // value.denominator
-        return low, low + 1
-    return value.enclosure(_BITS)
-
-
-def _double(end: int) -> float:
-    return float(Fraction(end, 1 << _BITS))

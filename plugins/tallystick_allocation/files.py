@@ -17,15 +17,15 @@ from typing import Any
 
 import attrs
 
-from tallystick.diagnostics import nearest
-from tallystick.errors import InputError, NumberError
+from tallystick.errors import InputError
 from tallystick.io.documents import read_json
-from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.json_values import JsonKey, constant, json_object, nano_value
-from tallystick.numbers.nano import NANO, from_decimal, from_double, from_text, to_decimal, to_text
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import fraction
+from tallystick.records.strict_json import without_numpy
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.binding import BoundAllocation
+from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.population import Attribute
 from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.steps.step import Range
@@ -39,7 +39,7 @@ _FORMAT = 1
 def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
     """Return attributes as JSON values; numbers are decimals of nine places."""
     return {
-        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        name: to_text(value) if isinstance(value, Decimal) else value
         for name, value in attributes.items()
         if isinstance(value, str | bool | Decimal)
     }
@@ -69,48 +69,44 @@ class RoundFile:
         return bool(self.round or self.miners)
 
 
-def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
-    """Read a file about a round.
+def round_of(
+    said: InputValue, bound: BoundAllocation, others: Iterable[BoundAllocation] = ()
+) -> RoundFile:
+    """Return what a file about a round says, for one of the allocations that it is for.
+
+    Args:
+        said: the file.
+        bound: whose attributes are asked for.
+        others: the other allocations that it is for; what they alone ask for is left to them.
 
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
     """
-    return round_of(read_document(path), bound, str(path))
-
-
-def round_of(
-    document: Any,  # noqa: ANN401  # any JSON value
-    bound: BoundAllocation,
-    where: str,
-    others: Iterable[BoundAllocation] = (),
-) -> RoundFile:
-    """Return the round of a document, for one of its allocations.
-
-    Args:
-        document: the JSON value.
-        bound: whose attributes are asked for.
-        where: what errors call the document.
-        others: the other allocations that it is for; what they alone ask for is left to them.
-
-    Raises:
-        InputError: as `read_round`.
-    """
-    table = _table(document, where, "")
-    _check_keys(table, ("format", "round", "miners"), where, "")
-    if type(table.get("format")) is not int or table["format"] != _FORMAT:
-        raise _wrong(where, "format", table.get("format"), str(_FORMAT))
+    said.entries(("format", "round", "miners"))
+    version = said.entry("format")
+    if type(version.value) is not int or version.value != _FORMAT:
+        raise version.wrong(str(_FORMAT))
     every = (bound, *others)
-    of_round = {name for each in every for name in each.round_attributes}
-    of_miners = {name for each in every for name in each.miner_attributes}
-    texts = _table(table.get("round", {}), where, "round")
-    _check_keys(texts, sorted(of_round), where, "round")
-    miners = dict[str, Mapping[str, Attribute]]()
-    for hotkey, value in _table(table.get("miners", {}), where, "miners").items():
-        path = f"miners.{escaped(hotkey)}"
-        attributes = _table(value, where, path)
-        _check_keys(attributes, sorted(of_miners), where, path)
-        miners[hotkey] = _attributes(attributes, bound.miner_attributes, where, path)
-    return RoundFile(_attributes(texts, bound.round_attributes, where, "round"), miners)
+    of_round = sorted({name for each in every for name in each.round_attributes})
+    of_miners = sorted({name for each in every for name in each.miner_attributes})
+    texts = said.entry("round", {}).entries(of_round)
+    asked = bound.miner_attributes
+    miners = {
+        hotkey: _attributes(value.entries(of_miners), asked)
+        for hotkey, value in said.entry("miners", {}).entries().items()
+    }
+    return RoundFile(_attributes(texts, bound.round_attributes, counts_flags=False), miners)
+
+
+def _attributes(
+    values: Mapping[str, InputValue], asked: Mapping[str, str], *, counts_flags: bool = True
+) -> dict[str, Attribute]:
+    """Return the attributes that are asked for, each by its kind."""
+    return {
+        name: value.attribute(asked[name], counts_flags=counts_flags)
+        for name, value in values.items()
+        if name in asked
+    }
 
 
 def round_schema(bound: BoundAllocation) -> dict[str, Any]:
@@ -164,69 +160,31 @@ def uids_of(allocation: Allocation) -> tuple[dict[int, int], dict[str, int]]:
     return by_uid, elsewhere
 
 
-def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
-    """Read the values that an earlier file of weights carries, in nano.
+def carry_of(weights: InputValue, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
+    """Return the values that an earlier file of weights carries, in nano.
 
     Raises:
         InputError: it is none, or of other rules.
     """
-    return carry_of(read_document(path), bound, str(path))
-
-
-def carry_of(
-    document: Any,  # noqa: ANN401  # any JSON value
-    bound: BoundAllocation,
-    where: str,
-) -> Mapping[str, Mapping[str, int]]:
-    """Return the carried values of a document of weights; see `read_carry`."""
-    table = _table(document, where, "")
-    if table.get("allocation") != bound.digest:
-        raise InputError(
-            f"{where}: allocation: found {_shown(table.get('allocation'))}, expected "
+    rules = weights.entry("allocation")
+    if rules.value != bound.digest:
+        raise rules.wrong(
             f"{bound.digest}: what other rules carried means something else (carry-of-other-rules)"
         )
     ranges = bound.carried_ranges
-    carry = _table(table.get("carry"), where, "carry")
-    _check_keys(carry, [*ranges], where, "carry")
+    carry = weights.entry("carry").entries([*ranges])
     return {
-        name: {
-            hotkey: _carried(text, ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
-            for hotkey, text in _table(texts, where, f"carry.{name}").items()
-        }
-        for name, texts in carry.items()
+        name: {hotkey: _carried(value, ranges[name]) for hotkey, value in values.entries().items()}
+        for name, values in carry.items()
     }
 
 
-def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
+def _carried(value: InputValue, within: Range) -> int:
     """Return a carried value; it is in the range that later steps rely on."""
-    nano, (low, high) = _nano(value, where, path), within
+    nano, (low, high) = value.nano(), within
     if not low * NANO - 1 < nano < high * NANO + 1:
-        raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")
+        raise value.wrong(f"{fraction(low)} to {fraction(high)}")
     return nano
-
-
-def _attributes(
-    held: Mapping[str, Any], asked: Mapping[str, str], where: str, path: str
-) -> dict[str, Attribute]:
-    return {
-        name: _attribute(value, asked[name], where, f"{path}.{name}")
-        for name, value in held.items()
-        if name in asked
-    }
-
-
-def _attribute(value: Any, kind: str, where: str, path: str) -> Attribute:  # noqa: ANN401  # any JSON value
-    if kind in ("a text", "a hotkey"):
-        if isinstance(value, str):
-            if has_utf8(value):
-                return value
-            kind = NO_SURROGATES
-    elif isinstance(value, bool):
-        if path.startswith("miners"):
-            return value
-    elif kind == "a number":
-        return to_decimal(_nano(value, where, path))
-    raise _wrong(where, path, value, kind)
 
 
 def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -240,49 +198,22 @@ def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the JSON value in a file; numbers with a point are decimals.
+def read_document(source: Path | Mapping[str, Any], name: str = "document") -> InputValue:
+    """Return the JSON value in a file, or what stands in one; numbers with a point are decimals.
+
+    Args:
+        source: the file, or its content.
+        name: what errors call the content.
 
     Raises:
-        InputError: it cannot be read, or is none.
+        InputError: the file cannot be read, or is no JSON.
     """
+    if isinstance(source, Mapping):
+        return InputValue(without_numpy(source), name)
     try:
-        return read_json(path, largest=LARGEST, numbers="decimal")
+        return InputValue(read_json(source, largest=LARGEST, numbers="decimal"), str(source))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+            f"{source}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
         ) from error
-
-
-def _table(value: Any, where: str, path: str) -> Mapping[str, Any]:  # noqa: ANN401  # any JSON value
-    if not isinstance(value, Mapping):
-        raise _wrong(where, path, value, "an object")
-    return value
-
-
-def _check_keys(
-    table: Mapping[str, Any], known: tuple[str, ...] | list[str], where: str, path: str
-) -> None:
-    for key in table:
-        if key not in known:
-            hint = nearest(key, known) or f": {', '.join(known) or 'none'}"
-            raise _wrong(where, path, key, f"a key that the rules read{hint}")
-
-
-def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
-    try:
-        if isinstance(value, float):
-            return from_double(value)
-        return from_decimal(value) if isinstance(value, Decimal) else from_text(str(value))
-    except NumberError:
-        raise _wrong(where, path, value, "a decimal of at most nine places") from None
-
-
-def _wrong(where: str, path: str, value: Any, expected: str) -> InputError:  # noqa: ANN401  # any JSON value
-    prefix = f"{path}: " if path else ""
-    return InputError(f"{where}: {prefix}found {_shown(value)}, expected {expected}")
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is None else escaped(str(value))[:64]

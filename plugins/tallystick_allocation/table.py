@@ -12,8 +12,6 @@ Whatever is wrong refuses the whole table: a miner more or less changes what all
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,15 +21,17 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tallystick.diagnostics import nearest
-from tallystick.errors import AllocationError, EmptyInputError, InputError, NumberError, RecordError
+from tallystick.errors import AllocationError, EmptyInputError, InputError, RecordError
 from tallystick.io.csv_table import CsvTable
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
-from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
-from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.numbers.nano import NANO, from_double, to_decimal
+from tallystick.io.sources import JsonLinesSource, ParquetSource
+from tallystick.io.text import escaped
+from tallystick.numbers.nano import NANO
 from tallystick.records.strict_json import parse
 from tallystick_allocation.binding import BoundAllocation
+from tallystick_allocation.files import RoundFile
+from tallystick_allocation.input_value import LONGEST_NAME, InputValue, shown
 from tallystick_allocation.population import (
     EMISSION,
     LARGEST_FACTOR,
@@ -49,9 +49,6 @@ HOTKEY, UID = "hotkey", "uid"
 _RESULT, _VALUES = "miner_hotkey", "values"
 """The column by which results are told, and what a table has instead."""
 _MOST_ROWS = 16 * MOST_MINERS
-_LONGEST_NAME = 64
-_MOST_DIGITS = 400
-_LARGEST = 10**30
 _BLOCK = 1 << 20
 _LINES = {".csv": 1, ".jsonl": 0}
 """Lines before the first row, of each format that has a row a line."""
@@ -64,77 +61,74 @@ _Found = tuple[int, TableRow]
 def read_population(
     path: Path,
     bound: BoundAllocation,
-    **others: Any,  # noqa: ANN401  # attributes of a population
+    of_round: RoundFile,
+    carry: Mapping[str, Mapping[str, int]],
 ) -> Population:
     """Return the population of a table in a file: JSONL, Parquet or CSV, by its extension.
 
     Args:
         path: the file.
         bound: the steps, which say what columns there can be.
-        others: ``round`` and ``carry`` of the population, and ``attributes`` of miners by hotkey.
+        of_round: what is known beside the table.
+        carry: the values of the round before, in nano by step and hotkey.
 
     Raises:
         InputError: something is wrong with it; told with the line and the column.
     """
-    rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _rows(_source(path), str(path))
-    return population_of(rows, bound, str(path), rows_in_all=rows_of(path), **others)
-
-
-def rows_of(path: Path) -> int:
-    """Return how many rows a file has, without a header; 0 where that is known only at its end."""
-    try:
-        if not path.is_file() or path.stat().st_size <= MOST_MINERS:
-            return 0
-        if path.suffix.lower() == ".parquet":
-            with opened(path) as file:
-                return int(parquet.read_metadata(file).num_rows)
-        if path.suffix.lower() not in _LINES:
-            return 0
-        with opened(path) as file:
-            ends = sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK), b""))
-    except (OSError, InputError, pa.ArrowException):
-        # told by whoever reads it
-        return 0
-    return ends - _LINES[path.suffix.lower()]
+    rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _rows(path)
+    reading = _Reading(bound, str(path), _rows_in(path))
+    return reading.population(rows, of_round, carry)
 
 
 def population_of_rows(
     rows: Iterable[TableRow],
     bound: BoundAllocation,
-    **others: Any,  # noqa: ANN401  # as above
+    of_round: RoundFile,
+    carry: Mapping[str, Mapping[str, int]],
 ) -> Population:
     """Return the population of the rows of a program; as `read_population`."""
-    return population_of(enumerate(rows, 1), bound, "population", **others)
+    return _Reading(bound, "population").population(enumerate(rows, 1), of_round, carry)
 
 
-def population_of(  # noqa: PLR0913  # what a population is made of
-    rows: Iterable[_Found],
-    bound: BoundAllocation,
-    where: str,
-    *,
-    attributes: Mapping[str, Mapping[str, Attribute]] | None = None,
-    round: Mapping[str, Attribute] | None = None,  # noqa: A002  # what it is called everywhere
-    carry: Mapping[str, Mapping[str, int]] | None = None,
-    rows_in_all: int = 0,
-) -> Population:
-    """The population of numbered rows; ``rows_in_all`` is how many there are, where it is known."""
-    reading = _Reading(bound, where, attributes or {})
-    for number, row in rows:
-        if max(number, rows_in_all) > _MOST_ROWS:
-            raise InputError(f"{where}: found more than {_MOST_ROWS} rows, expected fewer")
-        if rows_in_all and _RESULT not in row:
-            # a row is a miner, in one group: too many are told before all of them are read
-            most = MOST_MINERS * max(1, len(bound.groups))
-            if rows_in_all > most:
-                raise _too_many(where, f"{rows_in_all} rows of miners", most)
-        reading.add(number, row)
-        if len(reading.found) > MOST_MINERS:
-            raise _too_many(where, f"more than {MOST_MINERS} miners", MOST_MINERS)
-    return Population(reading.miners(), reading.samples, round or {}, carry or {})
+def _rows_in(path: Path) -> int:
+    """Return how many rows a file has, without a header; 0 where that is known only at its end."""
+    form = path.suffix.lower()
+    try:
+        if not path.is_file() or path.stat().st_size <= MOST_MINERS:
+            return 0
+        with opened(path) as file:
+            if form == ".parquet":
+                return int(parquet.read_metadata(file).num_rows)
+            if form in _LINES:
+                blocks = iter(partial(file.read, _BLOCK), b"")
+                return sum(block.count(b"\n") for block in blocks) - _LINES[form]
+    except (OSError, InputError, pa.ArrowException):
+        # told by whoever reads it
+        pass
+    return 0
 
 
-def _too_many(where: str, found: str, most: int) -> AllocationError:
-    return AllocationError(f"{where}: found {found}, expected at most {most}", code="too-many")
+@attrs.frozen
+class _Row:
+    """A row of a table.
+
+    Attributes:
+        where: the table, with the number of the row.
+        line: that number.
+        values: by column.
+    """
+
+    where: str
+    line: int
+    values: TableRow
+
+    def value(self, column: str) -> InputValue:
+        """Return the value of a column; that of none is the row as a whole."""
+        return InputValue(self.values.get(column), self.where, column)
+
+    def given(self, columns: Iterable[str]) -> Iterator[InputValue]:
+        """Yield the values of some columns that are there."""
+        return (value for value in map(self.value, columns) if value.is_given)
 
 
 @attrs.define
@@ -148,260 +142,200 @@ class _Known:
 
 
 class _Reading:
-    def __init__(
-        self,
-        bound: BoundAllocation,
-        where: str,
-        attributes: Mapping[str, Mapping[str, Attribute]],
-    ) -> None:
-        self.bound, self.where, self.given = bound, where, attributes
+    """The miners of a table, and their samples, as its rows are read."""
+
+    def __init__(self, bound: BoundAllocation, where: str, rows: int = 0) -> None:
+        """Begin to read.
+
+        Args:
+            bound: what is read for.
+            where: the name of the table, for errors.
+            rows: how many there are; 0 where that is not known.
+        """
+        self.bound, self.where, self.rows = bound, where, rows
         self.found: dict[str, _Known] = {}
         self.samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
-        self.values, self.factors = bound.values, bound.factors
-        self.weighed, self.missed = bound.weighed, bound.missed
         self.slots = dict[int, tuple[str, int]]()
         self.shape = ""
         self.attributes = bound.miner_attributes
-        self.columns = (HOTKEY, UID, *([bound.group] if bound.group else []), *self.values)
-        self.columns = (*self.columns, *self.factors, *self.attributes)
+        group = [bound.group] if bound.group else []
+        self.columns = (HOTKEY, UID, *group, *bound.values, *bound.factors, *self.attributes)
 
-    def miners(self) -> Iterator[Miner]:
-        for hotkey, miner in self.found.items():
-            attributes = {**miner.attributes, **self.given.get(hotkey, {})} or _NONE
-            yield Miner(hotkey, miner.uid, attributes)
+    def population(
+        self,
+        rows: Iterable[_Found],
+        of_round: RoundFile,
+        carry: Mapping[str, Mapping[str, int]],
+    ) -> Population:
+        """Return the population of numbered rows."""
+        for line, row in rows:
+            if max(line, self.rows) > _MOST_ROWS:
+                raise InputError(f"{self.where}: found more than {_MOST_ROWS} rows, expected fewer")
+            # a row is a miner, in one group: too many are told before all of them are read
+            most = MOST_MINERS * max(1, len(self.bound.groups))
+            if self.rows > most and _RESULT not in row:
+                raise self._too_many(f"{self.rows} rows of miners", most)
+            add = self._add_result if _RESULT in row else self._add_row
+            add(_Row(f"{self.where}:{line}", line, row))
+            if len(self.found) > MOST_MINERS:
+                raise self._too_many(f"more than {MOST_MINERS} miners", MOST_MINERS)
+        given = of_round.miners
+        miners = (
+            Miner(key, known.uid, {**known.attributes, **given.get(key, {})} or _NONE)
+            for key, known in self.found.items()
+        )
+        return Population(miners, self.samples, of_round.round, carry)
 
-    def add(self, line: int, row: TableRow) -> None:
-        if _RESULT in row:
-            self._add_result(line, row)
-        else:
-            self._add_row(line, row)
+    def _too_many(self, found: str, most: int) -> AllocationError:
+        text = f"{self.where}: found {found}, expected at most {most}"
+        return AllocationError(text, code="too-many")
 
-    def _take_shape(self, line: int, shape: str) -> None:
+    def _take_shape(self, row: _Row, shape: str) -> None:
         """Refuse values of a table beside results: which would count? Others add a miner alone."""
         if shape != (self.shape or shape):
             expected = f"rows with {self.shape}, as before: a table or results, not both"
-            raise self._wrong(line, "", f"a row with {shape}", expected)
+            raise row.value("").wrong(expected, f"a row with {shape}")
         self.shape = shape
 
-    def _add_row(self, line: int, row: TableRow) -> None:
-        for column in row:
+    def _add_row(self, row: _Row) -> None:
+        for column in row.values:
             if column not in self.columns:
                 hint = nearest(column, self.columns) or f": {', '.join(self.columns)}"
-                result = f"the column {escaped(str(column)[:_LONGEST_NAME])}"
-                raise self._wrong(line, "", result, f"a column that the rules read{hint}")
-        hotkey = self._hotkey(line, HOTKEY, row.get(HOTKEY))
-        group = self._group(line, row)
-        miner = self._known(line, hotkey, row.get(UID), row)
+                found = f"the column {shown(column)}"
+                raise row.value("").wrong(f"a column that the rules read{hint}", found)
+        hotkey, group = self._hotkey(row.value(HOTKEY)), self._group(row)
+        miner = self._known(row, hotkey, row.value(UID), self._attributes(row))
         if miner.uid is not None:
-            self._check_slot(line, hotkey, miner.uid)
+            # results may be of who had the slot before
+            owner, before = self.slots.setdefault(miner.uid, (hotkey, row.line))
+            if owner != hotkey:
+                expected = f"a slot of its own; row {before} gives it to {escaped(owner)}"
+                found = f"the slot {miner.uid} of {escaped(hotkey)}"
+                raise row.value(UID).wrong(expected, found)
         lines = dict(miner.lines)
         if group in lines:
-            what = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
+            found = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
             expected = f"it once; it is in row {lines[group]} too (duplicate-miner)"
-            raise self._wrong(line, HOTKEY, what, expected)
-        miner.lines = (*miner.lines, (group, line))
-        factors = self._factors(line, row)
-        for name in self.values:
-            if _is_given(row, name):
-                self._take_shape(line, _VALUES)
-                self._check_weighed(line, name, factors)
-                cells = row[name] if isinstance(row[name], list) else [row[name]]
-                numbers = [self._number(line, name, cell) for cell in cells if cell is not None]
-                groups = self.samples.setdefault(name, {}).setdefault(group, {})
-                groups[hotkey] = [Sample(number, factors=factors) for number in numbers]
+            raise row.value(HOTKEY).wrong(expected, found)
+        miner.lines = (*miner.lines, (group, row.line))
+        factors = self._factors(row)
+        for cell in row.given(self.bound.values):
+            self._take_shape(row, _VALUES)
+            self._check_weighed(row, cell.path, factors)
+            values = cell.value if isinstance(cell.value, list) else [cell.value]
+            self._samples(cell.path, group)[hotkey] = [
+                Sample(InputValue(value, row.where, cell.path).number(), factors=factors)
+                for value in values
+                if value is not None
+            ]
 
-    def _add_result(self, line: int, row: TableRow) -> None:
-        self._take_shape(line, _RESULT)
-        hotkey = self._hotkey(line, _RESULT, row[_RESULT])
-        group = self._group(line, row)
-        self._known(line, hotkey, row.get("miner_uid"), {})
-        # in CSV each measure is a column of its own
-        measures = self._nested(line, row, "measures")
-        values = {**measures, **{name: row.get(name) for name in (QUALITY, EMISSION)}}
+    def _add_result(self, row: _Row) -> None:
+        self._take_shape(row, _RESULT)
+        hotkey, group = self._hotkey(row.value(_RESULT)), self._group(row)
+        self._known(row, hotkey, attrs.evolve(row.value("miner_uid"), path=UID), _NONE)
+        measures = _nested(row, "measures")
+        values = {**measures, **{name: row.values.get(name) for name in (QUALITY, EMISSION)}}
         # who submits nothing has neither axes nor measures
-        scored = (*self._nested(line, row, "axes").values(), *measures.values())
+        scored = (*_nested(row, "axes").values(), *measures.values())
         missed = all(value is None for value in scored)
-        task = (0, str(row.get("task_id", "")), str(row.get("skill_type", "")))
-        factors = self._factors(line, row)
-        for name in self.values:
+        task = (0, str(row.values.get("task_id", "")), str(row.values.get("skill_type", "")))
+        factors = self._factors(row)
+        for name in self.bound.values:
             value = values.get(name)
             if value is None and not missed:
                 continue
-            number = None if value is None else self._number(line, name, value)
-            if number is not None or name in self.missed:
-                self._check_weighed(line, name, factors)
+            number = None if value is None else InputValue(value, row.where, name).number()
+            if number is not None or name in self.bound.missed:
+                self._check_weighed(row, name, factors)
             sample = Sample(number, task, number is None, factors)
-            groups = self.samples.setdefault(name, {}).setdefault(group, {})
-            groups.setdefault(hotkey, []).append(sample)
+            self._samples(name, group).setdefault(hotkey, []).append(sample)
 
-    def _nested(self, line: int, row: TableRow, column: str) -> dict[str, Any]:
-        """Return the values of a column by name; in CSV each is a column of its own."""
-        nested, prefix = row.get(column), f"{column}."
-        if nested is not None and not isinstance(nested, Mapping):
-            raise self._wrong(line, column, _shown(nested), "an object")
-        flat = {n.removeprefix(prefix): v for n, v in row.items() if n.startswith(prefix)}
-        return {**flat, **(nested or {})}
+    def _samples(self, value: str, group: str) -> dict[str, list[Sample]]:
+        return self.samples.setdefault(value, {}).setdefault(group, {})
 
-    def _factors(self, line: int, row: TableRow) -> dict[str, int]:
+    def _factors(self, row: _Row) -> dict[str, int]:
         """Return the factors of a weighted mean, in nano."""
-        if not self.factors:
-            return _NONE
-        result = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
+        result = {cell.path: cell.nano() for cell in row.given(self.bound.factors)}
         for name, nano in result.items():
             if not 0 <= nano <= LARGEST_FACTOR * NANO:
-                expected = f"a factor from 0 to {LARGEST_FACTOR}"
-                raise self._wrong(line, name, _shown(row[name]), expected)
-        return result
+                raise row.value(name).wrong(f"a factor from 0 to {LARGEST_FACTOR}")
+        return result or _NONE
 
-    def _check_weighed(self, line: int, value: str, factors: Mapping[str, int]) -> None:
+    def _check_weighed(self, row: _Row, value: str, factors: Mapping[str, int]) -> None:
         """Refuse a value without what it is weighed by."""
-        for name in self.weighed.get(value, ()):
+        for name in self.bound.weighed.get(value, ()):
             if name not in factors:
-                expected = (
+                raise row.value(name).wrong(
                     f"what {value} is weighed by: a table needs a column of it, results of score "
-                    "have not all; tallystick weights takes it from a state"
+                    "have not all; tallystick weights takes it from a state",
+                    "nothing",
                 )
-                raise self._wrong(line, name, "nothing", expected)
 
-    def _known(self, line: int, hotkey: str, uid: Any, row: TableRow) -> _Known:  # noqa: ANN401  # any cell
-        slot = None if uid is None or uid == "" else self._uid(line, uid)
-        attributes = {
-            n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)
-        }
-        attributes = attributes or _NONE
-        if hotkey not in self.found:
-            self.found[hotkey] = _Known(line, slot, attributes)
-            return self.found[hotkey]
-        miner = self.found[hotkey]
+    def _known(
+        self, row: _Row, hotkey: str, uid: InputValue, attributes: dict[str, Attribute]
+    ) -> _Known:
+        slot = self._uid(uid) if uid.is_given else None
+        miner = self.found.setdefault(hotkey, _Known(row.line, slot, attributes))
         if slot is not None and miner.uid not in (None, slot):
             expected = f"{miner.uid}, as in row {miner.line}: a miner has one slot"
-            raise self._wrong(line, UID, str(slot), expected)
-        if attributes and not miner.attributes:
-            miner.attributes = {}
+            raise uid.wrong(expected, str(slot))
         for name, value in attributes.items():
-            if miner.attributes.setdefault(name, value) != value:
+            if miner.attributes.get(name, value) != value:
                 expected = f"what row {miner.line} says of the same miner"
-                raise self._wrong(line, name, escaped(str(value)), expected)
+                raise row.value(name).wrong(expected, escaped(str(value)))
+        if attributes.keys() - miner.attributes.keys():
+            miner.attributes = {**miner.attributes, **attributes}
         return miner
 
-    def _check_slot(self, line: int, hotkey: str, slot: int) -> None:
-        """Refuse two miners in one slot; results may be of who had it before."""
-        owner, before = self.slots.setdefault(slot, (hotkey, line))
-        if owner != hotkey:
-            expected = f"a slot of its own; row {before} gives it to {escaped(owner)}"
-            raise self._wrong(line, UID, f"the slot {slot} of {escaped(hotkey)}", expected)
+    def _hotkey(self, value: InputValue) -> str:
+        expected = f"a text of 1 to {LONGEST_NAME} characters"
+        if isinstance(value.value, str) and not 0 < len(value.value) <= LONGEST_NAME:
+            raise value.wrong(expected)
+        return value.text(expected)
 
-    def _hotkey(self, line: int, column: str, value: Any) -> str:  # noqa: ANN401  # any cell
-        if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
-            raise self._wrong(line, column, _shown(value), "a text of 1 to 64 characters")
-        if not has_utf8(value):
-            raise self._wrong(line, column, _shown(value), NO_SURROGATES)
-        return value
-
-    def _group(self, line: int, row: TableRow) -> str:
+    def _group(self, row: _Row) -> str:
         if not self.bound.group:
             return UNGROUPED
         # results call the group of a record by what it is, unless it is its skill type
-        value = row.get(self.bound.group, row.get("group"))
+        value = row.values.get(self.bound.group, row.values.get("group"))
         if not isinstance(value, str) or value not in self.bound.groups:
-            raise self._wrong(
-                line, self.bound.group, _shown(value), f"one of {', '.join(self.bound.groups)}"
-            )
+            place = InputValue(value, row.where, self.bound.group)
+            raise place.wrong(f"one of {', '.join(self.bound.groups)}")
         return value
 
-    def _uid(self, line: int, value: Any) -> int:  # noqa: ANN401  # any cell
-        number = self._number(line, UID, value)
+    def _uid(self, value: InputValue) -> int:
+        number = value.number()
         if number.denominator != 1 or not 0 <= number <= LAST_UID:
-            raise self._wrong(line, UID, _shown(value), f"a whole number from 0 to {LAST_UID}")
+            raise value.wrong(f"a whole number from 0 to {LAST_UID}")
         return number.numerator
 
-    def _nano(self, line: int, column: str, value: Any) -> int:  # noqa: ANN401  # any cell
-        number = self._number(line, column, value) * NANO
-        if number.denominator != 1:
-            raise self._wrong(line, column, _shown(value), "at most nine decimal places")
-        return number.numerator
-
-    def _attribute(self, line: int, column: str, value: Any) -> Attribute:  # noqa: ANN401  # any cell
-        kind = self.attributes[column]
-        if kind == "a text":
-            if isinstance(value, str):
-                if has_utf8(value):
-                    return value
-                kind = NO_SURROGATES
-        elif isinstance(value, bool) or value in ("true", "false"):
-            return value in (True, "true")
-        elif kind != "a flag":
-            return to_decimal(self._nano(line, column, value))
-        raise self._wrong(line, column, _shown(value), kind)
-
-    def _number(self, line: int, column: str, value: Any) -> Fraction:  # noqa: ANN401  # any cell
-        try:
-            return number_of(value)
-        except (NumberError, ValueError, ZeroDivisionError):
-            expected = "a finite number, a decimal of at most nine places, or a ratio such as 15/23"
-            raise self._wrong(line, column, _shown(value), expected) from None
-
-    def _wrong(self, line: int, column: str, found: str, expected: str) -> InputError:
-        prefix = f"{column}: " if column else ""
-        return InputError(f"{self.where}:{line}: {prefix}found {found}, expected {expected}")
+    def _attributes(self, row: _Row) -> dict[str, Attribute]:
+        result = {}
+        for cell in row.given(self.attributes):
+            kind = self.attributes[cell.path]
+            # CSV has texts alone
+            is_flag = kind != "a text" and cell.value in ("true", "false")
+            said = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
+            result[cell.path] = said.attribute(kind)
+        return result or _NONE
 
 
-def number_of(value: Any) -> Fraction:  # noqa: ANN401  # any cell
-    """The exact number of a cell: a JSON number is a double, of nine places; a text is exact.
-
-    Raises:
-        NumberError, ValueError, ZeroDivisionError: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
-        raise NumberError(f"found {type(value).__name__}, expected a number")
-    if isinstance(value, float):
-        return Fraction(from_double(value), NANO)
-    if isinstance(value, str) and (
-        len(value) > _MOST_DIGITS or not value.isascii() or "_" in value
-    ):
-        raise ValueError(value)
-    number = _finite(Decimal(value)) if isinstance(value, Decimal) else _exact(value)
-    if abs(number) >= _LARGEST:
-        raise NumberError("found a number of more than 30 digits, expected a smaller one")
-    if not isinstance(value, Fraction) and "/" not in str(value) and NANO % number.denominator:
-        raise NumberError(f"found {number}, expected at most nine decimal places")
-    return number
+def _nested(row: _Row, column: str) -> dict[str, Any]:
+    """Return the values of a column by name; in CSV each is a column of its own."""
+    nested, prefix = row.values.get(column), f"{column}."
+    if nested is not None and not isinstance(nested, Mapping):
+        raise row.value(column).wrong("an object")
+    values = row.values.items()
+    flat = {n.removeprefix(prefix): v for n, v in values if n.startswith(prefix)}
+    return {**flat, **(nested or {})}
 
 
-def _exact(value: int | str | Fraction) -> Fraction:
-    if isinstance(value, str) and "/" not in value:
-        try:
-            return _finite(Decimal(value.strip()))
-        except ArithmeticError:
-            raise ValueError(value) from None
-    return Fraction(value)
-
-
-def _finite(value: Decimal) -> Fraction:
-    if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
-        raise ValueError(value)
-    return Fraction(value)
-
-
-def _is_given(row: TableRow, column: str) -> bool:
-    return row.get(column) not in (None, "")
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is None or value == "" else escaped(str(value))[:_LONGEST_NAME]
-
-
-def _source(path: Path) -> Source:
-    if path.suffix.lower() == ".parquet":
-        return ParquetSource(path)
-    return JsonLinesSource(path)
-
-
-def _rows(source: Source, where: str) -> Iterator[_Found]:
+def _rows(path: Path) -> Iterator[_Found]:
+    source = ParquetSource(path) if path.suffix.lower() == ".parquet" else JsonLinesSource(path)
     try:
         for chunk in source:
             for number, item in enumerate(chunk.items(), chunk.first):
-                yield number, _row(item, f"{where}:{number}")
+                yield number, _row(item, f"{path}:{number}")
     except EmptyInputError:
         return  # a population of nobody
 
@@ -416,7 +350,7 @@ def _row(item: TableRow | bytes | LongLine, where: str) -> TableRow:
     except RecordError as error:
         raise InputError(f"{where}: {error}") from None
     if not isinstance(row, dict):
-        raise InputError(f"{where}: found {_shown(row)}, expected an object, a row of the table")
+        raise InputError(f"{where}: found {shown(row)}, expected an object, a row of the table")
     return row
 
 

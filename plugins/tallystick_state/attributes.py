@@ -17,6 +17,7 @@ from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
 from tallystick_allocation.files import RoundFile, read_document, round_of
+from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.population import MINER
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -46,10 +47,16 @@ def read_attributes(
     Raises:
         InputError: it cannot be read, or says something that no line asks for.
     """
-    if isinstance(source, Mapping):
-        return _attributes_by_line(source, lines, "round")
-    path = path_of(source, _WHAT)
-    return _attributes_by_line(read_document(path), lines, str(path))
+    said = read_document(source if isinstance(source, Mapping) else path_of(source, _WHAT), "round")
+    bound = {
+        rules.line: allocation for rules in lines if (allocation := rules.allocation) is not None
+    }
+    if not bound:
+        raise InputError(
+            f"{said.where}: found the file of a round, expected none: the rules weigh nobody"
+        )
+    files = {line: round_of(said, allocation, bound.values()) for line, allocation in bound.items()}
+    return {line: file for line, file in files.items() if bound[line].attributes}
 
 
 def to_body(round_files: RoundFiles) -> dict[str, Any]:
@@ -96,7 +103,7 @@ def of_body(body: Mapping[str, Any], lines: Iterable[StateRules]) -> RoundFiles:
             continue
         try:
             files[rules.line] = (
-                NO_ATTRIBUTES if bound is None else round_of(document, bound, "the log")
+                NO_ATTRIBUTES if bound is None else round_of(InputValue(document, "the log"), bound)
             )
         except InputError as error:
             raise StateError(str(error)) from None
@@ -169,18 +176,3 @@ def _closing(transaction: Transaction, epoch: int) -> Mapping[str, Any]:
     body = transaction.closing(epoch)
     entry: Mapping[str, Any] = {} if body is None else json.loads(body)
     return entry
-
-
-def _attributes_by_line(document: Any, lines: Iterable[StateRules], where: str) -> RoundFiles:  # noqa: ANN401  # any JSON value
-    bound = {
-        rules.line: allocation for rules in lines if (allocation := rules.allocation) is not None
-    }
-    if not bound:
-        raise InputError(
-            f"{where}: found the file of a round, expected none: the rules weigh nobody"
-        )
-    files = {
-        line: round_of(document, allocation, where, bound.values())
-        for line, allocation in bound.items()
-    }
-    return {line: allocation for line, allocation in files.items() if bound[line].attributes}

@@ -84,7 +84,7 @@ class AttributeFile:
             InputError: it cannot be read, is of another form, or says what the chain does.
         """
         where = path_of(path, "a file of attributes")
-        value = read_document(where)
+        value = read_document(where).value
         known = {"format", "round", "miners"}
         if not isinstance(value, Mapping) or value.get("format") != 1 or value.keys() - known:
             raise InputError(f"{where}: found no file of a round, expected format 1")

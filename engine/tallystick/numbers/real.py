@@ -206,7 +206,7 @@ def exp(x: Exact) -> Exact:
         NumberError: x is larger.
     """
     # a bound of the work, which need not be sharp
-    if _enclosed(x, _FIRST_BITS)[0] > _MOST_TO_EXP << _FIRST_BITS:
+    if enclosed(x, _FIRST_BITS)[0] > _MOST_TO_EXP << _FIRST_BITS:
         raise NumberError(f"found e to the power {decimal(x)}, expected at most {_MOST_TO_EXP}")
     return _Exp(x) if isinstance(x, Real) or x else _PLUS
 
@@ -288,7 +288,7 @@ def decimal(x: Exact, n: int = 25) -> str:
     try:
         scaled = _nearest(x, 10**n)
     except UndecidedError:
-        scaled = _enclosed(x, MOST_BITS)[0] * 10**n >> MOST_BITS
+        scaled = enclosed(x, MOST_BITS)[0] * 10**n >> MOST_BITS
     whole, rest = divmod(abs(scaled), 10**n)
     minus = "-" if scaled < 0 else ""
     if whole >= _LONG:
@@ -298,6 +298,14 @@ def decimal(x: Exact, n: int = 25) -> str:
     if isinstance(x, Fraction) and x * 10**n == scaled:
         return text.rstrip("0").rstrip(".")
     return f"{text}…"
+
+
+def enclosed(x: Exact, bits: int) -> Enclosure:
+    """Return whole numbers (low, high) with low ≤ x · 2ᵇⁱᵗˢ ≤ high; see `Real.enclosure`."""
+    if isinstance(x, Real):
+        return x.enclosure(bits)
+    low = (x.numerator << bits) // x.denominator
+    return low, low + 1
 
 
 def _nearest(x: Exact, scale: int) -> int:
@@ -398,13 +406,6 @@ def _below(x: Exact) -> int:
     raise UndecidedError(_UNDECIDED)
 
 
-def _enclosed(x: Exact, bits: int) -> Enclosure:
-    if isinstance(x, Real):
-        return x.enclosure(bits)
-    low = (x.numerator << bits) // x.denominator
-    return low, low + 1
-
-
 def _form_of(x: Exact) -> surd.Form:
     if isinstance(x, Fraction):
         return surd.form_of(x)
@@ -423,7 +424,7 @@ class _Sum(Real):
     def _enclose(self, bits: int) -> Enclosure:
         factors = sum(abs(factor) for factor, _ in self.parts)
         spare = (ceil(factors) + len(self.parts)).bit_length() + 2
-        low, high = _enclosed(self.constant, bits + spare)
+        low, high = enclosed(self.constant, bits + spare)
         for factor, real in self.parts:
             ends = real.enclosure(bits + spare)
             first, last = ends if factor > 0 else reversed(ends)
@@ -470,7 +471,7 @@ class _Quotient(Real):
         of_x = bits + small + _GUARD
         of_y = bits + _above(self.x) + 2 * small + _GUARD
         shift = bits + of_y - of_x
-        divisors, dividends = self.y.enclosure(of_y), _enclosed(self.x, of_x)
+        divisors, dividends = self.y.enclosure(of_y), enclosed(self.x, of_x)
         pairs = [(dividend << shift, divisor) for dividend in dividends for divisor in divisors]
         return min(n // d for n, d in pairs), -min(-n // d for n, d in pairs)
 

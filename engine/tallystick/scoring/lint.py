@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from inspect import getdoc
 from types import ModuleType
 from typing import Any, Literal
 
@@ -118,58 +119,49 @@ class Check:
         }
 
 
-def check(
-    code: str,
-    severity: Severity,
-    summary: str,
-    *figures: Figure,
-    documentation: str,
-    remedy: str,
-) -> Callable[[Find], Check]:
-    """Make a check of a function; it is in the linter if an entry point of `GROUP` leads to it."""
+def check(code: str, severity: Severity, *figures: Figure) -> Callable[[Find], Check]:
+    """Make a check of a function; it is in the linter if an entry point of `GROUP` leads to it.
+
+    The function's docstring words it: the first line is the summary, a last paragraph that begins
+    with ``Remedy:`` says what to do, and what stands between is the documentation.
+    """
 
     def decorate(find: Find) -> Check:
-        return Check(
-            code,
-            severity,
-            summary,
-            documentation=documentation,
-            remedy=remedy,
-            find=find,
-            figures=figures,
-        )
+        return attrs.evolve(_documented(find, code, severity, figures), find=find)
 
     return decorate
 
 
-def comparison(  # noqa: PLR0913  # the parts of a check
-    code: str,
-    severity: Severity,
-    summary: str,
-    *figures: Figure,
-    documentation: str,
-    remedy: str,
-    on_request: bool = False,
+def comparison(
+    code: str, severity: Severity, *figures: Figure, on_request: bool = False
 ) -> Callable[[Compare], Check]:
     """Make a check of a function that compares two rule sets; alone, neither has a finding.
 
-    Args:
-        code: its name; this and what follows are as of a `Check`.
-        severity: of what it finds.
-        summary: one sentence.
-        figures: how bad a finding is.
-        documentation: a few sentences.
-        remedy: what to do.
-        on_request: whether it takes so long that it is asked only where its code is.
+    Its docstring is as that of a function of `check`; ``on_request`` is as of a `Check`.
     """
-    alone = check(code, severity, summary, *figures, documentation=documentation, remedy=remedy)(
-        nothing
-    )
 
     def decorate(compare: Compare) -> Check:
-        return attrs.evolve(alone, compare=compare, on_request=on_request)
+        documented = _documented(compare, code, severity, figures)
+        return attrs.evolve(documented, compare=compare, on_request=on_request)
 
     return decorate
+
+
+def _documented(
+    function: Find | Compare, code: str, severity: Severity, figures: tuple[Figure, ...]
+) -> Check:
+    """Return a check without a question, as the docstring of a function words it."""
+    text, _, remedy = (getdoc(function) or "").partition("\n\nRemedy: ")
+    summary, _, documentation = text.partition("\n\n")
+    return Check(
+        code,
+        severity,
+        f"{summary[:1].lower()}{summary[1:]}".removesuffix("."),
+        documentation=" ".join(documentation.split()),
+        remedy=" ".join(remedy.split()).removesuffix("."),
+        find=nothing,
+        figures=figures,
+    )
 
 
 def figure(value: Fraction) -> str:

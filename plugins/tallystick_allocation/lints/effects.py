@@ -6,20 +6,20 @@ is to share out. The miners are made up (`made_up`), and the weights are the eng
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, wraps
 
 import attrs
 
 from tallystick.rules.findings import Finding
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import comparison, figure, less, more, old_and_new
+from tallystick.scoring.lint import Compare, comparison, figure, less, more, old_and_new
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints.made_up import TASKS, MadeUp, Way, Work, steady
 from tallystick_allocation.rules import ALLOCATION, placed_steps
-from tallystick_allocation.steps import AllocationStep, CapStep
+from tallystick_allocation.steps import CapStep
 
 _HONEST = Fraction(3, 5)
 """Merit of the miners that others are compared with."""
@@ -37,7 +37,7 @@ _FEW_ROUNDS = 12
 """Number of rounds of miners that work alike in each."""
 _STRONG = (*[Fraction(1)] * 3, *[Fraction(7, 10)] * 3, *[Fraction(1, 100)] * 10)
 """Merits of miners of whom three exceed a cap, and three are not far below it."""
-_PEER = "peer"
+_BEST = f"the best of {_MINERS} miners gets {{}} of the weight of the middle one"
 
 
 @attrs.frozen
@@ -45,7 +45,7 @@ class Effects:
     """The effects of an allocation on made-up miners.
 
     Attributes:
-        ratios: by way of working, its weight over that of an honest miner; None where these have
+        ratios: by way of working, its weight over that of an honest miner; empty where these have
             no weight.
         spread: the shares of miners of ascending merit, the least first; empty where a step
             refuses them.
@@ -55,7 +55,7 @@ class Effects:
         strong: the largest share where three miners are best and three are nearly as good.
     """
 
-    ratios: Mapping[str, Fraction] | None
+    ratios: Mapping[str, Fraction]
     spread: tuple[Fraction, ...]
     dominant: Fraction
     alike: Fraction
@@ -65,7 +65,18 @@ class Effects:
     @property
     def pays(self) -> bool:
         """True where honest miners and the best of a spread population have a weight."""
-        return self.ratios is not None and any(self.spread)
+        return bool(self.ratios) and any(self.spread)
+
+    @property
+    def last_round(self) -> Fraction:
+        """The part of an honest miner's weight that one round of nothing takes."""
+        return 1 - self.ratios["fallen"]
+
+    @property
+    def heavy_over_light(self) -> Fraction | None:
+        """The weight of the type with the largest base weight over that of the smallest."""
+        heavy, light = self.ratios["heavy"], self.ratios["light"]
+        return heavy / light if light else None
 
     @property
     def best_over_middle(self) -> Fraction:
@@ -74,45 +85,35 @@ class Effects:
         return min(best / middle, Fraction(10**6)) if middle else Fraction(10**6)
 
 
-def _ways(rounds: int) -> tuple[Way, ...]:
-    """Return the ways of working for some rounds that are compared with honest ones."""
-    honest, nothing = Work(_HONEST), Work(_IDLE)
-    last = rounds - 1
+def _ways(rounds: int, heavy: str | None, light: str | None) -> tuple[Way, ...]:
+    """Return the ways of working for some rounds that are compared with honest ones.
 
-    def fallen(number: int) -> Sequence[Work]:
-        return [nothing if number == last else honest] * TASKS
-
-    def newcomer(number: int) -> Sequence[Work]:
-        return [honest] * TASKS if number == last else []
-
-    def joined(number: int) -> Sequence[Work]:
-        return [honest] * TASKS if number >= last // 3 else []
-
-    def away(number: int) -> Sequence[Work]:
-        return [] if number == last else [honest] * TASKS
-
-    def missing(_: int) -> Sequence[Work]:
-        return [honest, Work(None)] * (TASKS // 2)
-
-    def echoed(_: int) -> Sequence[Work]:
-        return [Work(Fraction(1), _MORE), Work(Fraction(1, 5))] * (TASKS // 2)
-
-    parts = tuple(
+    Args:
+        rounds: how many there are.
+        heavy: the skill type with the largest base weight.
+        light: that with the smallest.
+    """
+    honest, nothing, last = Work(_HONEST), Work(_IDLE), rounds - 1
+    missing = [honest, Work(None)] * (TASKS // 2)
+    echoed = [Work(Fraction(1), _MORE), Work(Fraction(1, 5))] * (TASKS // 2)
+    parts = (
         Way(f"part-{index}", steady(_HONEST, TASKS // _HOTKEYS), owner="splitter")
         for index in range(_HOTKEYS)
     )
     return (
-        Way("fallen", fallen),
-        Way("newcomer", newcomer),
-        Way("joined", joined),
-        Way("away", away),
-        Way("missing", missing),
-        Way("echoed", echoed),
+        Way("fallen", lambda number: [nothing if number == last else honest] * TASKS),
+        Way("newcomer", lambda number: [honest] * TASKS if number == last else []),
+        Way("joined", lambda number: [honest] * TASKS if number >= last // 3 else []),
+        Way("away", lambda number: [honest] * TASKS if number != last else []),
+        Way("missing", lambda _: missing),
+        Way("echoed", lambda _: echoed),
         Way("busy", steady(_HONEST, TASKS * _MORE)),
         Way("idle", steady(_IDLE)),
         Way("absent", lambda _: []),
         Way("half-standing", steady(_HONEST), Fraction(1, 2)),
         *parts,
+        Way("heavy", steady(_HONEST), skill_type=heavy),
+        Way("light", steady(_HONEST), skill_type=light),
     )
 
 
@@ -122,77 +123,99 @@ def effects_of(scorer: Scorer) -> Effects | None:
     made_up = MadeUp.of(scorer)
     if made_up is None:
         return None
-    heavy, light = _heaviest_and_lightest(scorer)
-    ways = (
-        *_ways(made_up.rounds),
-        Way("heavy", steady(_HONEST), skill_type=heavy),
-        Way("light", steady(_HONEST), skill_type=light),
-    )
-    peers = [Way(f"{_PEER}-{index}", steady(_HONEST)) for index in range(_PEERS)]
-    merits = [Fraction(index, _MINERS) for index in range(1, _MINERS + 1)]
-    low = Fraction(1, 10)
-    return Effects(
-        _ratios(made_up.weights([*peers, *ways], made_up.rounds)),
-        tuple(_shares(made_up, merits)),
-        max(_shares(made_up, [*[low] * (_MINERS - 1), Fraction(1)]), default=Fraction()),
-        _evenness(_shares(made_up, [_HONEST] * _MINERS)),
-        sum(_shares(made_up, [Fraction()] * _MINERS), start=Fraction()),
-        max(_shares(made_up, _STRONG), default=Fraction()),
-    )
-
-
-def _heaviest_and_lightest(scorer: Scorer) -> tuple[str | None, str | None]:
     weights = {
         name: rules.base_weight
         for name, rules in scorer.rule_set.skill_types.items()
         if rules.base_weight is not None
     }
-    if not weights:
-        return None, None
-    return max(weights, key=weights.__getitem__), min(weights, key=weights.__getitem__)
+    heavy = max(weights, key=weights.__getitem__, default=None)
+    light = min(weights, key=weights.__getitem__, default=None)
+    alike = _shares(made_up, [_HONEST] * _MINERS)
+    low = Fraction(1, 10)
+    return Effects(
+        _ratios(made_up, _ways(made_up.rounds, heavy, light)),
+        tuple(_shares(made_up, [Fraction(rank, _MINERS) for rank in range(1, _MINERS + 1)])),
+        max(_shares(made_up, [*[low] * (_MINERS - 1), Fraction(1)]), default=Fraction()),
+        min(alike) / max(alike) if alike else Fraction(),
+        sum(_shares(made_up, [Fraction()] * _MINERS), start=Fraction()),
+        max(_shares(made_up, _STRONG), default=Fraction()),
+    )
 
 
-def _ratios(weights: Mapping[str, int] | None) -> Mapping[str, Fraction] | None:
-    """Return the weight of each way of working over that of a peer."""
-    if weights is None:
-        return None
-    honest = Fraction(sum(w for name, w in weights.items() if name.startswith(_PEER)), _PEERS)
+def _ratios(made_up: MadeUp, ways: Sequence[Way]) -> Mapping[str, Fraction]:
+    """Return the weight of each way of working over that of a peer; none where these have none."""
+    peers = [Way(f"peer-{index}", steady(_HONEST)) for index in range(_PEERS)]
+    weights = made_up.weights([*peers, *ways], made_up.rounds) or {}
+    honest = Fraction(sum(weights.get(peer.name, 0) for peer in peers), _PEERS)
     if not honest:
-        return None
-    ratios = {name: weight / honest for name, weight in weights.items()}
-    ratios["split"] = sum((ratios[f"part-{index}"] for index in range(_HOTKEYS)), start=Fraction())
-    return ratios
+        return {}
+    ratios = {way.name: weights[way.name] / honest for way in ways}
+    split = (ratios[way.name] for way in ways if way.owner)
+    return {**ratios, "split": sum(split, start=Fraction())}
 
 
 def _shares(made_up: MadeUp, merits: Sequence[Fraction]) -> list[Fraction]:
     """Return the share of each of some miners that work steadily; none where a step refuses."""
     # the order of hotkeys is not that of merits
-    names = {index: f"hk-{(index * 7) % _MINERS:02}" for index in range(len(merits))}
-    ways = [Way(names[index], steady(merit)) for index, merit in enumerate(merits)]
-    weights = made_up.weights(ways, _FEW_ROUNDS)
-    total = sum(weights.values()) if weights else 0
-    if weights is None or not total:
-        return []
-    return [Fraction(weights[names[index]], total) for index in range(len(merits))]
+    ways = [
+        Way(f"hk-{(index * 7) % _MINERS:02}", steady(merit)) for index, merit in enumerate(merits)
+    ]
+    weights = made_up.weights(ways, _FEW_ROUNDS) or {}
+    total = sum(weights.values())
+    return [Fraction(weights[way.name], total) for way in ways] if total else []
 
 
-def _evenness(shares: Sequence[Fraction]) -> Fraction:
-    return min(shares) / max(shares) if shares else Fraction()
+def _before_and_after(old: Scorer, new: Scorer) -> Iterator[tuple[Effects, Effects | None]]:
+    """Yield the effects before and after, where the allocation changed and paid somebody before."""
+    if old.rule_set.section(ALLOCATION) != new.rule_set.section(ALLOCATION):
+        before = effects_of(old)
+        if before is not None and before.pays:
+            yield before, effects_of(new)
 
 
 def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Effects, Effects]]:
     """Yield the effects before and after, where the allocation changed and both pay somebody."""
-    if old.rule_set.section(ALLOCATION) == new.rule_set.section(ALLOCATION):
-        return
-    before, after = effects_of(old), effects_of(new)
-    if before is not None and after is not None and before.pays and after.pays:
-        yield before, after
+    for before, after in _before_and_after(old, new):
+        if after is not None and after.pays:
+            yield before, after
 
 
-def _ratio(old: Scorer, new: Scorer, way: str) -> Iterator[tuple[Fraction, Fraction]]:
-    for before, after in _both(old, new):
-        if before.ratios is not None and after.ratios is not None:
-            yield before.ratios[way], after.ratios[way]
+_IsWorse = Callable[[Fraction, Fraction], bool]
+"""Whether a number before and the same after differ by more than is told."""
+
+
+def _of(
+    measure: Callable[[Effects], Fraction | None], message: str
+) -> Callable[[_IsWorse], Compare]:
+    """Return a decorator that makes a comparison of effects of one of a number of them.
+
+    Args:
+        measure: the number; None where there is none.
+        message: what the newer rule set does, with the number in braces.
+    """
+
+    def decorate(is_worse: _IsWorse) -> Compare:
+        @wraps(is_worse)
+        def compare(old: Scorer, new: Scorer) -> Iterator[Finding]:
+            for effects in _both(old, new):
+                before, after = map(measure, effects)
+                if before is not None and after is not None and is_worse(before, after):
+                    yield _worse(_changed(old, new), message, before, after)
+
+        return compare
+
+    return decorate
+
+
+def _ratio(way: str, message: str) -> Callable[[_IsWorse], Compare]:
+    """Return a decorator, as `_of`, for what a way of working has over an honest miner."""
+    return _of(lambda effects: effects.ratios[way], message)
+
+
+def _worse(path: KeyPath, message: str, before: Fraction, after: Fraction) -> Finding:
+    """Return the finding of a number before and after, which stands in braces in the message."""
+    text = f"{message.format(figure(after))}; before {figure(before)}"
+    return Finding(path, text, old_and_new(before, after))
 
 
 def _changed(old: Scorer, new: Scorer) -> KeyPath:
@@ -201,393 +224,259 @@ def _changed(old: Scorer, new: Scorer) -> KeyPath:
     steps = [*placed_steps(new.rule_set)]
     # what a new step is named, and what reads it, goes with it
     added = [placed for placed in steps if placed.rules.name not in before]
-    if added:
-        return added[0].origin
-    changed = [placed for placed in steps if placed.rules != before[placed.rules.name]]
-    if len(changed) != 1 or len(steps) < len(before):
-        return changed[0].origin if len(changed) == 1 else (ALLOCATION.name, "steps")
+    changed = [placed for placed in steps if placed.rules != before.get(placed.rules.name)]
+    if added or len(changed) != 1:
+        return added[0].origin if added else (ALLOCATION.name, "steps")
     (placed,) = changed
-    keys = _keys(before[placed.rules.name], placed.rules)
-    return (*placed.origin, *keys) if len(keys) == 1 else placed.origin
+    was, now = table_of(before[placed.rules.name]), table_of(placed.rules)
+    keys = [key for key in now if was.get(key) != now[key]]
+    is_one = len(keys) == 1 and len(steps) == len(before)
+    return (*placed.origin, *keys) if is_one else placed.origin
 
 
-def _keys(old: AllocationStep, new: AllocationStep) -> list[str]:
-    """Return the keys of a step that changed and that it still has."""
-    before, after = table_of(old), table_of(new)
-    return [key for key in after if before.get(key) != after[key]]
-
-
-@comparison(
-    "weights-nobody",
-    "error",
-    "honest miners have no weight any more",
-    documentation=(
-        "Forty rounds of miners of equal merit, and of sixteen of merits that are spread "
-        "over the range that records can have: under the older rule set they have weights, under "
-        "the newer one they have none, or a step refuses them."
-    ),
-    remedy="look at the steps that changed: tallystick allocate --explain shows each",
-)
+@comparison("weights-nobody", "error")
 def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    if old.rule_set.section(ALLOCATION) == new.rule_set.section(ALLOCATION):
-        return
-    before, after = effects_of(old), effects_of(new)
-    if before is None or not before.pays or (after is not None and after.pays):
-        return
-    if after is None:
-        yield Finding((), "no allocation gives weights", {})
-        return
-    who = f"a miner with {figure(_HONEST)} of the greatest value" if after.spread else "nobody"
-    yield Finding(_changed(old, new), f"{who} has {'no' if after.spread else 'a'} weight", {})
+    """Honest miners have no weight any more.
+
+    Forty rounds of miners of equal merit, and of sixteen of merits that are spread over the range
+    that records can have: under the older rule set they have weights, under the newer one they have
+    none, or a step refuses them.
+
+    Remedy: look at the steps that changed: tallystick allocate --explain shows each.
+    """
+    for _, after in _before_and_after(old, new):
+        if after is None:
+            yield Finding((), "no allocation gives weights", {})
+        elif not after.pays:
+            best = f"a miner with {figure(_HONEST)} of the greatest value"
+            message = f"{best} has no weight" if after.spread else "nobody has a weight"
+            yield Finding(_changed(old, new), message, {})
 
 
-@comparison(
-    "silence-pays",
-    "warning",
-    "a missed deadline costs a miner less weight than before",
-    more("new"),
-    documentation=(
-        "A miner that misses every second deadline is compared with one that meets all. Where a "
-        "miss costs nothing, who leaves out whatever looks hard earns more than who tries."
-    ),
-    remedy='write missed = "zero" where the values of records are collected',
+@comparison("silence-pays", "warning", more("new"))
+@_ratio("missing", "who misses every second deadline has {} of the weight of who meets all")
+def _silence_pays(before: Fraction, after: Fraction) -> bool:
+    """A missed deadline costs a miner less weight than before.
+
+    A miner that misses every second deadline is compared with one that meets all. Where a miss
+    costs nothing, who leaves out whatever looks hard earns more than who tries.
+
+    Remedy: write missed = "zero" where the values of records are collected.
+    """
+    return after > Fraction(3, 4) and after - before > Fraction(1, 5)
+
+
+@comparison("volume-pays", "warning", more("new"))
+@_ratio("busy", f"a miner with {_MORE} times as many tasks has {{}} of the weight of others")
+def _volume_pays(before: Fraction, after: Fraction) -> bool:
+    """More records of equal merit have more weight.
+
+    A miner with four times as many tasks as others, each done as well, is compared with one of
+    them. Where it has more weight, taking more tasks pays, or having them recorded twice.
+
+    Remedy: collect the mean of records rather than their sum or number.
+    """
+    return after > Fraction(3, 2) and after > before * Fraction(3, 2)
+
+
+@comparison("echo-pays", "warning", more("new"))
+@_ratio(
+    "echoed",
+    "a miner whose good tasks are reported four times and whose bad ones once has {} of the weight "
+    "of who does all alike",
 )
-def _silence_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "missing"):
-        if after > Fraction(3, 4) and after - before > Fraction(1, 5):
-            yield Finding(
-                _changed(old, new),
-                f"who misses every second deadline has {figure(after)} of the weight of who meets "
-                f"all; before {figure(before)}",
-                old_and_new(before, after),
-            )
+def _echo_pays(before: Fraction, after: Fraction) -> bool:
+    """A task counts once for each validator that reports it.
+
+    A miner does every second task well, and four validators report those; the others are reported
+    by one. Where a task counts more often the more validators report it, validators that repeat
+    each other decide, and one that is alone counts little.
+
+    Remedy: write tasks = "mean" where the values of records are collected.
+    """
+    return after > before * Fraction(6, 5)
 
 
-@comparison(
-    "volume-pays",
-    "warning",
-    "more records of equal merit have more weight",
-    more("new"),
-    documentation=(
-        "A miner with four times as many tasks as others, each done as well, is compared with one "
-        "of them. Where it has more weight, taking more tasks pays, or having them recorded twice."
-    ),
-    remedy="collect the mean of records rather than their sum or number",
-)
-def _volume_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "busy"):
-        if after > Fraction(3, 2) and after > before * Fraction(3, 2):
-            yield Finding(
-                _changed(old, new),
-                f"a miner with {_MORE} times as many tasks has {figure(after)} of the weight of "
-                f"others; before {figure(before)}",
-                old_and_new(before, after),
-            )
+@comparison("splitting-pays", "warning", more("new"))
+@_ratio("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{}} times its weight")
+def _splitting_pays(before: Fraction, after: Fraction) -> bool:
+    """A miner gains more than before by dividing its work among hotkeys.
+
+    A miner divides its tasks among four hotkeys of one owner. What they have together is compared
+    with the weight of one hotkey that does all of them.
+
+    Remedy: keep the step that pays an owner once, or one that pays by the work that was done.
+    """
+    return after > before * Fraction(3, 2)
 
 
-@comparison(
-    "echo-pays",
-    "warning",
-    "a task counts once for each validator that reports it",
-    more("new"),
-    documentation=(
-        "A miner does every second task well, and four validators report those; the others are "
-        "reported by one. Where a task counts more often the more validators report it, validators "
-        "that repeat each other decide, and one that is alone counts little."
-    ),
-    remedy='write tasks = "mean" where the values of records are collected',
-)
-def _echo_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "echoed"):
-        if after > before * Fraction(6, 5):
-            yield Finding(
-                _changed(old, new),
-                "a miner whose good tasks are reported four times and whose bad ones once has "
-                f"{figure(after)} of the weight of who does all alike; before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "splitting-pays",
-    "warning",
-    "a miner gains more than before by dividing its work among hotkeys",
-    more("new"),
-    documentation=(
-        "A miner divides its tasks among four hotkeys of one owner. What they have together is "
-        "compared with the weight of one hotkey that does all of them."
-    ),
-    remedy="keep the step that pays an owner once, or one that pays by the work that was done",
-)
-def _splitting_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "split"):
-        if after > before * Fraction(3, 2):
-            yield Finding(
-                _changed(old, new),
-                f"{_HOTKEYS} hotkeys that divide the work of one have {figure(after)} times its "
-                f"weight; before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "idleness-pays",
-    "warning",
-    "miners whose records are worth nothing have weight",
-    more("new"),
-    documentation=(
-        "A miner whose every record is worth next to nothing, and one without any record, are "
-        "compared with an honest one. What they have, they have for being there."
-    ),
-    remedy="let no step give equal parts, or lift values, before weights are shared out",
-)
+@comparison("idleness-pays", "warning", more("new"))
 def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Miners whose records are worth nothing have weight.
+
+    A miner whose every record is worth next to nothing, and one without any record, are compared
+    with an honest one. What they have, they have for being there.
+
+    Remedy: let no step give equal parts, or lift values, before weights are shared out.
+    """
     ways = {"idle": "who does nothing well", "absent": "who never had a task"}
-    for way, who in ways.items():
-        for before, after in _ratio(old, new, way):
-            if after - before > Fraction(1, 10):
-                yield Finding(
-                    _changed(old, new),
-                    f"{who} has {figure(after)} of the weight of an honest miner; before "
-                    f"{figure(before)}",
-                    {"who": who, **old_and_new(before, after)},
-                )
-    for before_all, after_all in _both(old, new):
-        if after_all.worthless > before_all.worthless:
-            yield Finding(
-                _changed(old, new),
-                "miners have weights although no record of anybody is worth anything",
-                old_and_new(before_all.worthless, after_all.worthless),
-            )
-
-
-@comparison(
-    "memory-shortened",
-    "warning",
-    "one round decides much more of a weight than before",
-    more("new"),
-    documentation=(
-        "A miner that did well for forty rounds fails in the last one. The share of its weight "
-        "that this round takes is compared: where it is large, one lucky round makes a miner, one "
-        "unlucky round ends it, and a history of bad work is soon forgotten."
-    ),
-    remedy="lower the share of new values in the average, or let more tasks count",
-)
-def _memory_shortened(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "fallen"):
-        lost_before, lost = 1 - before, 1 - after
-        if lost > Fraction(1, 5) and lost >= 3 * lost_before:
-            yield Finding(
-                _changed(old, new),
-                f"one round decides {figure(lost)} of a weight; before {figure(lost_before)}",
-                old_and_new(lost_before, lost),
-            )
-
-
-@comparison(
-    "memory-lengthened",
-    "warning",
-    "one round decides much less of a weight than before",
-    less("new"),
-    documentation=(
-        "A miner that did well for forty rounds fails in the last one. Where that takes next to "
-        "nothing, who has a good history is paid for it long after it stopped to work."
-    ),
-    remedy="raise the share of new values in the average, or let fewer tasks count",
-)
-def _memory_lengthened(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "fallen"):
-        lost_before, lost = 1 - before, 1 - after
-        if lost < Fraction(1, 20) and lost * 4 <= lost_before and lost_before > 0:
-            yield Finding(
-                _changed(old, new),
-                f"one round decides {figure(lost)} of a weight; before {figure(lost_before)}",
-                old_and_new(lost_before, lost),
-            )
-
-
-@comparison(
-    "newcomer-gains",
-    "warning",
-    "a hotkey of one round has much more weight than before",
-    more("new"),
-    documentation=(
-        "A newcomer of one round is compared with miners that have done as well for forty. Where "
-        "it has nearly as much, it pays to register anew after bad work."
-    ),
-    remedy="write newcomer = 0 in the average, or let newcomers warm up",
-)
-def _newcomer_gains(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "newcomer"):
-        if after >= before * 3 and after > Fraction(1, 2):
-            yield Finding(
-                _changed(old, new),
-                f"a newcomer has {figure(after)} of the weight of who did as well for many "
-                f"rounds; before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "newcomer-waits",
-    "warning",
-    "honest newcomers reach full weight much later than before",
-    less("new"),
-    documentation=(
-        "A miner that joined after a third of the rounds is compared with miners that have done as "
-        "well from the first on. Where it still has little, nobody who is not there yet has a "
-        "reason to come."
-    ),
-    remedy="raise the share of new values in the average, or let newcomers warm up in fewer tasks",
-)
-def _newcomer_waits(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "joined"):
-        if before > Fraction(4, 5) and after < before * Fraction(3, 4):
-            yield Finding(
-                _changed(old, new),
-                f"who joined after a third of the rounds has {figure(after)} of the "
-                f"weight of who did as well from the first round on; before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "absence-unpaid",
-    "warning",
-    "whoever was not drawn in the last round loses weight",
-    less("new"),
-    documentation=(
-        "A miner that worked in every round but the last one, in which it was not drawn, is "
-        "compared with others."
-    ),
-    remedy='write leaver = "keep" in the average, or collect over the last tasks',
-)
-def _absence_unpaid(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "away"):
-        if before > Fraction(4, 5) and after < before / 2:
-            yield Finding(
-                _changed(old, new),
-                f"who was not drawn in the last round has {figure(after)} of the weight of others; "
-                f"before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "standing-counts-otherwise",
-    "warning",
-    "factors of records such as reputations weigh otherwise than before",
-    documentation=(
-        "A miner whose every record has factors half-way between their least and their greatest "
-        "value is compared with one that has them at the greatest. Where both have nearly the same "
-        "weight, factors that were to reward a history cancel or are left out."
-    ),
-    remedy="name each factor in times alone, but what is to cancel in over too",
-)
-def _standing(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _ratio(old, new, "half-standing"):
-        if abs(after - before) > Fraction(1, 5):
-            yield Finding(
-                _changed(old, new),
-                f"at half of the standing a miner has {figure(after)} of the weight at the full "
-                f"one; before {figure(before)}",
-                old_and_new(before, after),
-            )
-
-
-@comparison(
-    "types-weigh-otherwise",
-    "warning",
-    "work of one skill type has much more weight beside another than before",
-    more("new"),
-    documentation=(
-        "A miner of the type with the largest base weight is compared with one of the type with "
-        "the smallest, each with records of equal merit."
-    ),
-    remedy="divide by the base weight what was multiplied by it, once",
-)
-def _types(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for before, after in _both(old, new):
-        ratios = [
-            each.ratios["heavy"] / each.ratios["light"]
-            for each in (before, after)
-            if each.ratios is not None and each.ratios["light"]
-        ]
-        if len(ratios) == 2 and max(ratios) >= 2 * min(ratios):
-            yield Finding(
-                _changed(old, new),
-                "work of the type with the largest base weight has "
-                f"{figure(ratios[1])} of the weight of equal work of the one with the smallest; "
-                f"before {figure(ratios[0])}",
-                old_and_new(*ratios),
-            )
+        path = _changed(old, new)
+        for way, who in ways.items():
+            was, now = before.ratios[way], after.ratios[way]
+            if now - was > Fraction(1, 10):
+                finding = _worse(path, f"{who} has {{}} of the weight of an honest miner", was, now)
+                yield attrs.evolve(finding, evidence={"who": who, **finding.evidence})
+        if after.worthless > before.worthless:
+            message = "miners have weights although no record of anybody is worth anything"
+            yield Finding(path, message, old_and_new(before.worthless, after.worthless))
 
 
-@comparison(
-    "alike-unequal",
-    "warning",
-    "miners that are alike have different weights",
-    less("new"),
-    documentation=(
-        "Sixteen miners do the same work. Where a step must choose among them, it chooses by the "
-        "hotkey or by a digest of it, and who grinds hotkeys wins."
-    ),
-    remedy='let equal values share the mean of their places, or write ties = "digest"',
+@comparison("memory-shortened", "warning", more("new"))
+@_of(lambda effects: effects.last_round, "one round decides {} of a weight")
+def _memory_shortened(before: Fraction, after: Fraction) -> bool:
+    """One round decides much more of a weight than before.
+
+    A miner that did well for forty rounds fails in the last one. The share of its weight that this
+    round takes is compared: where it is large, one lucky round makes a miner, one unlucky round
+    ends it, and a history of bad work is soon forgotten.
+
+    Remedy: lower the share of new values in the average, or let more tasks count.
+    """
+    return after > Fraction(1, 5) and after >= 3 * before
+
+
+@comparison("memory-lengthened", "warning", less("new"))
+@_of(lambda effects: effects.last_round, "one round decides {} of a weight")
+def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
+    """One round decides much less of a weight than before.
+
+    A miner that did well for forty rounds fails in the last one. Where that takes next to nothing,
+    who has a good history is paid for it long after it stopped to work.
+
+    Remedy: raise the share of new values in the average, or let fewer tasks count.
+    """
+    return after < Fraction(1, 20) and after * 4 <= before and before > 0
+
+
+@comparison("newcomer-gains", "warning", more("new"))
+@_ratio("newcomer", "a newcomer has {} of the weight of who did as well for many rounds")
+def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
+    """A hotkey of one round has much more weight than before.
+
+    A newcomer of one round is compared with miners that have done as well for forty. Where it has
+    nearly as much, it pays to register anew after bad work.
+
+    Remedy: write newcomer = 0 in the average, or let newcomers warm up.
+    """
+    return after >= before * 3 and after > Fraction(1, 2)
+
+
+@comparison("newcomer-waits", "warning", less("new"))
+@_ratio(
+    "joined",
+    "who joined after a third of the rounds has {} of the weight of who did as well from the first "
+    "round on",
 )
-def _alike(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _both(old, new):
-        if after.alike < before.alike * Fraction(9, 10):
-            yield Finding(
-                _changed(old, new),
-                f"of miners that do the same, one has {figure(after.alike)} of the weight of "
-                f"another; before {figure(before.alike)}",
-                old_and_new(before.alike, after.alike),
-            )
+def _newcomer_waits(before: Fraction, after: Fraction) -> bool:
+    """Honest newcomers reach full weight much later than before.
+
+    A miner that joined after a third of the rounds is compared with miners that have done as well
+    from the first on. Where it still has little, nobody who is not there yet has a reason to come.
+
+    Remedy: raise the share of new values in the average, or let newcomers warm up in fewer tasks.
+    """
+    return before > Fraction(4, 5) and after < before * Fraction(3, 4)
 
 
-@comparison(
-    "weights-concentrate",
-    "warning",
-    "one miner gets a much larger share of all weight than before",
-    more("new"),
-    documentation=(
-        "One miner of the greatest merit among fifteen of a tenth of it: its share of all "
-        "weight is compared. And of sixteen miners of merits that are spread: the best is compared "
-        "with the middle one."
-    ),
-    remedy="keep the cap, or lower it",
+@comparison("absence-unpaid", "warning", less("new"))
+@_ratio("away", "who was not drawn in the last round has {} of the weight of others")
+def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
+    """Whoever was not drawn in the last round loses weight.
+
+    A miner that worked in every round but the last one, in which it was not drawn, is compared with
+    others.
+
+    Remedy: write leaver = "keep" in the average, or collect over the last tasks.
+    """
+    return before > Fraction(4, 5) and after < before / 2
+
+
+@comparison("standing-counts-otherwise", "warning")
+@_ratio("half-standing", "at half of the standing a miner has {} of the weight at the full one")
+def _standing(before: Fraction, after: Fraction) -> bool:
+    """Factors of records such as reputations weigh otherwise than before.
+
+    A miner whose every record has factors half-way between their least and their greatest value is
+    compared with one that has them at the greatest. Where both have nearly the same weight, factors
+    that were to reward a history cancel or are left out.
+
+    Remedy: name each factor in times alone, but what is to cancel in over too.
+    """
+    return abs(after - before) > Fraction(1, 5)
+
+
+@comparison("types-weigh-otherwise", "warning", more("new"))
+@_of(
+    lambda effects: effects.heavy_over_light,
+    "work of the type with the largest base weight has {} of the weight of equal work of the one "
+    "with the smallest",
 )
+def _types(before: Fraction, after: Fraction) -> bool:
+    """Work of one skill type has much more weight beside another than before.
+
+    A miner of the type with the largest base weight is compared with one of the type with the
+    smallest, each with records of equal merit.
+
+    Remedy: divide by the base weight what was multiplied by it, once.
+    """
+    return max(before, after) >= 2 * min(before, after)
+
+
+@comparison("alike-unequal", "warning", less("new"))
+@_of(
+    lambda effects: effects.alike, "of miners that do the same, one has {} of the weight of another"
+)
+def _alike(before: Fraction, after: Fraction) -> bool:
+    """Miners that are alike have different weights.
+
+    Sixteen miners do the same work. Where a step must choose among them, it chooses by the hotkey
+    or by a digest of it, and who grinds hotkeys wins.
+
+    Remedy: let equal values share the mean of their places, or write ties = "digest".
+    """
+    return after < before * Fraction(9, 10)
+
+
+@comparison("weights-concentrate", "warning", more("new"))
 def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One miner gets a much larger share of all weight than before.
+
+    One miner of the greatest merit among fifteen of a tenth of it: its share of all weight is
+    compared. And of sixteen miners of merits that are spread: the best is compared with the middle
+    one.
+
+    Remedy: keep the cap, or lower it.
+    """
     for before, after in _both(old, new):
-        shares = (before.dominant, after.dominant)
-        if after.dominant > Fraction(1, 4) and after.dominant > before.dominant * Fraction(3, 2):
-            yield Finding(
-                _changed(old, new),
-                f"a miner that is far better than others gets {figure(after.dominant)} of all "
-                f"weight; before {figure(before.dominant)}",
-                old_and_new(*shares),
-            )
+        path = _changed(old, new)
+        was, now = before.dominant, after.dominant
+        if now > Fraction(1, 4) and now > was * Fraction(3, 2):
+            message = "a miner that is far better than others gets {} of all weight"
+            yield _worse(path, message, was, now)
         elif after.best_over_middle > before.best_over_middle * 2:
-            yield Finding(
-                _changed(old, new),
-                f"the best of {_MINERS} miners gets {figure(after.best_over_middle)} of the weight "
-                f"of the middle one; before {figure(before.best_over_middle)}",
-                old_and_new(before.best_over_middle, after.best_over_middle),
-            )
+            yield _worse(path, _BEST, before.best_over_middle, after.best_over_middle)
 
 
-@comparison(
-    "cap-exceeded",
-    "warning",
-    "weights exceed a cap that held before",
-    more("new"),
-    documentation=(
-        "Of sixteen miners three are best, and three are nearly as good. What a cap takes from the "
-        "best is spread once, and lifts the others above it."
-    ),
-    remedy='write excess = "water_filling"',
-)
+@comparison("cap-exceeded", "warning", more("new"))
 def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Weights exceed a cap that held before.
+
+    Of sixteen miners three are best, and three are nearly as good. What a cap takes from the best
+    is spread once, and lifts the others above it.
+
+    Remedy: write excess = "water_filling".
+    """
     for before, after in _both(old, new):
         for placed in placed_steps(new.rule_set):
             rules = placed.rules
@@ -596,49 +485,33 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
             # shares are of whole nano, so that they sum to 1 but for some of them
             share = Fraction(rules.share) + Fraction(1, 1000)
             if before.strong < share < after.strong:
-                yield Finding(
-                    (*placed.origin, "excess"),
-                    f"under a cap of {rules.share} a miner gets {figure(after.strong)} of all "
-                    f"weight; before {figure(before.strong)}",
-                    old_and_new(before.strong, after.strong),
-                )
+                message = f"under a cap of {rules.share} a miner gets {{}} of all weight"
+                path = (*placed.origin, "excess")
+                yield _worse(path, message, before.strong, after.strong)
 
 
-@comparison(
-    "merit-pays-less",
-    "warning",
-    "better work has hardly more weight than middling work",
-    less("new"),
-    documentation=(
-        "Of sixteen miners of merits that are spread over the range that records can have the best "
-        "is compared with the middle one."
-    ),
-    remedy="raise the cap, and let no step give equal parts",
-)
-def _merit(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    for before, after in _both(old, new):
-        gains = before.best_over_middle - 1, after.best_over_middle - 1
-        if gains[0] > Fraction(1, 10) and gains[1] < gains[0] / 2:
-            yield Finding(
-                _changed(old, new),
-                f"the best of {_MINERS} miners gets {figure(after.best_over_middle)} of the weight "
-                f"of the middle one; before {figure(before.best_over_middle)}",
-                old_and_new(before.best_over_middle, after.best_over_middle),
-            )
+@comparison("merit-pays-less", "warning", less("new"))
+@_of(lambda effects: effects.best_over_middle, _BEST)
+def _merit(before: Fraction, after: Fraction) -> bool:
+    """Better work has hardly more weight than middling work.
+
+    Of sixteen miners of merits that are spread over the range that records can have the best is
+    compared with the middle one.
+
+    Remedy: raise the cap, and let no step give equal parts.
+    """
+    return before - 1 > Fraction(1, 10) and after - 1 < (before - 1) / 2
 
 
-@comparison(
-    "weights-move",
-    "warning",
-    "a large share of all weight changes hands among miners of different merit",
-    more("moved"),
-    documentation=(
-        "Of sixteen miners of merits that are spread over the range that records can have, the "
-        "share of all weight that changes hands between the older and the newer rule set."
-    ),
-    remedy="say in the proposal who gains and who loses",
-)
+@comparison("weights-move", "warning", more("moved"))
 def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A large share of all weight changes hands among miners of different merit.
+
+    Of sixteen miners of merits that are spread over the range that records can have, the share of
+    all weight that changes hands between the older and the newer rule set.
+
+    Remedy: say in the proposal who gains and who loses.
+    """
     for before, after in _both(old, new):
         pairs = zip(before.spread, after.spread, strict=True)
         moved = sum((abs(a - b) for a, b in pairs), start=Fraction()) / 2

@@ -8,8 +8,10 @@ and the weights are those after the last round.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 
 import attrs
 
@@ -18,7 +20,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate, carry_on, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.lints.ranges import TypeRanges, range_of_value, ranges_of_types
+from tallystick_allocation.lints.ranges import TypeRanges, ranges_of_types
 from tallystick_allocation.population import (
     BY_TYPE,
     UNGROUPED,
@@ -30,8 +32,7 @@ from tallystick_allocation.population import (
 )
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Collect
-from tallystick_allocation.steps.step import Range
+from tallystick_allocation.steps.step import UNIT, Range
 
 TASKS = 4
 """Number of tasks of a miner in a round."""
@@ -106,22 +107,23 @@ class MadeUp:
 
     def weights(self, ways: Sequence[Way], rounds: int) -> Mapping[str, int] | None:
         """Return the weights after some rounds, in nano, by hotkey; None where a step refuses."""
-        population, columns = Population(()), dict[str, Mapping[str, int]]()
-        history = _History(self, ways)
+        population = made_up_population(
+            self.bound, {way.name: way.owner or way.name for way in ways}
+        )
+        window, columns = _held(), dict[str, Mapping[str, int]]()
         for number in range(rounds):
-            history.add(number)
-            if not self.bound.carried and number < rounds - 1:
-                continue
-            population = history.population(columns)
-            try:
+            of_round = _held()
+            for way in ways:
+                for value, group, samples in self._samples(way, number):
+                    window[value][group][way.name] += samples
+                    of_round[value][group][way.name] += samples
+            population = attrs.evolve(population, samples=window, of_round=of_round, carry=columns)
+            with suppress(AllocationError):
                 columns = dict(carry_on(self.bound, population))
-            except AllocationError:
-                continue
         if self.miners == "round":
-            present = history.present
-            population = attrs.evolve(
-                population, miners=tuple(m for m in population.miners if m.hotkey in present)
-            )
+            present = {way.name for way in ways if way.work(rounds - 1)}
+            miners = tuple(miner for miner in population.miners if miner.hotkey in present)
+            population = attrs.evolve(population, miners=miners)
         keys = roster(self.bound, population)
         population = attrs.evolve(population, carry=columns)
         given = {step.name: step.recalled(columns, keys)[step.name] for step in self.bound.carried}
@@ -131,94 +133,50 @@ class MadeUp:
             return None
         return {way.name: weights.get(way.name, 0) for way in ways}
 
-
-class _History:
-    """The records of some ways of working, as samples."""
-
-    def __init__(self, made_up: MadeUp, ways: Sequence[Way]) -> None:
-        self._types, self._bound, self._ways = made_up.types, made_up.bound, ways
-        collects = [step.rules for step in made_up.bound.steps if isinstance(step.rules, Collect)]
-        self._within = {rules.value: rules.within for rules in collects}
-        self._windows = {rules.value for rules in collects if rules.records == "window"}
-        self._known = frozenset(value for of_type in made_up.types for value in of_type.values)
-        self._window: dict[str, _Held] = {value: _held() for value in self._windows}
-        self._round: dict[str, _Held] = {}
-        self._factors: dict[tuple[Way, TypeRanges], Mapping[str, int]] = {}
-        self._worths: dict[tuple[Work, TypeRanges], Mapping[str, int | None]] = {}
-        self.present: frozenset[str] = frozenset()
-
-    def add(self, number: int) -> None:
-        """Take the records of a round."""
-        self._round = {value: _held() for value in self._within}
-        work = {way.name: way.work(number) for way in self._ways}
-        self.present = frozenset(name for name, records in work.items() if records)
-        for way in self._ways:
-            for index, record in enumerate(work[way.name]):
-                self._record(way, number, index, record)
-
-    def _record(self, way: Way, number: int, index: int, record: Work) -> None:
-        # two tasks that follow each other are of one type, and each round begins with another
-        place = index // 2 + number
-        of_type = next(
-            (each for each in self._types if each.name == way.skill_type),
-            self._types[place % len(self._types)],
-        )
-        names = [*self._bound.groups] or [UNGROUPED]
-        group = of_type.name if self._bound.group == BY_TYPE else names[place % len(names)]
-        task: Task = (number, f"task-{index:04}", of_type.name)
-        factors = self._factors_of(way, of_type)
-        for value, worth in self._worths_of(record, of_type).items():
-            samples = [Sample(worth, task, worth is None, factors)] * record.validators
-            self._round[value][group][way.name] += samples
-            if value in self._windows:
-                self._window[value][group][way.name] += samples
-
-    def _factors_of(self, way: Way, of_type: TypeRanges) -> Mapping[str, int]:
-        key = way, of_type
-        if key not in self._factors:
-            self._factors[key] = {
-                name: _between(of_type.factor(name), way.standing) for name in self._bound.factors
-            }
-        return self._factors[key]
-
-    def _worths_of(self, record: Work, of_type: TypeRanges) -> Mapping[str, int | None]:
-        """Return each value that records of the type have, in nano; None where it was missed."""
-        key = record, of_type
-        if key not in self._worths:
-            self._worths[key] = {
-                value: None if record.merit is None else self._worth(value, of_type, record.merit)
-                for value in self._within
-                if value in of_type.values or value not in self._known
-            }
-        return self._worths[key]
-
-    def _worth(self, value: str, of_type: TypeRanges, merit: Fraction) -> int:
-        within = self._within[value]
-        if within is not None:
-            return _between((Fraction(within[0]), Fraction(within[1])), merit)
-        return _between(of_type.values.get(value) or range_of_value(value, self._types), merit)
-
-    def population(self, carry: Mapping[str, Mapping[str, int]]) -> Population:
-        """Return the miners with the records so far."""
-        bound = self._bound
-        miners = tuple(
-            Miner(way.name, uid, made_up_attributes(bound.miner_attributes, way.owner or way.name))
-            for uid, way in enumerate(self._ways)
-        )
-        return Population(
-            miners,
-            self._window,
-            of_round=self._round,
-            round=made_up_attributes(bound.round_attributes, ""),
-            carry=carry,
-        )
+    def _samples(self, way: Way, number: int) -> Iterator[tuple[str, str, list[Sample]]]:
+        """Yield the samples of a round, each with its value and its group."""
+        groups = [*self.bound.groups] or [UNGROUPED]
+        for index, record in enumerate(way.work(number)):
+            # two tasks that follow each other are of one type, and each round begins with another
+            place = index // 2 + number
+            of_type = next(
+                (each for each in self.types if each.name == way.skill_type),
+                self.types[place % len(self.types)],
+            )
+            group = of_type.name if self.bound.group == BY_TYPE else groups[place % len(groups)]
+            task: Task = (number, f"task-{index:04}", of_type.name)
+            worths, factors = _content(self, way, record, of_type)
+            for value, worth in worths.items():
+                yield (
+                    value,
+                    group,
+                    [Sample(worth, task, worth is None, factors)] * record.validators,
+                )
 
 
-_Held = dict[str, dict[str, list[Sample]]]
+@lru_cache(maxsize=1024)
+def _content(
+    made_up: MadeUp, way: Way, record: Work, of_type: TypeRanges
+) -> tuple[Mapping[str, int | None], Mapping[str, int]]:
+    """Return each value of a record, None where it was missed, and its factors; all in nano."""
+    worths = dict[str, int | None]()
+    for collected in made_up.bound.collected:
+        value, own = collected.value, of_type.values.get(collected.value)
+        # a value that some types have is none of the others
+        if own or not any(value in other.values for other in made_up.types):
+            within = own or collected.within or UNIT
+            worths[value] = None if record.merit is None else _between(within, record.merit)
+    return worths, {
+        name: _between(of_type.factor(name), way.standing) for name in made_up.bound.factors
+    }
+
+
+_Held = dict[str, dict[str, dict[str, list[Sample]]]]
+"""Samples by value, group and hotkey."""
 
 
 def _held() -> _Held:
-    return defaultdict(lambda: defaultdict(list))
+    return defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
 
 
 def _between(values: Range, part: Fraction) -> int:
@@ -227,7 +185,21 @@ def _between(values: Range, part: Fraction) -> int:
     return round((low + (high - low) * part) * NANO)
 
 
-def made_up_attributes(asked: Mapping[str, str], text: str) -> dict[str, Attribute]:
+def made_up_population(bound: BoundAllocation, owners: Mapping[str, str]) -> Population:
+    """Return miners without records, each called as its owner by whatever names who it is.
+
+    Args:
+        bound: whose attributes they have.
+        owners: by hotkey.
+    """
+    miners = tuple(
+        Miner(hotkey, uid, _attributes(bound.miner_attributes, owner))
+        for uid, (hotkey, owner) in enumerate(owners.items())
+    )
+    return Population(miners, round=_attributes(bound.round_attributes, ""))
+
+
+def _attributes(asked: Mapping[str, str], text: str) -> dict[str, Attribute]:
     """Return an attribute of each name: a text, no flag, or 0."""
     plain: dict[str, Attribute] = {"a text": text, "a hotkey": text, "a flag": False}
     return {name: plain.get(kind, 0) for name, kind in asked.items()}

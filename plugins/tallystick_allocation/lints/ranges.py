@@ -6,7 +6,8 @@ of a skill type. A proof of an allocation knows nothing of factors, so that its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -20,7 +21,7 @@ from tallystick.scoring.computation import ranges
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.proofs import value_ranges_of
 from tallystick_allocation.steps import Collect
-from tallystick_allocation.steps.step import UNIT, BoundStep, Range, hull
+from tallystick_allocation.steps.step import Range, hull
 
 _BASE_WEIGHT = "base_weight"
 
@@ -53,26 +54,18 @@ class TypeRanges:
 
     def weighted(self, step: Collect) -> Range | None:
         """Return the range of ``value · times / over``; None where the divisor can be 0."""
-        over = [*step.over]
-        times = [name for name in step.times if not _taken(over, name)]
-        low, high = self.values[step.value]
-        divisor = _product(over, self, 0)
+        times, over = Counter(step.times), Counter(step.over)
+        # factors of both cancel
+        divisor = _product(self.factor(name)[0] for name in (over - times).elements())
         if not divisor:
             return None
-        largest = _product(times, self, 1) / divisor
+        low, high = self.values[step.value]
+        largest = _product(self.factor(name)[1] for name in (times - over).elements()) / divisor
         return min(low * largest, Fraction()), max(high * largest, Fraction())
 
 
-def _taken(names: list[str], name: str) -> bool:
-    """Return whether a name is in a list, from which it is then taken: such factors cancel."""
-    if name not in names:
-        return False
-    names.remove(name)
-    return True
-
-
-def _product(names: list[str], ranges: TypeRanges, end: int) -> Fraction:
-    return Fraction(prod((ranges.factor(name)[end] for name in names), start=Fraction(1)))
+def _product(factors: Iterable[Fraction]) -> Fraction:
+    return Fraction(prod(factors, start=Fraction(1)))
 
 
 def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
@@ -96,11 +89,12 @@ def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
 def ranges_of_steps(bound: BoundAllocation, rules: BoundRules) -> dict[str, Range]:
     """Return the range of each step, by name, as far as the rule set bounds it."""
     types = ranges_of_types(rules)
-    known: dict[BoundStep, Range] = {}
-    for step in bound.steps:
-        own = _weighted(step.rules, types) if isinstance(step.rules, Collect) else None
-        if own is not None:
-            known[step] = own
+    own = {
+        step: _weighted(step.rules, types)
+        for step in bound.steps
+        if isinstance(step.rules, Collect)
+    }
+    known = {step: values for step, values in own.items() if values is not None}
     return {step.name: values for step, values in ranges(bound.steps, known).items()}
 
 
@@ -112,9 +106,3 @@ def _weighted(step: Collect, types: tuple[TypeRanges, ...]) -> Range | None:
     own = [of_type.weighted(step) for of_type in types if step.value in of_type.values]
     ends = [each for each in own if each is not None]
     return step.with_absent(hull(*ends)) if ends and len(ends) == len(own) else None
-
-
-def range_of_value(value: str, types: tuple[TypeRanges, ...]) -> Range:
-    """Return the range of a collected value over all skill types; of an unknown one [0, 1]."""
-    known = [of_type.values[value] for of_type in types if value in of_type.values]
-    return hull(*known) if known else UNIT

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property, wraps
+from itertools import pairwise, product
 from math import ceil
 from typing import TypeVar
 
@@ -19,12 +22,10 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import column_of
-from tallystick_allocation.lints.made_up import made_up_attributes
+from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
-from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
-from tallystick_allocation.rules import placed_steps
 from tallystick_allocation.steps import (
     AllocationStep,
     Average,
@@ -50,6 +51,19 @@ _LONG = 1000
 """Number of tasks beyond which a newcomer waits too long for its full value."""
 
 
+@attrs.frozen(eq=False, slots=False)
+class _Ranged:
+    """An allocation, in a rule set that bounds the values of records."""
+
+    bound: BoundAllocation
+    scorer: Scorer
+
+    @cached_property
+    def ranges(self) -> Mapping[str, Range]:
+        """The range of each step, as far as the rule set bounds it, by its name."""
+        return ranges_of_steps(self.bound, self.scorer)
+
+
 @attrs.frozen
 class _Probe:
     """An allocation from one column on, which all of it passes through.
@@ -64,20 +78,15 @@ class _Probe:
     column: BoundStep
     within: Range
 
-    def run(self, values: Sequence[Fraction]) -> Allocation | None:
-        """Return the weights of as many miners; None where a step refuses them."""
-        names = [f"miner-{number:03}" for number in range(len(values))]
-        asked = self.bound.miner_attributes
-        miners = tuple(
-            Miner(name, uid, made_up_attributes(asked, name)) for uid, name in enumerate(names)
-        )
-        of_round = made_up_attributes(self.bound.round_attributes, "")
-        population = Population(miners, round=of_round)
+    def run(self, miners: int) -> Allocation | None:
+        """Return the weights of miners of ascending values; None where a step refuses these."""
+        cells = {f"miner-{rank:03}": value for rank, value in enumerate(self.spread(miners))}
+        population = made_up_population(self.bound, {name: name for name in cells})
         keys = roster(self.bound, population)
-        cells = dict(zip(names, values, strict=True))
-        columns = {self.column.name: column_of(cells.get(key) for key in keys)}
         try:
-            return allocate(self.bound, population, columns)
+            return allocate(
+                self.bound, population, {self.column.name: column_of(map(cells.get, keys))}
+            )
         except AllocationError:
             return None
 
@@ -87,8 +96,16 @@ class _Probe:
         return [low + (high - low) * Fraction(index, miners) for index in range(1, miners + 1)]
 
 
+def _steps(scorer: Scorer) -> Iterator[tuple[BoundStep, _Ranged]]:
+    """Yield each step of a rule set with the allocation that it is of."""
+    bound = proved_allocation(scorer)
+    if bound is not None:
+        allocation = _Ranged(bound, scorer)
+        yield from ((step, allocation) for step in bound.steps)
+
+
 _Step = TypeVar("_Step", bound=AllocationStep)
-_StepCheck = Callable[[BoundStep, _Step, BoundAllocation], Iterable[Finding]]
+_StepCheck = Callable[[BoundStep, _Step, _Ranged], Iterable[Finding]]
 """A check of one step, as bound and as the rule set has it."""
 
 
@@ -96,92 +113,74 @@ def _for_each_step_of(kind: type[_Step]) -> Callable[[_StepCheck[_Step]], Find]:
     """Return a decorator that makes a check of one step a check of every step of a class."""
 
     def decorate(find: _StepCheck[_Step]) -> Find:
+        @wraps(find)
         def find_all(scorer: Scorer) -> Iterator[Finding]:
-            bound = proved_allocation(scorer)
-            if bound is not None:
-                for step in bound.steps:
-                    if isinstance(step.rules, kind):
-                        yield from find(step, step.rules, bound)
+            for step, allocation in _steps(scorer):
+                if isinstance(step.rules, kind):
+                    yield from find(step, step.rules, allocation)
 
         return find_all
 
     return decorate
 
 
-def _ranged_steps(scorer: Scorer) -> Iterator[tuple[BoundStep, Mapping[str, Range]]]:
-    """Yield each step with the ranges of the columns, as far as the rule set bounds them."""
-    bound = proved_allocation(scorer)
-    if bound is not None:
-        ranges = ranges_of_steps(bound, scorer)
-        yield from ((step, ranges) for step in bound.steps)
-
-
-def _probe(scorer: Scorer) -> _Probe | None:
-    """Return the allocation from the first column that all weights come of; None without one."""
+def _probes(scorer: Scorer) -> Iterator[_Probe]:
+    """Yield the allocation from the first column that all weights come of, if there is one."""
     bound = proved_allocation(scorer)
     if bound is None:
-        return None
+        return
     ranges = ranges_of_steps(bound, scorer)
     # what is carried is not of one round
     first = max((bound.steps.index(step) for step in bound.carried), default=0)
     for step in bound.steps[first:-1]:
         low, high = ranges[step.name]
-        if step.shape == "flat" and high > 0:
-            after = bound.needed([bound.weight], {step.name})
-            if all(later.collected is None for later in after):
-                return _Probe(bound, step, (max(low, Fraction()), high))
-    return None
+        after = bound.needed([bound.weight], {step.name})
+        if step.shape == "flat" and high > 0 and all(each.collected is None for each in after):
+            yield _Probe(bound, step, (max(low, Fraction()), high))
+            return
 
 
-@check(
-    "allocation-unread",
-    "note",
-    "a step that no weight comes of",
-    documentation=(
-        "A step adds a column. One that neither the weight nor another step reads is computed and "
-        "thrown away, and is mostly the trace of a wrong name."
-    ),
-    remedy="read it where it is meant, or leave it out",
-)
+@check("allocation-unread", "note")
 def _unread(scorer: Scorer) -> Iterator[Finding]:
-    bound = proved_allocation(scorer)
-    for step in () if bound is None else bound.unread:
-        if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
+    """A step that no weight comes of.
+
+    A step adds a column. One that neither the weight nor another step reads is computed and thrown
+    away, and is mostly the trace of a wrong name.
+
+    Remedy: read it where it is meant, or leave it out.
+    """
+    for step, allocation in _steps(scorer):
+        if step in allocation.bound.unread and step is not allocation.bound.weight:
             yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
 
 
-@check(
-    "recipient-unbound",
-    "warning",
-    "a share for whoever holds a slot",
-    documentation=(
-        "A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: "
-        "the share is then a stranger's, or a miner's. A daemon does not start with such rules."
-    ),
-    remedy='name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000"',
-)
+@check("recipient-unbound", "warning")
 def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
-    for placed in placed_steps(scorer.rule_set):
-        name = placed.rules.name
-        for path, key in placed.rules.named():
+    """A share for whoever holds a slot.
+
+    A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: the
+    share is then a stranger's, or a miner's. A daemon does not start with such rules.
+
+    Remedy: name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000".
+    """
+    for step, _ in _steps(scorer):
+        for path, key in step.rules.named():
             if not is_bound(key):
-                message = f"{name} has a share for {key}, whoever holds that slot"
-                yield Finding((*placed.origin, *path), message, {"step": name, "recipient": key})
+                message = f"{step.name} has a share for {key}, whoever holds that slot"
+                yield Finding((*step.origin, *path), message, {"step": step.name, "recipient": key})
 
 
-@check(
-    "share-undefined",
-    "note",
-    "a share of nothing leaves all without weights",
-    documentation=(
-        "The sum of a column can be 0, and the step says that its shares are undefined then: the "
-        "whole allocation is refused, and nobody has a weight."
-    ),
-    remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
-)
+@check("share-undefined", "note")
 @_for_each_step_of(Share)
-def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
-    cancels = _keeps_negative(rules, bound)
+def _share_undefined(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterator[Finding]:
+    """A share of nothing leaves all without weights.
+
+    The sum of a column can be 0, and the step says that its shares are undefined then: the whole
+    allocation is refused, and nobody has a weight.
+
+    Remedy: say zero = "zero" or zero = "equal", or silence it with the reason.
+    """
+    cancels = _keeps_negative(rules, allocation.bound)
     if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
         when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
         yield Finding(
@@ -191,42 +190,37 @@ def _share_undefined(step: BoundStep, rules: Share, bound: BoundAllocation) -> I
         )
 
 
-@check(
-    "negative-stops-pay",
-    "warning",
-    "one value below 0 leaves all without weights",
-    documentation=(
-        "The step refuses values below 0, and the column can have them: one miner below 0 ends the "
-        "allocation, so that nobody has a weight."
-    ),
-    remedy='filter the values before with at_least = 0 and others = "zero", or lift them',
-)
+@check("negative-stops-pay", "warning")
 def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
-    for step, ranges in _ranged_steps(scorer):
+    """One value below 0 leaves all without weights.
+
+    The step refuses values below 0, and the column can have them: one miner below 0 ends the
+    allocation, so that nobody has a weight.
+
+    Remedy: filter the values before with at_least = 0 and others = "zero", or lift them.
+    """
+    for step, allocation in _steps(scorer):
         if step.rules.refuses_negative:
             of = step.inputs[0].name
-            if ranges[of][0] < 0:
-                yield Finding(
-                    (*step.origin, "of"),
-                    f"{of} can be {figure(ranges[of][0])}, and {step.name} refuses less than 0",
-                    {"step": step.name, "of": of, "lowest": figure(ranges[of][0])},
-                )
+            lowest = allocation.ranges[of][0]
+            if lowest < 0:
+                message = f"{of} can be {figure(lowest)}, and {step.name} refuses less than 0"
+                evidence = {"step": step.name, "of": of, "lowest": figure(lowest)}
+                yield Finding((*step.origin, "of"), message, evidence)
 
 
-@check(
-    "share-turned",
-    "note",
-    "a sum below 0 turns shares round",
-    documentation=(
-        "The step keeps values below 0 of a column that can have them. A share is a value over the "
-        "sum: where that is below 0, who has more of the column has less of the shares; where it "
-        "is near 0, shares are large."
-    ),
-    remedy='say below = "refuse", lift the column before, or silence it with the reason',
-)
+@check("share-turned", "note")
 @_for_each_step_of(Share)
-def _share_turned(step: BoundStep, rules: Share, bound: BoundAllocation) -> Iterator[Finding]:
-    if _keeps_negative(rules, bound):
+def _share_turned(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterator[Finding]:
+    """A sum below 0 turns shares round.
+
+    The step keeps values below 0 of a column that can have them. A share is a value over the sum:
+    where that is below 0, who has more of the column has less of the shares; where it is near 0,
+    shares are large.
+
+    Remedy: say below = "refuse", lift the column before, or silence it with the reason.
+    """
+    if _keeps_negative(rules, allocation.bound):
         yield Finding(
             (*step.origin, "below"),
             f"where {rules.of} sums to less than 0, who has more of it has less of {step.name}",
@@ -239,20 +233,17 @@ def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
     return rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
-@check(
-    "cap-cannot-hold",
-    "warning",
-    "a cap that weights exceed, or that leaves nobody with one",
-    more("miners"),
-    documentation=(
-        "Weights sum to 1, so that n miners cannot all be below a share of 1/n. With "
-        'excess = "once" what is taken from some can lift others above the cap, and stays; with '
-        '"water_filling" and without lowest_share too few miners have no weights at all.'
-    ),
-    remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
-)
+@check("cap-cannot-hold", "warning", more("miners"))
 @_for_each_step_of(CapStep)
-def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Iterator[Finding]:
+def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Finding]:
+    """A cap that weights exceed, or that leaves nobody with one.
+
+    Weights sum to 1, so that n miners cannot all be below a share of 1/n. With excess = "once" what
+    is taken from some can lift others above the cap, and stays; with "water_filling" and without
+    lowest_share too few miners have no weights at all.
+
+    Remedy: say excess = "water_filling" and lowest_share = "one_over_miners".
+    """
     if rules.lowest_share is None:
         least = ceil(1 / rules.share)
         what = "exceed it" if rules.excess == "once" else "have no weights"
@@ -263,19 +254,17 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: BoundAllocation) -> Ite
         )
 
 
-@check(
-    "mix-unlike",
-    "warning",
-    "a mix of shares with values that are none",
-    documentation=(
-        "Shares of many miners are small, and values such as a mean of qualities are not: by the "
-        "same parts the column that is no share decides nearly all of the weight."
-    ),
-    remedy="mix shares with shares: put a step share before",
-)
+@check("mix-unlike", "warning")
 @_for_each_step_of(Mix)
-def _mix_unlike(step: BoundStep, _: Mix, bound: BoundAllocation) -> Iterator[Finding]:
-    shares = {read.name: _is_of_shares(read, bound.wholes) for read in step.inputs}
+def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Finding]:
+    """A mix of shares with values that are none.
+
+    Shares of many miners are small, and values such as a mean of qualities are not: by the same
+    parts the column that is no share decides nearly all of the weight.
+
+    Remedy: mix shares with shares: put a step share before.
+    """
+    shares = {read.name: _is_of_shares(read, allocation.bound.wholes) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
     if raw and len(raw) < len(shares):
         yield Finding(
@@ -291,18 +280,16 @@ def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
 
 
-@check(
-    "z-score-flat",
-    "note",
-    "miners that are alike have no deviation",
-    documentation=(
-        "The standard deviation of equal values is 0. The step then gives its value of flat to "
-        "all, and with one miner, or where all fail alike, that alone decides."
-    ),
-    remedy="say by flat what is meant, or silence it with the reason",
-)
+@check("z-score-flat", "note")
 @_for_each_step_of(ZScore)
-def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterator[Finding]:
+def _z_score_flat(step: BoundStep, rules: ZScore, _: _Ranged) -> Iterator[Finding]:
+    """Miners that are alike have no deviation.
+
+    The standard deviation of equal values is 0. The step then gives its value of flat to all, and
+    with one miner, or where all fail alike, that alone decides.
+
+    Remedy: say by flat what is meant, or silence it with the reason.
+    """
     yield Finding(
         step.origin,
         f"equal values of {rules.of} all become {rules.flat}",
@@ -310,149 +297,116 @@ def _z_score_flat(step: BoundStep, rules: ZScore, _: BoundAllocation) -> Iterato
     )
 
 
-@check(
-    "allocation-nobody",
-    "error",
-    "miners with the best values have no weight",
-    documentation=(
-        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
-        "have, up to its greatest: nobody gets a weight above 0, or a step refuses them all."
-    ),
-    remedy="look at the steps from that column on: tallystick allocate --explain shows each",
-)
+@check("allocation-nobody", "error")
 def _nobody(scorer: Scorer) -> Iterator[Finding]:
-    probe = _probe(scorer)
-    if probe is None:
-        return
-    empty = []
-    for miners in _SIZES:
-        result = probe.run(probe.spread(miners))
-        if result is None or not any(result.weights.values()):
-            empty.append(miners)
-    if len(empty) == len(_SIZES):
-        yield Finding(
-            probe.column.origin,
-            f"whatever {probe.column.name} is, nobody has a weight",
-            {"step": probe.column.name, "miners": list(_SIZES)},
-        )
+    """Miners with the best values have no weight.
+
+    Computed for 1 to 17 miners whose values are spread over the range that the column can have, up
+    to its greatest: nobody gets a weight above 0, or a step refuses them all.
+
+    Remedy: look at the steps from that column on: tallystick allocate --explain shows each.
+    """
+    for probe in _probes(scorer):
+        results = map(probe.run, _SIZES)
+        if not any(result and any(result.weights.values()) for result in results):
+            message = f"whatever {probe.column.name} is, nobody has a weight"
+            evidence = {"step": probe.column.name, "miners": list(_SIZES)}
+            yield Finding(probe.column.origin, message, evidence)
 
 
-@check(
-    "allocation-inverts",
-    "warning",
-    "who has more gets less",
-    documentation=(
-        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
-        "have. The greater of two values gets the smaller weight: it pays to do worse."
-    ),
-    remedy="order parts from the first place down, and spread the excess of a cap by water-filling",
-)
+@check("allocation-inverts", "warning")
 def _inverts(scorer: Scorer) -> Iterator[Finding]:
-    probe = _probe(scorer)
-    if probe is None:
-        return
-    for miners in _SIZES:
-        values = probe.spread(miners)
-        result = probe.run(values)
-        weights = (
-            [] if result is None else [result.weights.get(m.hotkey, 0) for m in _miners(result)]
-        )
-        for index in range(1, len(weights)):
-            if weights[index] < weights[index - 1]:
-                less, more = weights[index], weights[index - 1]
+    """Who has more gets less.
+
+    Computed for 1 to 17 miners whose values are spread over the range that the column can have. The
+    greater of two values gets the smaller weight: it pays to do worse.
+
+    Remedy: order parts from the first place down, and spread the excess of a cap by water-filling.
+    """
+    for probe, miners in product(_probes(scorer), _SIZES):
+        result = probe.run(miners)
+        if result is None:
+            continue
+        hotkeys = (miner.hotkey for miner in result.step_input.population.miners)
+        weights = (result.weights.get(hotkey, 0) for hotkey in hotkeys)
+        pairs = pairwise(zip(probe.spread(miners), weights, strict=True))
+        for (low, of_low), (high, of_high) in pairs:
+            if of_high < of_low:
                 yield Finding(
                     probe.column.origin,
-                    f"of {miners} miners, who has {figure(values[index])} of {probe.column.name} "
-                    f"gets {to_text(less)}, and who has {figure(values[index - 1])} gets "
-                    f"{to_text(more)}",
+                    f"of {miners} miners, who has {figure(high)} of {probe.column.name} gets "
+                    f"{to_text(of_high)}, and who has {figure(low)} gets {to_text(of_low)}",
                     {
                         "step": probe.column.name,
                         "miners": miners,
-                        "values": [figure(values[index - 1]), figure(values[index])],
-                        "weights": [to_text(more), to_text(less)],
+                        "values": [figure(low), figure(high)],
+                        "weights": [to_text(of_low), to_text(of_high)],
                     },
                 )
                 return
 
 
-@check(
-    "weight-vanishes",
-    "warning",
-    "weights that are nothing on the chain",
-    more("vanish"),
-    documentation=(
-        "The chain has whole numbers up to 65535, of which the greatest weight is the largest: "
-        "what is at most half of 1/65535 of it is 0. Computed for 256 miners whose values are "
-        "spread over the range that the column can have; what burns counts as a weight."
-    ),
-    remedy="end the ladder earlier, or let it fall less; else say who has nothing by a filter",
-)
+@check("weight-vanishes", "warning", more("vanish"))
 def _vanishes(scorer: Scorer) -> Iterator[Finding]:
-    probe = _probe(scorer)
-    result = None if probe is None else probe.run(probe.spread(_SUBNET))
-    if probe is None or result is None:
-        return
-    vanished = dropped(dict(enumerate(result.weights.values())))
-    if vanished:
-        ladder = next((s for s in reversed(probe.bound.steps) if isinstance(s.rules, ByRank)), None)
-        step = ladder or probe.bound.weight
-        yield Finding(
-            step.origin,
-            f"of {_SUBNET} miners {len(vanished)} have a weight that is 0 on the chain",
-            {"step": step.name, "miners": _SUBNET, "vanish": len(vanished)},
-        )
+    """Weights that are nothing on the chain.
 
+    The chain has whole numbers up to 65535, of which the greatest weight is the largest: what is at
+    most half of 1/65535 of it is 0. Computed for 256 miners whose values are spread over the range
+    that the column can have; what burns counts as a weight.
 
-def _miners(found: Allocation) -> Sequence[Miner]:
-    return found.step_input.population.miners
-
-
-@check(
-    "filter-above-all",
-    "error",
-    "a filter that no value passes",
-    more("bound"),
-    less("highest"),
-    documentation=(
-        "The range of the column is that of the rule set: an emission is at most its proved bound, "
-        "a reputation at most its ceiling, a base weight that of a skill type. A filter that asks "
-        "for more than that keeps nobody."
-    ),
-    remedy="lower the bound below what the column can be",
-)
-def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
-    for step, ranges in _ranged_steps(scorer):
-        rules = step.rules
-        if not isinstance(rules, Filter):
-            continue
-        highest = ranges[rules.of][1]
-        for key, edge in (("above", rules.above), ("at_least", rules.least)):
-            is_beyond = edge is not None and (
-                edge > highest or (key == "above" and edge == highest)
+    Remedy: end the ladder earlier, or let it fall less; else say who has nothing by a filter.
+    """
+    for probe in _probes(scorer):
+        result = probe.run(_SUBNET)
+        weights = () if result is None else result.weights.values()
+        vanished = len(dropped(dict(enumerate(weights))))
+        if vanished:
+            ladders = (s for s in reversed(probe.bound.steps) if isinstance(s.rules, ByRank))
+            step = next(ladders, probe.bound.weight)
+            yield Finding(
+                step.origin,
+                f"of {_SUBNET} miners {vanished} have a weight that is 0 on the chain",
+                {"step": step.name, "miners": _SUBNET, "vanish": vanished},
             )
-            if edge is not None and is_beyond:
-                yield Finding(
-                    (*step.origin, key),
-                    f"{rules.of} is at most {figure(highest)}, and the filter asks for "
-                    f"{'more than' if key == 'above' else 'at least'} {edge}",
-                    {"bound": str(edge), "highest": figure(highest)},
-                )
 
 
-@check(
-    "warm-up-too-long",
-    "warning",
-    "a formula of a count that reaches its full value late or never",
-    more("tasks"),
-    documentation=(
-        "A formula that rises with a number of tasks up to a greatest value is searched for the "
-        "least number at which it has it. Beyond a thousand tasks, or beyond as many as the step "
-        "counts, a newcomer never has what others have."
-    ),
-    remedy="lower the number of tasks, or count as many as the formula asks for",
-)
+@check("filter-above-all", "error", more("bound"), less("highest"))
+@_for_each_step_of(Filter)
+def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> Iterator[Finding]:
+    """A filter that no value passes.
+
+    The range of the column is that of the rule set: an emission is at most its proved bound, a
+    reputation at most its ceiling, a base weight that of a skill type. A filter that asks for more
+    than that keeps nobody.
+
+    Remedy: lower the bound below what the column can be.
+    """
+    highest = allocation.ranges[rules.of][1]
+    is_never_above = rules.above is not None and rules.above >= highest
+    is_never_at_least = rules.least is not None and rules.least > highest
+    for key, words, edge, is_beyond in (
+        ("above", "more than", rules.above, is_never_above),
+        ("at_least", "at least", rules.least, is_never_at_least),
+    ):
+        if is_beyond:
+            yield Finding(
+                (*step.origin, key),
+                f"{rules.of} is at most {figure(highest)}, and the filter asks for {words} {edge}",
+                {"bound": str(edge), "highest": figure(highest)},
+            )
+
+
+@check("warm-up-too-long", "warning", more("tasks"))
 @_for_each_step_of(FormulaStep)
-def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: BoundAllocation) -> Iterator[Finding]:
+def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: _Ranged) -> Iterator[Finding]:
+    """A formula of a count that reaches its full value late or never.
+
+    A formula that rises with a number of tasks up to a greatest value is searched for the least
+    number at which it has it. Beyond a thousand tasks, or beyond as many as the step counts, a
+    newcomer never has what others have.
+
+    Remedy: lower the number of tasks, or count as many as the formula asks for.
+    """
     for count in step.inputs:
         counted = count.rules
         if not isinstance(counted, Collect) or counted.statistic != "count":
@@ -479,46 +433,38 @@ def _tasks_to_full(formula: Formula, count: str) -> int | None:
             return None
         return result if isinstance(result, Fraction) else None
 
-    full = value(_COUNTED)
-    if full is None or value(_COUNTED // 2) != full or value(0) == full:
+    full, half = value(_COUNTED), _COUNTED // 2
+    if full is None or value(half) != full or value(0) == full:
         return None
-    low, high = 0, _COUNTED // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if value(middle) == full else (middle, high)
-    return high
+    return bisect_left(range(half), True, key=lambda tasks: value(tasks) == full)
 
 
-@check(
-    "one-task-decides",
-    "warning",
-    "a window of one task",
-    documentation=(
-        "Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, "
-        "and one unlucky answer ends it. Whatever was done before is forgotten."
-    ),
-    remedy="let more tasks count",
-)
-def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
-    bound = proved_allocation(scorer)
-    for step in () if bound is None else bound.needed([bound.weight]):
-        rules = step.rules
-        if isinstance(rules, Collect) and rules.statistic != "count" and rules.last == 1:
-            yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
+@check("one-task-decides", "warning")
+@_for_each_step_of(Collect)
+def _one_task_decides(step: BoundStep, rules: Collect, allocation: _Ranged) -> Iterator[Finding]:
+    """A window of one task.
+
+    Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, and
+    one unlucky answer ends it. Whatever was done before is forgotten.
+
+    Remedy: let more tasks count.
+    """
+    bound = allocation.bound
+    counts = rules.statistic != "count" and step in bound.needed([bound.weight])
+    if counts and rules.last == 1:
+        yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
 
 
-@check(
-    "average-forgets",
-    "warning",
-    "a moving average that is the newest value alone",
-    documentation=(
-        "An average carries the values of the rounds before. With a share of 1 for new ones these "
-        "count nothing, and the step only looks like a memory."
-    ),
-    remedy="lower the share of new values, or leave the step out",
-)
+@check("average-forgets", "warning")
 @_for_each_step_of(Average)
-def _average_forgets(step: BoundStep, rules: Average, _: BoundAllocation) -> Iterator[Finding]:
+def _average_forgets(step: BoundStep, rules: Average, _: _Ranged) -> Iterator[Finding]:
+    """A moving average that is the newest value alone.
+
+    An average carries the values of the rounds before. With a share of 1 for new ones these count
+    nothing, and the step only looks like a memory.
+
+    Remedy: lower the share of new values, or leave the step out.
+    """
     if rules.new == 1:
         message = f"{step.name} is the newest {rules.of} alone"
         yield Finding((*step.origin, "new"), message, {"step": step.name})

@@ -347,17 +347,15 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyPath:
     return (key,)
 
 
-@check(
-    "verdict-distance-pays",
-    "error",
-    "a verdict that is further off agrees more",
-    documentation=(
-        "The agreement on the verdict is computed for a distance of 0, 1 and 2 steps. It is to "
-        "fall: who is unsure would otherwise answer the opposite."
-    ),
-    remedy="let two steps agree no more than one",
-)
+@check("verdict-distance-pays", "error")
 def _distance_pays(scorer: Scorer) -> Iterator[Finding]:
+    """A verdict that is further off agrees more.
+
+    The agreement on the verdict is computed for a distance of 0, 1 and 2 steps. It is to fall: who
+    is unsure would otherwise answer the opposite.
+
+    Remedy: let two steps agree no more than one.
+    """
     bound = bound_consensus(scorer)
     if bound is None:
         return
@@ -375,18 +373,15 @@ def _distance_pays(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "one-other-decides",
-    "warning",
-    "one other member makes what it says agreed",
-    less("members"),
-    documentation=(
-        "In the smallest group that has a consensus a quorum of the others is one: what any one of "
-        "them says is agreed, and who says something else deviates from it."
-    ),
-    remedy='write quorum.round = "up" with a larger share, or raise minimum_valid',
-)
+@check("one-other-decides", "warning", less("members"))
 def _one_other(scorer: Scorer) -> Iterator[Finding]:
+    """One other member makes what it says agreed.
+
+    In the smallest group that has a consensus a quorum of the others is one: what any one of them
+    says is agreed, and who says something else deviates from it.
+
+    Remedy: write quorum.round = "up" with a larger share, or raise minimum_valid.
+    """
     bound = bound_consensus(scorer)
     if bound is None:
         return
@@ -402,18 +397,15 @@ def _one_other(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "finding-lines-wide",
-    "warning",
-    "findings far from each other are the same",
-    more("lines"),
-    documentation=(
-        "Two findings of one category and file are the same within so many lines. Beyond a hundred "
-        "a member need not know where anything is."
-    ),
-    remedy="lower the distance, or the size of a bucket",
-)
+@check("finding-lines-wide", "warning", more("lines"))
 def _wide(scorer: Scorer) -> Iterator[Finding]:
+    """Findings far from each other are the same.
+
+    Two findings of one category and file are the same within so many lines. Beyond a hundred a
+    member need not know where anything is.
+
+    Remedy: lower the distance, or the size of a bucket.
+    """
     bound = bound_consensus(scorer)
     if bound is None:
         return
@@ -427,18 +419,16 @@ def _wide(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "deviation-costs-less",
-    "warning",
-    "a member that deviates loses less than half of the consensus that it lost",
-    documentation=(
-        "In groups of five one member deviates in one part of its answer, or two give one false "
-        "answer; how much less consensus they have than the others is compared. It is an error "
-        "where they now have more than the honest members."
-    ),
-    remedy="give the part that it deviates in its weight back, or a smaller distance",
-)
+@comparison("deviation-costs-less", "warning")
 def _costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A member that deviates loses less than half of the consensus that it lost.
+
+    In groups of five one member deviates in one part of its answer, or two give one false answer;
+    how much less consensus they have than the others is compared. It is an error where they now
+    have more than the honest members.
+
+    Remedy: give the part that it deviates in its weight back, or a smaller distance.
+    """
     compared = conducts(old, new)
     if compared is None:
         return
@@ -467,19 +457,15 @@ def _and_others(names: Sequence[str]) -> str:
     return f"; and {len(names) - 1} more" if len(names) > 1 else ""
 
 
-@comparison(
-    "honest-members-lose",
-    "warning",
-    "honest members have less consensus than before",
-    more("lost"),
-    documentation=(
-        "Honest members differ a little in lines and risks. Their consensus among themselves, and "
-        "beside one whose answer is wholly false, is compared, and what somewhat larger "
-        "differences take."
-    ),
-    remedy="let lines and risks differ a little, and let a quorum be fewer than all",
-)
+@comparison("honest-members-lose", "warning", more("lost"))
 def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Honest members have less consensus than before.
+
+    Honest members differ a little in lines and risks. Their consensus among themselves, and beside
+    one whose answer is wholly false, is compared, and what somewhat larger differences take.
+
+    Remedy: let lines and risks differ a little, and let a quorum be fewer than all.
+    """
     compared = conducts(old, new)
     if compared is None:
         return
@@ -504,18 +490,16 @@ def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "divergence-unseen",
-    "warning",
-    "a member that diverged does not any more",
-    documentation=(
-        "In groups of five one member deviates gravely: it has no findings, the opposite verdict, "
-        "nothing, or nothing that is true. Whether it diverges, so that its submission is run "
-        "again, is compared."
-    ),
-    remedy="raise signals.diverging, or what the deviation costs",
-)
+@comparison("divergence-unseen", "warning")
 def _unseen(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A member that diverged does not any more.
+
+    In groups of five one member deviates gravely: it has no findings, the opposite verdict,
+    nothing, or nothing that is true. Whether it diverges, so that its submission is run again, is
+    compared.
+
+    Remedy: raise signals.diverging, or what the deviation costs.
+    """
     compared = conducts(old, new)
     if compared is None:
         return
@@ -526,30 +510,28 @@ def _unseen(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "honest-diverge",
-    "warning",
-    "an honest member diverges beside a false one",
-    documentation="One of five members is wholly false. An honest one beside it now diverges.",
-    remedy="lower signals.diverging",
-)
+@comparison("honest-diverge", "warning")
 def _honest_diverge(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An honest member diverges beside a false one.
+
+    One of five members is wholly false. An honest one beside it now diverges.
+
+    Remedy: lower signals.diverging.
+    """
     compared = conducts(old, new)
     if compared is not None and compared[1].honest_diverge and not compared[0].honest_diverge:
         yield Finding(_path(old, new), "honest members beside a false one diverge", {})
 
 
-@comparison(
-    "breakdown-moved",
-    "warning",
-    "a group breaks down with far fewer diverging members, or never",
-    documentation=(
-        "The number of diverging members with which a group of five breaks down, so that all its "
-        "primaries are run again."
-    ),
-    remedy="let about half of the members be a breakdown",
-)
+@comparison("breakdown-moved", "warning")
 def _breakdown_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A group breaks down with far fewer diverging members, or never.
+
+    The number of diverging members with which a group of five breaks down, so that all its
+    primaries are run again.
+
+    Remedy: let about half of the members be a breakdown.
+    """
     before, after = (scorer.rule_set.section(CONSENSUS) for scorer in (old, new))
     if before is None or after is None:
         return
@@ -563,18 +545,16 @@ def _breakdown_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "collusion-looks-honest",
-    "warning",
-    "primaries that agree on what is false look like auditors",
-    documentation=(
-        "Three primaries give one answer that is false in one part, and two auditors an honest "
-        "one. How much more alike primaries are to each other than to auditors is what they "
-        "are flagged by; less than a quarter of it is left."
-    ),
-    remedy="give the part its share in the alignment back",
-)
+@comparison("collusion-looks-honest", "warning")
 def _looks_honest(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Primaries that agree on what is false look like auditors.
+
+    Three primaries give one answer that is false in one part, and two auditors an honest one. How
+    much more alike primaries are to each other than to auditors is what they are flagged by; less
+    than a quarter of it is left.
+
+    Remedy: give the part its share in the alignment back.
+    """
     compared = conducts(old, new)
     if compared is None:
         return
@@ -589,17 +569,15 @@ def _looks_honest(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "consensus-gone",
-    "error",
-    "groups have no consensus any more",
-    documentation=(
-        "The older rule set has a consensus of groups of five members; the newer one has none, or "
-        "asks for more of them."
-    ),
-    remedy="keep the section, and let minimum_valid be at most the members of a group",
-)
+@comparison("consensus-gone", "error")
 def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Groups have no consensus any more.
+
+    The older rule set has a consensus of groups of five members; the newer one has none, or asks
+    for more of them.
+
+    Remedy: keep the section, and let minimum_valid be at most the members of a group.
+    """
     before, after = (scorer.rule_set.section(CONSENSUS) for scorer in (old, new))
     if before is None or before.minimum_valid > _MEMBERS:
         return

@@ -38,35 +38,30 @@ def _path(*keys: str) -> KeyPath:
     return (_SECTION, *keys)
 
 
-@check(
-    "consensus-order",
-    "warning",
-    "the order of the members decides a tie",
-    documentation=(
-        "Of verdicts that are equally frequent the one of the first member counts. So whoever "
-        "orders the members decides what the others earn."
-    ),
-    remedy='write verdict_tie = "own_then_strictest"',
-)
+@check("consensus-order", "warning")
 def _order(scorer: Scorer) -> Iterator[Finding]:
+    """The order of the members decides a tie.
+
+    Of verdicts that are equally frequent the one of the first member counts. So whoever orders the
+    members decides what the others earn.
+
+    Remedy: write verdict_tie = "own_then_strictest".
+    """
     for bound in _bound(scorer):
         if bound.rules.verdict_tie == "first_member":
             evidence = {"tie": bound.rules.verdict_tie}
             yield Finding(_path("verdict_tie"), "the first member decides a tie", evidence)
 
 
-@check(
-    "consensus-self-vote",
-    "warning",
-    "a member votes for itself",
-    less("others"),
-    documentation=(
-        "The own submission counts among those that it is compared with, so fewer others than a "
-        "quorum make what a member says agreed."
-    ),
-    remedy='write voters = "others"',
-)
+@check("consensus-self-vote", "warning", less("others"))
 def _self_vote(scorer: Scorer) -> Iterator[Finding]:
+    """A member votes for itself.
+
+    The own submission counts among those that it is compared with, so fewer others than a quorum
+    make what a member says agreed.
+
+    Remedy: write voters = "others".
+    """
     for bound in _bound(scorer):
         members = bound.rules.minimum_valid
         voting = bound.voting(members)
@@ -79,18 +74,15 @@ def _self_vote(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-buckets",
-    "warning",
-    "neighbouring lines can differ, and distant ones can be the same",
-    more("size"),
-    documentation=(
-        "Lines are divided by the size of a bucket. Two findings in lines that follow each other "
-        "are different where a bucket ends between them."
-    ),
-    remedy='write finding_lines = { mode = "within", … }',
-)
+@check("consensus-buckets", "warning", more("size"))
 def _buckets(scorer: Scorer) -> Iterator[Finding]:
+    """Neighbouring lines can differ, and distant ones can be the same.
+
+    Lines are divided by the size of a bucket. Two findings in lines that follow each other are
+    different where a bucket ends between them.
+
+    Remedy: write finding_lines = { mode = "within", … }.
+    """
     for bound in _bound(scorer):
         size = bound.rules.finding_lines.size
         if size is not None and size > 1:
@@ -101,19 +93,15 @@ def _buckets(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-recall-unbound",
-    "warning",
-    "flagging everything keeps the whole recall",
-    more("recall"),
-    less("precision"),
-    documentation=(
-        "Where the recall does not follow the precision, who submits as many findings as a list "
-        "may have loses the precision alone. Computed for one finding that is agreed among 1000."
-    ),
-    remedy="take a formula whose recall is bounded by the precision, such as consensus/recall@2",
-)
+@check("consensus-recall-unbound", "warning", more("recall"), less("precision"))
 def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
+    """Flagging everything keeps the whole recall.
+
+    Where the recall does not follow the precision, who submits as many findings as a list may have
+    loses the precision alone. Computed for one finding that is agreed among 1000.
+
+    Remedy: take a formula whose recall is bounded by the precision, such as consensus/recall@2.
+    """
     for bound in _bound(scorer):
         outlying = _FLAGGED - 1 if bound.rules.outliers_below else 0
         result = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
@@ -128,18 +116,15 @@ def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-nothing-agreed",
-    "warning",
-    "members who agree that there is nothing lack a part",
-    less("value"),
-    documentation=(
-        "Members who find nothing, and recommend nothing, are of one mind. A component that is "
-        "below 1 then costs all of them a part, whatever they do."
-    ),
-    remedy="take a formula that is 1 where nobody has anything, such as consensus/policy-f@1",
-)
+@check("consensus-nothing-agreed", "warning", less("value"))
 def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
+    """Members who agree that there is nothing lack a part.
+
+    Members who find nothing, and recommend nothing, are of one mind. A component that is below 1
+    then costs all of them a part, whatever they do.
+
+    Remedy: take a formula that is 1 where nobody has anything, such as consensus/policy-f@1.
+    """
     for bound in _bound(scorer):
         for name, value in _computed(bound).items():
             if value < NANO:
@@ -150,17 +135,15 @@ def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-@check(
-    "consensus-inexpressible",
-    "warning",
-    "a policy is compared with what no policy can say",
-    documentation=(
-        "Capabilities of kinds that no permission names are agreed all the same, so a policy that "
-        "says everything that it can does not reach 1."
-    ),
-    remedy='write policy.kinds = "expressible"',
-)
+@check("consensus-inexpressible", "warning")
 def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
+    """A policy is compared with what no policy can say.
+
+    Capabilities of kinds that no permission names are agreed all the same, so a policy that says
+    everything that it can does not reach 1.
+
+    Remedy: write policy.kinds = "expressible".
+    """
     for bound in _bound(scorer):
         permitted = set(bound.rules.permits.values())
         silent = [kind for kind in bound.rules.capability_kinds if kind not in permitted]
@@ -172,17 +155,15 @@ def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-denial-permits",
-    "warning",
-    "a denial counts as a permission",
-    documentation=(
-        "What a policy denies is compared with capabilities as what it permits is: who forbids "
-        "what others found earns what who allows it earns."
-    ),
-    remedy='write policy.denials = "remove"',
-)
+@check("consensus-denial-permits", "warning")
 def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
+    """A denial counts as a permission.
+
+    What a policy denies is compared with capabilities as what it permits is: who forbids what
+    others found earns what who allows it earns.
+
+    Remedy: write policy.denials = "remove".
+    """
     for bound in _bound(scorer):
         if bound.denials_permit and bound.rules.denies:
             named = one_of(bound.rules.denies)
@@ -190,18 +171,15 @@ def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(_path("policy", "denials"), f"{named} counts as a permission", evidence)
 
 
-@check(
-    "consensus-breakdown-of-one",
-    "warning",
-    "one diverging member is a breakdown of its group",
-    more("members"),
-    documentation=(
-        "A breakdown asks to run every submission again. In the smallest group one member alone "
-        "brings it about."
-    ),
-    remedy='write signals.breakdown.round = "up", or raise its minimum',
-)
+@check("consensus-breakdown-of-one", "warning", more("members"))
 def _breakdown_of_one(scorer: Scorer) -> Iterator[Finding]:
+    """One diverging member is a breakdown of its group.
+
+    A breakdown asks to run every submission again. In the smallest group one member alone brings it
+    about.
+
+    Remedy: write signals.breakdown.round = "up", or raise its minimum.
+    """
     for bound in _bound(scorer):
         members = bound.rules.minimum_valid
         if breakdown_at(members, bound.rules.signals.breakdown) == 1:
@@ -212,17 +190,15 @@ def _breakdown_of_one(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-missing-side",
-    "warning",
-    "a member without auditors counts as wholly aligned with them",
-    documentation=(
-        "Collusion is much agreement with primaries and little with auditors. Where a missing side "
-        "counts as full agreement, groups without auditors hide who colludes."
-    ),
-    remedy='write alignment.missing_side = "no_row"',
-)
+@check("consensus-missing-side", "warning")
 def _missing_side(scorer: Scorer) -> Iterator[Finding]:
+    """A member without auditors counts as wholly aligned with them.
+
+    Collusion is much agreement with primaries and little with auditors. Where a missing side counts
+    as full agreement, groups without auditors hide who colludes.
+
+    Remedy: write alignment.missing_side = "no_row".
+    """
     for bound in _bound(scorer):
         if bound.rules.alignment.missing_side == "one":
             yield Finding(
@@ -232,18 +208,15 @@ def _missing_side(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "consensus-cliff",
-    "note",
-    "half a nano of risk decides much",
-    more("height"),
-    documentation=(
-        "The agreement on the risk falls in steps. Who is just beyond one loses as much as who is "
-        "far from it. Searched over all distances from the median."
-    ),
-    remedy="take a formula that falls evenly, or accept it with a reason",
-)
+@check("consensus-cliff", "note", more("height"))
 def _cliff(scorer: Scorer) -> Iterator[Finding]:
+    """Half a nano of risk decides much.
+
+    The agreement on the risk falls in steps. Who is just beyond one loses as much as who is far
+    from it. Searched over all distances from the median.
+
+    Remedy: take a formula that falls evenly, or accept it with a reason.
+    """
     for bound in _bound(scorer):
         for position, before, after in _cliffs(bound):
             height = abs(before - after)

@@ -382,20 +382,17 @@ def _tried(trial: Trial, find: Callable[[Trial], Iterator[Finding]]) -> list[Fin
         return []
 
 
-@comparison(
-    "mistake-costs-less",
-    "warning",
-    "a mistake costs less than half as much as before",
-    more("cheaper_by"),
-    documentation=(
-        "Pairs of records are tried that differ by a mistake: a fact that its direction says is "
-        "worse, or another answer than one that a promise says is best. A mistake counts as "
-        f"cheaper where it costs less than half, and over {to_text(MUCH)} less, while the better "
-        "record is worth no less than before. The worst pair of each fact and promise is shown."
-    ),
-    remedy="keep the penalty, or say in the proposal why the mistake is a small one now",
-)
+@comparison("mistake-costs-less", "warning", more("cheaper_by"))
 def _mistake_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A mistake costs less than half as much as before.
+
+    Pairs of records are tried that differ by a mistake: a fact that its direction says is worse, or
+    another answer than one that a promise says is best. A mistake counts as cheaper where it costs
+    less than half, and over 0.050000000 less, while the better record is worth no less than before.
+    The worst pair of each fact and promise is shown.
+
+    Remedy: keep the penalty, or say in the proposal why the mistake is a small one now.
+    """
     for trial in trials(old, new):
         yield from _tried(trial, _cheaper)
 
@@ -437,19 +434,17 @@ def _pair(trial: Trial, mistake: _Mistake) -> dict[str, Any]:
     }
 
 
-@comparison(
-    "promise-broken",
-    "error",
-    "a promise of the skill type that held no longer does",
-    documentation=(
-        "Every promise about an axis or a factor, and every direction of a fact, is tried with "
-        "records of few values each. It is reported where a record breaks it now, and none that is "
-        "tried broke it before: a worse answer is paid better, or something is paid that never "
-        "was. Whether there is such a record where none is found is asked of `prove`."
-    ),
-    remedy="change the parameters or the formula so that the better answer is paid no less",
-)
+@comparison("promise-broken", "error")
 def _promise_broken(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A promise of the skill type that held no longer does.
+
+    Every promise about an axis or a factor, and every direction of a fact, is tried with records of
+    few values each. It is reported where a record breaks it now, and none that is tried broke it
+    before: a worse answer is paid better, or something is paid that never was. Whether there is
+    such a record where none is found is asked of `prove`.
+
+    Remedy: change the parameters or the formula so that the better answer is paid no less.
+    """
     for trial in trials(old, new):
         yield from _tried(trial, _broken)
 
@@ -513,18 +508,16 @@ def _beyond(trial: Trial, promise: Property, bound: Fraction) -> Iterator[Findin
         )
 
 
-@comparison(
-    "mistakes-reordered",
-    "warning",
-    "of two mistakes, the graver one is the cheaper one now",
-    documentation=(
-        "Each fact of an axis with a declared direction is made worse by one step, from records "
-        "in which the axis is at its highest. Where one such step was at least twice as dear as "
-        "another, and now costs at most half of it, the order of the mistakes is turned round."
-    ),
-    remedy="let the graver mistake be the dearer one, or say in the proposal why it is slight now",
-)
+@comparison("mistakes-reordered", "warning")
 def _mistakes_reordered(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Of two mistakes, the graver one is the cheaper one now.
+
+    Each fact of an axis with a declared direction is made worse by one step, from records in which
+    the axis is at its highest. Where one such step was at least twice as dear as another, and now
+    costs at most half of it, the order of the mistakes is turned round.
+
+    Remedy: let the graver mistake be the dearer one, or say in the proposal why it is slight now.
+    """
     for trial in trials(old, new):
         yield from _tried(trial, _reordered)
 

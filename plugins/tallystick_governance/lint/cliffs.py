@@ -65,22 +65,18 @@ class _Cliff:
         return abs(self.qualities[1] - self.qualities[0])
 
 
-@check(
-    "cliff",
-    "warning",
-    "the smallest change of one fact moves the composite a lot",
-    more("height"),
-    documentation=(
-        f"At a cliff an honest difference of one nano decides over more than {to_text(HEIGHT)} of "
-        "the composite, so noise decides and there is something to gain by arguing. Conditions "
-        "that choose between the arms of a formula, and the gates, are tried where the smallest "
-        "change of one decimal fact turns them; the figures are those of two records, which are "
-        "shown, and a higher cliff may exist at the same place. Whole numbers and flags "
-        "are no cliffs: they have no small change."
-    ),
-    remedy="let the value rise over a range in place of at one point, or accept it with a reason",
-)
+@check("cliff", "warning", more("height"))
 def _cliff(scorer: Scorer) -> Iterator[Finding]:
+    """The smallest change of one fact moves the composite a lot.
+
+    At a cliff an honest difference of one nano decides over more than 0.050000000 of the composite,
+    so noise decides and there is something to gain by arguing. Conditions that choose between the
+    arms of a formula, and the gates, are tried where the smallest change of one decimal fact turns
+    them; the figures are those of two records, which are shown, and a higher cliff may exist at the
+    same place. Whole numbers and flags are no cliffs: they have no small change.
+
+    Remedy: let the value rise over a range in place of at one point, or accept it with a reason.
+    """
     highest: dict[str, _Cliff] = {}
     types: dict[str, list[str]] = {}
     for bound in scorer.types.values():

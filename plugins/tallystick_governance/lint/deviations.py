@@ -20,21 +20,17 @@ _CHANGE = NANO // 4
 """Change of a gain, in nano of honest pay, that is more than chance makes in so small networks."""
 
 
-@comparison(
-    "dishonesty-pays",
-    "error",
-    "a strategy that breaks the rules pays more than honest work, and did not before",
-    more("gain"),
-    documentation=(
-        "Small made-up networks in which one miner has the strategy and all others do honest "
-        "work, the same under both rule sets. The gain is what the strategy earns more than that, "
-        "after its costs, in units of the pay of honest work; costs and accuracies are "
-        "assumptions. `tallystick simulate` says more, with larger networks."
-    ),
-    remedy="look at tallystick simulate NEW --against OLD; pay for what the strategy leaves out",
-    on_request=True,
-)
+@comparison("dishonesty-pays", "error", more("gain"), on_request=True)
 def _dishonesty_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A strategy that breaks the rules pays more than honest work, and did not before.
+
+    Small made-up networks in which one miner has the strategy and all others do honest work, the
+    same under both rule sets. The gain is what the strategy earns more than that, after its costs,
+    in units of the pay of honest work; costs and accuracies are assumptions. `tallystick simulate`
+    says more, with larger networks.
+
+    Remedy: look at tallystick simulate NEW --against OLD; pay for what the strategy leaves out.
+    """
     types = _types(old, new)
     if not types:
         return

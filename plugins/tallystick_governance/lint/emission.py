@@ -52,18 +52,15 @@ class _Most:
     at_most: int
 
 
-@check(
-    "factor-above-one",
-    "note",
-    "a factor that raises the emission",
-    more("highest"),
-    documentation=(
-        "A factor above 1 pays more than the quality is worth. That may be meant, but it is what "
-        "drives an emission above 1. The figure is the proved upper bound of each type."
-    ),
-    remedy="lower the parameters of the factor, or accept it with a reason",
-)
+@check("factor-above-one", "note", more("highest"))
 def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
+    """A factor that raises the emission.
+
+    A factor above 1 pays more than the quality is worth. That may be meant, but it is what drives
+    an emission above 1. The figure is the proved upper bound of each type.
+
+    Remedy: lower the parameters of the factor, or accept it with a reason.
+    """
     above = defaultdict[str, dict[str, int]](dict)
     for bound in scorer.types.values():
         for factor in bound.factors:
@@ -80,18 +77,16 @@ def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "never-paid",
-    "error",
-    "records that are paid nothing, whatever they are",
-    documentation=(
-        "The proved bound of an emission is 0, such as with a base weight of 0; or a factor is 0 "
-        "in one of its arms by its parameters alone, such as for one role. Work that comes there "
-        "is asked for and never paid."
-    ),
-    remedy="give the parameter a value above 0, or do not ask for the work",
-)
+@check("never-paid", "error")
 def _never_paid(scorer: Scorer) -> Iterator[Finding]:
+    """Records that are paid nothing, whatever they are.
+
+    The proved bound of an emission is 0, such as with a base weight of 0; or a factor is 0 in one
+    of its arms by its parameters alone, such as for one role. Work that comes there is asked for
+    and never paid.
+
+    Remedy: give the parameter a value above 0, or do not ask for the work.
+    """
     rules = scorer.rule_set.emission
     factors = {} if rules is None else rules.factors
     told = set[str]()
@@ -117,22 +112,17 @@ def _never_paid(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "emission-above-one",
-    "warning",
-    "an emission that can exceed 1",
-    more("emission"),
-    more("at_most"),
-    documentation=(
-        "The emission is computed at every combination of the extreme values of its terms: the "
-        "ends of the quality and of each factor, and every tier multiplier. The largest is shown "
-        "with its combination, beside the bound that is proved for every record; where the two "
-        "are equal, the bound is exact. Whether one record can have all of the terms at once is "
-        "not asked."
-    ),
-    remedy="lower base weights, multipliers or factors, or bound the formula",
-)
+@check("emission-above-one", "warning", more("emission"), more("at_most"))
 def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
+    """An emission that can exceed 1.
+
+    The emission is computed at every combination of the extreme values of its terms: the ends of
+    the quality and of each factor, and every tier multiplier. The largest is shown with its
+    combination, beside the bound that is proved for every record; where the two are equal, the
+    bound is exact. Whether one record can have all of the terms at once is not asked.
+
+    Remedy: lower base weights, multipliers or factors, or bound the formula.
+    """
     bounds = scorer.types.values()
     largest = {b.name: _most(b, b.emission) for b in bounds if b.emission is not None}
     if not largest or max(most.at_most for most in largest.values()) <= BOUND:
@@ -190,18 +180,15 @@ def _values(factor: FormulaValue) -> set[int]:
     return ends | {publish(end) for arm in arms for end in arm.bounds()}
 
 
-@check(
-    "base-weight-counted-twice",
-    "warning",
-    "the base weight counts in the emission and again in the round",
-    more("counted"),
-    documentation=(
-        "A round score with `base_weight` among `times` weighs each emission by its base weight. "
-        "Where the emission formula reads the base weight itself, it counts squared."
-    ),
-    remedy="take `base_weight` out of `times`, or the base weight out of the emission",
-)
+@check("base-weight-counted-twice", "warning", more("counted"))
 def _base_weight_counted_twice(scorer: Scorer) -> Iterator[Finding]:
+    """The base weight counts in the emission and again in the round.
+
+    A round score with `base_weight` among `times` weighs each emission by its base weight. Where
+    the emission formula reads the base weight itself, it counts squared.
+
+    Remedy: take `base_weight` out of `times`, or the base weight out of the emission.
+    """
     weighed = _weighed(scorer)
     if weighed is None or not weighed.twice or not _is_read(scorer):
         return
@@ -222,18 +209,16 @@ def _base_weight_counted_twice(scorer: Scorer) -> Iterator[Finding]:
     )
 
 
-@check(
-    "base-weight-never-counted",
-    "error",
-    "the round divides by base weights that no emission holds",
-    documentation=(
-        "A round score with `base_weight` in `over` alone divides by the sum of the base weights, "
-        "which is right where the emission holds one. Where its formula does not read it, a heavy "
-        "type is paid less."
-    ),
-    remedy="put `base_weight` into `times` too, or let the emission read the base weight",
-)
+@check("base-weight-never-counted", "error")
 def _base_weight_never_counted(scorer: Scorer) -> Iterator[Finding]:
+    """The round divides by base weights that no emission holds.
+
+    A round score with `base_weight` in `over` alone divides by the sum of the base weights, which
+    is right where the emission holds one. Where its formula does not read it, a heavy type is paid
+    less.
+
+    Remedy: put `base_weight` into `times` too, or let the emission read the base weight.
+    """
     weighed = _weighed(scorer)
     if weighed is not None and not weighed.twice and not _is_read(scorer):
         yield Finding(
@@ -244,19 +229,15 @@ def _base_weight_never_counted(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "base-weight-dominates",
-    "warning",
-    "one skill type weighs more than all others together",
-    more("base_weight"),
-    less("others"),
-    documentation=(
-        "Base weights say what a record of a type is worth beside one of another. Of three types "
-        "or more, one that outweighs all others together makes them hardly worth the work."
-    ),
-    remedy="lower the base weight, or accept it with a reason",
-)
+@check("base-weight-dominates", "warning", more("base_weight"), less("others"))
 def _base_weight_dominates(scorer: Scorer) -> Iterator[Finding]:
+    """One skill type weighs more than all others together.
+
+    Base weights say what a record of a type is worth beside one of another. Of three types or more,
+    one that outweighs all others together makes them hardly worth the work.
+
+    Remedy: lower the base weight, or accept it with a reason.
+    """
     weights = {name: b.base_weight for name, b in scorer.types.items() if b.base_weight is not None}
     if len(weights) < _SEVERAL:
         return
@@ -298,20 +279,16 @@ def _is_read(scorer: Scorer) -> bool:
     return emission is not None and _TERM in formulas[emission.formula].published
 
 
-@check(
-    "cap-infeasible",
-    "warning",
-    "a cap that too few miners cannot keep",
-    more("miners"),
-    documentation=(
-        "Weights sum to 1. With n miners and n · share below 1 somebody must exceed the share, so "
-        "below that number the cap is not the stated share but an equal share for each."
-    ),
-    remedy=(
-        "raise the share above one over the smallest number of miners, or accept it with a reason"
-    ),
-)
+@check("cap-infeasible", "warning", more("miners"))
 def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
+    """A cap that too few miners cannot keep.
+
+    Weights sum to 1. With n miners and n · share below 1 somebody must exceed the share, so below
+    that number the cap is not the stated share but an equal share for each.
+
+    Remedy: raise the share above one over the smallest number of miners, or accept it with a
+    reason.
+    """
     for path, rules in _caps(scorer):
         share = Fraction(rules.share)
         # without lowest_share so few miners have no weights: cap-cannot-hold says so
@@ -328,14 +305,14 @@ def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "cap-never-binds",
-    "note",
-    "a cap that no weight exceeds",
-    documentation="A share of 1 is all there is.",
-    remedy="lower the share, or remove the cap",
-)
+@check("cap-never-binds", "note")
 def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    """A cap that no weight exceeds.
+
+    A share of 1 is all there is.
+
+    Remedy: lower the share, or remove the cap.
+    """
     for path, rules in _caps(scorer):
         if rules.share == 1:
             yield Finding(path, "a cap of 1 never takes anything from anyone", {})

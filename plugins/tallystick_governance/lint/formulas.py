@@ -149,20 +149,17 @@ def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
     return frozenset(name for name, n in parameters.items() if name.endswith(_SWITCH) and not n)
 
 
-@check(
-    "fact-without-effect",
-    "warning",
-    "a fact that a formula reads has no effect with these parameters",
-    more("facts"),
-    documentation=(
-        "When its parameters are bound, a formula is lowered to ratios of polynomials; a fact "
-        "whose terms vanish there changes nothing. It is reported when the same formula reads the "
-        "fact with each parameter in the middle of its range, and for every type that has it. The "
-        "fact is still asked of validators, and miners still work for it."
-    ),
-    remedy="give the parameter a value at which the fact counts, or take a formula without it",
-)
+@check("fact-without-effect", "warning", more("facts"))
 def _fact_without_effect(scorer: Scorer) -> Iterator[Finding]:
+    """A fact that a formula reads has no effect with these parameters.
+
+    When its parameters are bound, a formula is lowered to ratios of polynomials; a fact whose terms
+    vanish there changes nothing. It is reported when the same formula reads the fact with each
+    parameter in the middle of its range, and for every type that has it. The fact is still asked of
+    validators, and miners still work for it.
+
+    Remedy: give the parameter a value at which the fact counts, or take a formula without it.
+    """
     unread: dict[KeyPath, tuple[FormulaUse, dict[str, Node]]] = {}
     for use in uses(scorer):
         lost = _without_effect(use)
@@ -222,22 +219,19 @@ class _Arm:
     asked: tuple[_Condition, ...]
 
 
-@check(
-    "arm-never-reached",
-    "warning",
-    "parameters leave an arm of a formula that no record reaches",
-    more("arms"),
-    documentation=(
-        "A formula in cases takes the first arm whose condition holds. From the values of its "
-        "parameters, the ranges of what is compared with them, and the arms before it, an arm is "
-        "proved to be reached by no record of any type: bands out of order, or one that ends where "
-        "the one before it ends. What no choice of parameters reaches is not reported, nor what "
-        "cannot be seen by comparing one expression with numbers, nor the arm of a switch that is "
-        "off: of a parameter of 0 whose name ends in `_enabled`."
-    ),
-    remedy="order the parameters as the arms of the formula are, or let the arm begin earlier",
-)
+@check("arm-never-reached", "warning", more("arms"))
 def _arm_never_reached(scorer: Scorer) -> Iterator[Finding]:
+    """Parameters leave an arm of a formula that no record reaches.
+
+    A formula in cases takes the first arm whose condition holds. From the values of its parameters,
+    the ranges of what is compared with them, and the arms before it, an arm is proved to be reached
+    by no record of any type: bands out of order, or one that ends where the one before it ends.
+    What no choice of parameters reaches is not reported, nor what cannot be seen by comparing one
+    expression with numbers, nor the arm of a switch that is off: of a parameter of 0 whose name
+    ends in `_enabled`.
+
+    Remedy: order the parameters as the arms of the formula are, or let the arm begin earlier.
+    """
     unreached: dict[KeyPath, dict[tuple[str, int], str]] = {}
     for use in uses(scorer):
         unreachable = _unreached(use)

@@ -15,19 +15,17 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import Values, composite_range, values_of
 
 
-@check(
-    "gate-never-binds",
-    "warning",
-    "a gate never changes a composite",
-    documentation=(
-        "A gate that does nothing looks like a protection and is none. The possible values of the "
-        "axis are all combinations of its facts, as far as they are few, else its proved range; a "
-        "gate counts as binding when at one value below its edge the composite can be anything "
-        "but what the gate makes it."
-    ),
-    remedy="raise the edge above a value that the axis can have, or remove the gate",
-)
+@check("gate-never-binds", "warning")
 def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    """A gate never changes a composite.
+
+    A gate that does nothing looks like a protection and is none. The possible values of the axis
+    are all combinations of its facts, as far as they are few, else its proved range; a gate counts
+    as binding when at one value below its edge the composite can be anything but what the gate
+    makes it.
+
+    Remedy: raise the edge above a value that the axis can have, or remove the gate.
+    """
     for bound, index, gate, values in _gates(scorer):
         later = [g for g in bound.gates[index + 1 :] if _covers(g, gate)]
         if later:
@@ -43,17 +41,15 @@ def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "gate-always-binds",
-    "error",
-    "a gate decides every composite",
-    documentation=(
-        "The largest value that the axis can have is below the edge of the gate, so every record "
-        "gets the composite of the gate, whatever it has done."
-    ),
-    remedy="lower the edge, or remove the gate",
-)
+@check("gate-always-binds", "error")
 def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
+    """A gate decides every composite.
+
+    The largest value that the axis can have is below the edge of the gate, so every record gets the
+    composite of the gate, whatever it has done.
+
+    Remedy: lower the edge, or remove the gate.
+    """
     for bound, index, gate, values in _gates(scorer):
         if values.high < gate.below:
             yield Finding(
@@ -64,19 +60,17 @@ def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "gate-passes-the-best-alone",
-    "warning",
-    "a gate that nothing passes but the highest value of its axis",
-    documentation=(
-        "Of the values that the axis can have, only the highest is not below the edge of the gate, "
-        "or, where they are too many to list, the edge is in their highest hundredth. So the "
-        "smallest fault is worth as little as having done nothing. An axis of two values is left "
-        "out: there a gate is a yes or a no."
-    ),
-    remedy="lower the edge",
-)
+@check("gate-passes-the-best-alone", "warning")
 def _gate_passes_the_best_alone(scorer: Scorer) -> Iterator[Finding]:
+    """A gate that nothing passes but the highest value of its axis.
+
+    Of the values that the axis can have, only the highest is not below the edge of the gate, or,
+    where they are too many to list, the edge is in their highest hundredth. So the smallest fault
+    is worth as little as having done nothing. An axis of two values is left out: there a gate is a
+    yes or a no.
+
+    Remedy: lower the edge.
+    """
     for bound, index, gate, values in _gates(scorer):
         if values.high < gate.below:
             continue  # it always binds

@@ -81,19 +81,16 @@ def _exact(weights: Mapping[str, object]) -> dict[str, Fraction]:
     return {name: Fraction(str(weight)) for name, weight in weights.items()}
 
 
-@comparison(
-    "weight-falls",
-    "warning",
-    "something weighs half of what it weighed, or less",
-    documentation=(
-        "Of weights that sum to 1, one is at most half of what it was and at least "
-        f"{fraction(_FALL)} less, or at most a quarter and half of that less, or it is nothing any "
-        "more. What it weighs hardly matters now. An axis that pays for saving alone, such as "
-        "time, is told only where it is gone."
-    ),
-    remedy="move weights by less at a time, or say in the proposal why this matters less",
-)
+@comparison("weight-falls", "warning")
 def _weight_falls(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Something weighs half of what it weighed, or less.
+
+    Of weights that sum to 1, one is at most half of what it was and at least 0.1 less, or at most a
+    quarter and half of that less, or it is nothing any more. What it weighs hardly matters now. An
+    axis that pays for saving alone, such as time, is told only where it is gone.
+
+    Remedy: move weights by less at a time, or say in the proposal why this matters less.
+    """
     for path, before, after in _shares(old, new):
         saving = _saving_axes(new, path)
         for name, weight in before.items():
@@ -109,18 +106,15 @@ def _weight_falls(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "weight-dominates",
-    "warning",
-    "something weighs more than all else together",
-    more("now"),
-    documentation=(
-        f"Of weights that sum to 1, one is above {fraction(_HALF)} and at least "
-        f"{fraction(_RISE)} more than before. It decides nearly alone."
-    ),
-    remedy="move weights by less at a time, or say in the proposal why this decides",
-)
+@comparison("weight-dominates", "warning", more("now"))
 def _weight_dominates(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Something weighs more than all else together.
+
+    Of weights that sum to 1, one is above 0.5 and at least 0.25 more than before. It decides nearly
+    alone.
+
+    Remedy: move weights by less at a time, or say in the proposal why this decides.
+    """
     for path, before, after in _shares(old, new):
         for name, now in after.items():
             weight = before.get(name, Fraction(0))
@@ -133,20 +127,16 @@ def _weight_dominates(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "saving-outweighs-work",
-    "warning",
-    "what is saved weighs more than what is done",
-    more("now"),
-    documentation=(
-        "An axis pays for saving where less is better of every fact with a direction that it "
-        "reads: of time, of money. Such axes weigh more than half together, or one of them weighs "
-        "more than every other axis, and it was not so before. Then hurrying pays better than "
-        "working well."
-    ),
-    remedy="let what is verified weigh more than what is saved",
-)
+@comparison("saving-outweighs-work", "warning", more("now"))
 def _saving_outweighs_work(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """What is saved weighs more than what is done.
+
+    An axis pays for saving where less is better of every fact with a direction that it reads: of
+    time, of money. Such axes weigh more than half together, or one of them weighs more than every
+    other axis, and it was not so before. Then hurrying pays better than working well.
+
+    Remedy: let what is verified weigh more than what is saved.
+    """
     for path, before, after in _shares(old, new):
         saving = _saving_axes(new, path)
         was, now = (
@@ -191,18 +181,16 @@ def _saving_axes(scorer: Scorer, path: KeyPath) -> frozenset[str]:
     return frozenset(saving)
 
 
-@comparison(
-    "gate-weaker",
-    "warning",
-    "a gate that is gone, begins lower, or leaves more",
-    documentation=(
-        "A gate of a type closes at fewer values of its axis than before, or leaves a higher "
-        "composite where it closes. Where no composite can change by that, it is a note; where the "
-        "gate now pays more than the composite could be there, an error."
-    ),
-    remedy="keep the gate, or say in the proposal what takes its place",
-)
+@comparison("gate-weaker", "warning")
 def _gate_weaker(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A gate that is gone, begins lower, or leaves more.
+
+    A gate of a type closes at fewer values of its axis than before, or leaves a higher composite
+    where it closes. Where no composite can change by that, it is a note; where the gate now pays
+    more than the composite could be there, an error.
+
+    Remedy: keep the gate, or say in the proposal what takes its place.
+    """
     for before, bound in types_of(old, new):
         places = {gate.axis: (index, gate) for index, gate in enumerate(bound.gates)}
         for gate in before.gates:
@@ -246,18 +234,15 @@ def _pays(bound: BoundType, gate: Gate) -> bool:
     return any(composite_range(bound, {gate.axis: r})[1] < gate.composite for r in ranges)
 
 
-@comparison(
-    "good-work-pays-less",
-    "warning",
-    "good work has a much lower quality than before",
-    more("fall"),
-    documentation=(
-        "The quality is computed with all axes at three quarters, nine tenths and 1. It is at "
-        f"least {to_text(_MOVED)} lower at one of them; where nothing is left it is an error."
-    ),
-    remedy="let the gate begin lower, or the composite fall by less",
-)
+@comparison("good-work-pays-less", "warning", more("fall"))
 def _good_work_pays_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Good work has a much lower quality than before.
+
+    The quality is computed with all axes at three quarters, nine tenths and 1. It is at least
+    0.200000000 lower at one of them; where nothing is left it is an error.
+
+    Remedy: let the gate begin lower, or the composite fall by less.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -267,18 +252,15 @@ def _good_work_pays_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield _quality_finding(bound, at, was, now, "error" if not now else None)
 
 
-@comparison(
-    "poor-work-pays-more",
-    "warning",
-    "poor work has a much higher quality than before",
-    more("rise"),
-    documentation=(
-        "The quality is computed with all axes at a twentieth, a quarter and a half. It is at "
-        f"least {to_text(_MOVED)} higher at one of them."
-    ),
-    remedy="let poor work be worth no more than it is without the gate",
-)
+@comparison("poor-work-pays-more", "warning", more("rise"))
 def _poor_work_pays_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Poor work has a much higher quality than before.
+
+    The quality is computed with all axes at a twentieth, a quarter and a half. It is at least
+    0.200000000 higher at one of them.
+
+    Remedy: let poor work be worth no more than it is without the gate.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -312,19 +294,16 @@ def _quality_finding(
     )
 
 
-@comparison(
-    "failed-axis-costs-less",
-    "warning",
-    "an answer that fails an axis keeps much more than before",
-    more("axes"),
-    documentation=(
-        "The quality is computed with one axis at 0 and all others at 1, for each axis that both "
-        f"rule sets weigh. It is at least {to_text(_MOVED)} higher, such as where a geometric mean "
-        "becomes an arithmetic one: what made everything worthless is now one part of several."
-    ),
-    remedy="keep the composite, or gate the axes that must not fail",
-)
+@comparison("failed-axis-costs-less", "warning", more("axes"))
 def _failed_axis_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An answer that fails an axis keeps much more than before.
+
+    The quality is computed with one axis at 0 and all others at 1, for each axis that both rule
+    sets weigh. It is at least 0.200000000 higher, such as where a geometric mean becomes an
+    arithmetic one: what made everything worthless is now one part of several.
+
+    Remedy: keep the composite, or gate the axes that must not fail.
+    """
     for before, bound in types_of(old, new):
         if not before.has_quality or not bound.has_quality:
             continue
@@ -350,19 +329,17 @@ def _weighed(bound: BoundType) -> list[str]:
     return [axis.name for axis in bound.axes]
 
 
-@comparison(
-    "tier-moves",
-    "warning",
-    "a tier begins elsewhere, or hardly above the one below",
-    documentation=(
-        "The threshold of each level is computed at the seed baseline of each type. It is at least "
-        f"{to_text(_MOVED)} away from where it was: work that had the tier loses it, or much more "
-        "work has it. Or it is less than a quarter as far above the one below as before. Of a "
-        "baseline that moves, the levels above are not told again."
-    ),
-    remedy="move the threshold by less at a time",
-)
+@comparison("tier-moves", "warning")
 def _tier_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier begins elsewhere, or hardly above the one below.
+
+    The threshold of each level is computed at the seed baseline of each type. It is at least
+    0.200000000 away from where it was: work that had the tier loses it, or much more work has it.
+    Or it is less than a quarter as far above the one below as before. Of a baseline that moves, the
+    levels above are not told again.
+
+    Remedy: move the threshold by less at a time.
+    """
     for before, bound in types_of(old, new):
         if before.tiers is None or bound.tiers is None:
             continue
@@ -391,17 +368,15 @@ def _moved_tier(bound: BoundType, cut: str, was: int, now: int) -> Finding:
     )
 
 
-@comparison(
-    "tier-pays-otherwise",
-    "warning",
-    "a tier is paid twice as much or half as much, or no more than the one below",
-    documentation=(
-        "The multiplier of a level, by its name, is at least twice what it was, or at most half; "
-        "or it was above that of the level below, and is no more now."
-    ),
-    remedy="move the multiplier by less at a time",
-)
+@comparison("tier-pays-otherwise", "warning")
 def _tier_pays_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier is paid twice as much or half as much, or no more than the one below.
+
+    The multiplier of a level, by its name, is at least twice what it was, or at most half; or it
+    was above that of the level below, and is no more now.
+
+    Remedy: move the multiplier by less at a time.
+    """
     before = {level.name: level for level in _levels(old)}
     levels = _levels(new)
     for index, level in enumerate(levels):
@@ -431,19 +406,16 @@ def _levels(scorer: Scorer) -> tuple[Level, ...]:
     return () if scorer.rule_set.tiers is None else scorer.rule_set.tiers.levels
 
 
-@comparison(
-    "base-weight-moves",
-    "warning",
-    "a skill type is worth more than twice or less than half of what it was beside the others",
-    more("ratio"),
-    documentation=(
-        "The ratio of the base weight of each type to what it was, over the median of these "
-        "ratios: so a type stands out that moves while others stay. Where all of them move "
-        "together, that is told of each."
-    ),
-    remedy="move the base weight by less at a time",
-)
+@comparison("base-weight-moves", "warning", more("ratio"))
 def _base_weight_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A skill type is worth more than twice or less than half of what it was beside the others.
+
+    The ratio of the base weight of each type to what it was, over the median of these ratios: so a
+    type stands out that moves while others stay. Where all of them move together, that is told of
+    each.
+
+    Remedy: move the base weight by less at a time.
+    """
     pairs = {
         bound.name: (before.base_weight, bound.base_weight)
         for before, bound in types_of(old, new)
@@ -468,18 +440,15 @@ def _is_other(ratio: Fraction) -> bool:
     return ratio > _TWICE or ratio * _TWICE < 1
 
 
-@comparison(
-    "emission-moves",
-    "warning",
-    "the most that a record can be paid is more than twice or less than half of what it was",
-    more("ratio"),
-    documentation=(
-        "The proved bound of the emission of each type, over its base weight, beside that of "
-        "before. A bonus, a multiplier or another formula pays out of all proportion."
-    ),
-    remedy="move factors and multipliers by less at a time",
-)
+@comparison("emission-moves", "warning", more("ratio"))
 def _emission_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """The most that a record can be paid is more than twice or less than half of what it was.
+
+    The proved bound of the emission of each type, over its base weight, beside that of before. A
+    bonus, a multiplier or another formula pays out of all proportion.
+
+    Remedy: move factors and multipliers by less at a time.
+    """
     for before, bound in types_of(old, new):
         if before.emission is None or bound.emission is None:
             continue
@@ -507,18 +476,15 @@ _HIGHER = Fraction(3, 2)
 """Ratio of the ends of a factor beyond which a bonus is another one."""
 
 
-@comparison(
-    "factor-moves",
-    "warning",
-    "an emission factor is far from what it was",
-    documentation=(
-        "The largest value of a factor is more than one and a half times what it was, or less than "
-        "two thirds; or the smallest, where it is not 0, more than twice or less than half, or "
-        "it is 0 now."
-    ),
-    remedy="move the parameters of the factor by less at a time",
-)
+@comparison("factor-moves", "warning")
 def _factor_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An emission factor is far from what it was.
+
+    The largest value of a factor is more than one and a half times what it was, or less than two
+    thirds; or the smallest, where it is not 0, more than twice or less than half, or it is 0 now.
+
+    Remedy: move the parameters of the factor by less at a time.
+    """
     told = set[str]()
     for before, bound in types_of(old, new):
         factors = {factor.name: factor for factor in before.factors}
@@ -546,18 +512,15 @@ def _factor_moves(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "factor-leaves-types",
-    "warning",
-    "an emission factor no longer counts for some skill types",
-    more("skill_types"),
-    documentation=(
-        "A factor that counted for a type is 1 for all of its records now, as the type is not "
-        "among its `skill_types`. What it lowered is paid in full there, and what it raised is not."
-    ),
-    remedy="name the types that the factor is to count for",
-)
+@comparison("factor-leaves-types", "warning", more("skill_types"))
 def _factor_leaves_types(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An emission factor no longer counts for some skill types.
+
+    A factor that counted for a type is 1 for all of its records now, as the type is not among its
+    `skill_types`. What it lowered is paid in full there, and what it raised is not.
+
+    Remedy: name the types that the factor is to count for.
+    """
     emission = new.rule_set.emission
     for name in () if emission is None else emission.factors:
         left = [
@@ -575,19 +538,16 @@ def _factor_leaves_types(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "roles-reordered",
-    "warning",
-    "of two choices of a record, the one that was paid more is paid less",
-    documentation=(
-        "A factor that depends on a choice, such as the role in a group, is computed for each, all "
-        "else the same. Which of them earns more is turned round, and the ratio of the two is more "
-        "than twice or less than half of what it was. Both may be meant; miners will ask for what "
-        "is paid more."
-    ),
-    remedy="say in the proposal why the other choice is worth more now",
-)
+@comparison("roles-reordered", "warning")
 def _roles_reordered(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Of two choices of a record, the one that was paid more is paid less.
+
+    A factor that depends on a choice, such as the role in a group, is computed for each, all else
+    the same. Which of them earns more is turned round, and the ratio of the two is more than twice
+    or less than half of what it was. Both may be meant; miners will ask for what is paid more.
+
+    Remedy: say in the proposal why the other choice is worth more now.
+    """
     for trial in trials(old, new):
         yield from _turned_choices(trial)
 

@@ -178,19 +178,17 @@ def _pair(old: Scorer, new: Scorer) -> _Pair:
     return _Pair(settings_of(old.loaded), settings_of(new.loaded), len(names) == 1)
 
 
-@comparison(
-    "setting-dropped",
-    "warning",
-    "something that the older rule set has is gone",
-    documentation=(
-        "A key, an entry of a list or a table is gone, so that a rule no longer holds: a step, a "
-        "limit, a skill type, an event, a factor. A table that is gone as a whole is listed once. "
-        "Only a rule set of the same name is asked. Weights, gates, axes and silences have checks "
-        "of their own, and documentation decides nothing."
-    ),
-    remedy="keep it, or say in the proposal what stands in its place",
-)
+@comparison("setting-dropped", "warning")
 def _setting_dropped(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Something that the older rule set has is gone.
+
+    A key, an entry of a list or a table is gone, so that a rule no longer holds: a step, a limit, a
+    skill type, an event, a factor. A table that is gone as a whole is listed once. Only a rule set
+    of the same name is asked. Weights, gates, axes and silences have checks of their own, and
+    documentation decides nothing.
+
+    Remedy: keep it, or say in the proposal what stands in its place.
+    """
     pair = _pair(old, new)
     if not pair.is_one_series:
         return
@@ -221,17 +219,15 @@ def _is_judged_elsewhere(place: Names) -> bool:
     )
 
 
-@comparison(
-    "switch-off",
-    "warning",
-    "a switch that the older rule set has on is off",
-    documentation=(
-        "A value that was true is false, or a number whose name ends in `enabled` was 1 and is 0. "
-        "What it switches no longer holds."
-    ),
-    remedy="leave it on, or say in the proposal what stands in its place",
-)
+@comparison("switch-off", "warning")
 def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A switch that the older rule set has on is off.
+
+    A value that was true is false, or a number whose name ends in `enabled` was 1 and is 0. What it
+    switches no longer holds.
+
+    Remedy: leave it on, or say in the proposal what stands in its place.
+    """
     for before, after in _pair(old, new).both():
         texts = before.text, after.text
         if before.is_switch and (texts == ("true", "false") or (texts[1] == "0" != texts[0])):
@@ -240,21 +236,19 @@ def _switch_off(old: Scorer, new: Scorer) -> Iterator[Finding]:
             yield Finding(after.path, message, figures)
 
 
-@comparison(
-    "constant-leaps",
-    "warning",
-    "a number that is moved tenfold, or to the end of its range",
-    documentation=(
-        "A value is at least ten times what it was, or at most a tenth; or it was within the range "
-        "that the schema or its formula declares, and is at an end of it, or 0. Whole numbers "
-        "reach the end of their range in steps: from 2 to 1 is no leap. A parameter of an axis "
-        "with which no record that is tried is paid more is a note: it is stricter. A parameter of "
-        "an emission factor that is an amount, not an edge, may come to its end: what it pays has "
-        "a check of its own, as weights, gates and seed baselines have."
-    ),
-    remedy="move it by less at a time, or say in the proposal what it was measured by",
-)
+@comparison("constant-leaps", "warning")
 def _constant_leaps(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A number that is moved tenfold, or to the end of its range.
+
+    A value is at least ten times what it was, or at most a tenth; or it was within the range that
+    the schema or its formula declares, and is at an end of it, or 0. Whole numbers reach the end of
+    their range in steps: from 2 to 1 is no leap. A parameter of an axis with which no record that
+    is tried is paid more is a note: it is stricter. A parameter of an emission factor that is an
+    amount, not an edge, may come to its end: what it pays has a check of its own, as weights, gates
+    and seed baselines have.
+
+    Remedy: move it by less at a time, or say in the proposal what it was measured by.
+    """
     for before, after in _pair(old, new).both():
         first, second = before.number, after.number
         if first is None or second is None or before.is_switch or _is_own(after.path):
@@ -298,17 +292,15 @@ def _leap(first: Fraction, second: Fraction, ends: set[Fraction]) -> str:
     return "the end of its range" if second in ends and not is_step else ""
 
 
-@comparison(
-    "formula-older",
-    "warning",
-    "an older formula than that of the older rule set",
-    documentation=(
-        "A name of a formula ends in its version. Where the older rule set names a later version "
-        "of the same formula, what that version corrected is back."
-    ),
-    remedy="name the version that the older rule set names",
-)
+@comparison("formula-older", "warning")
 def _formula_older(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An older formula than that of the older rule set.
+
+    A name of a formula ends in its version. Where the older rule set names a later version of the
+    same formula, what that version corrected is back.
+
+    Remedy: name the version that the older rule set names.
+    """
     for before, after in _pair(old, new).both():
         was, now = (_VERSIONED.fullmatch(setting.text) for setting in (before, after))
         if was is None or now is None or was["name"] != now["name"]:

@@ -31,20 +31,17 @@ _PLACES = 256
 """Number of equal steps from a baseline of 0 to one of 1 that are tried."""
 
 
-@check(
-    "tier-unreachable",
-    "warning",
-    "a tier that no quality reaches, from some baseline on",
-    less("baseline"),
-    documentation=(
-        "A threshold follows the baseline of its type. Where it is above the highest composite "
-        "that the bounds of the axes allow, nobody can reach the tier. It is an error where the "
-        "seed of a type does that, and a warning where only a tracked baseline can; a baseline "
-        "that stays at its seed is not asked further."
-    ),
-    remedy="bound the threshold below 1, such as by a part of the way from the baseline to 1",
-)
+@check("tier-unreachable", "warning", less("baseline"))
 def _tier_unreachable(scorer: Scorer) -> Iterator[Finding]:
+    """A tier that no quality reaches, from some baseline on.
+
+    A threshold follows the baseline of its type. Where it is above the highest composite that the
+    bounds of the axes allow, nobody can reach the tier. It is an error where the seed of a type
+    does that, and a warning where only a tracked baseline can; a baseline that stays at its seed is
+    not asked further.
+
+    Remedy: bound the threshold below 1, such as by a part of the way from the baseline to 1.
+    """
     types = defaultdict[tuple[str, int, int, Severity], list[str]](list)
     for bound, tiers in _tiered(scorer):
         highest = highest_quality(bound)
@@ -92,19 +89,15 @@ def _unreached(  # noqa: PLR0913, PLR0917  # the figures of one finding
     return Finding(("tiers", "thresholds", name), message, evidence, severity)
 
 
-@check(
-    "tier-for-the-perfect",
-    "warning",
-    "a tier that only a perfect record reaches",
-    more("threshold"),
-    documentation=(
-        f"At the seed baseline of a type, a threshold is within a {_ALMOST}th of the highest "
-        "quality that the bounds of the axes allow, and not above it. In practice nobody reaches "
-        "the tier."
-    ),
-    remedy="lower the factor, or leave more of the way to 1",
-)
+@check("tier-for-the-perfect", "warning", more("threshold"))
 def _tier_for_the_perfect(scorer: Scorer) -> Iterator[Finding]:
+    """A tier that only a perfect record reaches.
+
+    At the seed baseline of a type, a threshold is within a 50th of the highest quality that the
+    bounds of the axes allow, and not above it. In practice nobody reaches the tier.
+
+    Remedy: lower the factor, or leave more of the way to 1.
+    """
     types = defaultdict[str, dict[str, int]](dict)
     every: Tiers | None = None
     for bound, tiers in _tiered(scorer):
@@ -178,32 +171,29 @@ def _falling(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "tiers-out-of-order",
-    "warning",
-    "thresholds that cross, or a multiplier that falls with the level",
-    less("baseline"),
-    documentation=(
-        "A higher level must begin at a higher quality and be paid no less. Thresholds are "
-        "compared at baselines from 0 to 1, not only at the seeds, whose order loading demands. A "
-        "baseline that a state moves can come there, which is a warning; else it is a note. A "
-        "multiplier that falls with the level is an error: better work is paid less."
-    ),
-    remedy="order the levels by their thresholds and their multipliers",
-)
+@check("tiers-out-of-order", "warning", less("baseline"))
 def _tiers_out_of_order(scorer: Scorer) -> Iterator[Finding]:
+    """Thresholds that cross, or a multiplier that falls with the level.
+
+    A higher level must begin at a higher quality and be paid no less. Thresholds are compared at
+    baselines from 0 to 1, not only at the seeds, whose order loading demands. A baseline that a
+    state moves can come there, which is a warning; else it is a note. A multiplier that falls with
+    the level is an error: better work is paid less.
+
+    Remedy: order the levels by their thresholds and their multipliers.
+    """
     yield from _disordered(scorer)
     yield from _falling(scorer)
 
 
-@check(
-    "tier-without-effect",
-    "note",
-    "two neighbouring tiers that are paid alike",
-    documentation="Two levels with the same multiplier differ by their name alone.",
-    remedy="join the two levels, or give the higher one a higher multiplier",
-)
+@check("tier-without-effect", "note")
 def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
+    """Two neighbouring tiers that are paid alike.
+
+    Two levels with the same multiplier differ by their name alone.
+
+    Remedy: join the two levels, or give the higher one a higher multiplier.
+    """
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
     for index, (low, high) in enumerate(pairwise(levels), 1):
@@ -215,18 +205,15 @@ def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "tier-empty",
-    "warning",
-    "a tier that no quality falls into, as the next begins where it does",
-    documentation=(
-        "At the seed baseline of a type two thresholds are the same, or the first is 0. A quality "
-        "has the highest level that it reaches, so the level between them is nobody's."
-    ),
-    remedy="move the seed baseline off the end of its range, or set the thresholds apart",
-)
+@check("tier-empty", "warning")
 def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
-    """Yield each level that begins where the next one does, at the seeds of some types."""
+    """A tier that no quality falls into, as the next begins where it does.
+
+    At the seed baseline of a type two thresholds are the same, or the first is 0. A quality has the
+    highest level that it reaches, so the level between them is nobody's.
+
+    Remedy: move the seed baseline off the end of its range, or set the thresholds apart.
+    """
     types = defaultdict[int, dict[str, str]](dict)
     levels: tuple[str, ...] = ()
     for bound, tiers in _tiered(scorer):
@@ -245,17 +232,15 @@ def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "threshold-never-moves",
-    "note",
-    "a threshold that follows the best results, which weigh nothing",
-    documentation=(
-        "A tracked threshold moves by a share of what the best results of an epoch say. With a "
-        "share of 0 it only follows its own floor."
-    ),
-    remedy="give `new` a share above 0, or do not track the threshold",
-)
+@check("threshold-never-moves", "note")
 def _threshold_never_moves(scorer: Scorer) -> Iterator[Finding]:
+    """A threshold that follows the best results, which weigh nothing.
+
+    A tracked threshold moves by a share of what the best results of an epoch say. With a share of 0
+    it only follows its own floor.
+
+    Remedy: give `new` a share above 0, or do not track the threshold.
+    """
     epochs = scorer.rule_set.section(EPOCHS)
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if not tracking.new:

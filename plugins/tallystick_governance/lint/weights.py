@@ -14,14 +14,14 @@ from tallystick.scoring.value import FormulaValue
 from tallystick_governance.lint.type_probe import values_of
 
 
-@check(
-    "weight-zero",
-    "warning",
-    "an axis that is listed with a weight of 0",
-    documentation="A weight of 0 takes no part, also in a geometric mean where the axis is 0.",
-    remedy="list the axis in `axes` if something reads it, else leave it out",
-)
+@check("weight-zero", "warning")
 def _weight_zero(scorer: Scorer) -> Iterator[Finding]:
+    """An axis that is listed with a weight of 0.
+
+    A weight of 0 takes no part, also in a geometric mean where the axis is 0.
+
+    Remedy: list the axis in `axes` if something reads it, else leave it out.
+    """
     for name, rules in scorer.rule_set.skill_types.items():
         for axis, weight in rules.weights.items():
             if not weight:
@@ -32,17 +32,15 @@ def _weight_zero(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-@check(
-    "axis-constant",
-    "error",
-    "a weighed axis that is the same for every record",
-    documentation=(
-        "All combinations of its facts, or its proved range, allow one value only. So it tells "
-        "nobody from anybody, and its weight scales the others."
-    ),
-    remedy="weigh what differs, or change the parameters of the axis",
-)
+@check("axis-constant", "error")
 def _axis_constant(scorer: Scorer) -> Iterator[Finding]:
+    """A weighed axis that is the same for every record.
+
+    All combinations of its facts, or its proved range, allow one value only. So it tells nobody
+    from anybody, and its weight scales the others.
+
+    Remedy: weigh what differs, or change the parameters of the axis.
+    """
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         for axis in bound.axes:
@@ -57,17 +55,15 @@ def _axis_constant(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-@check(
-    "axis-counted-twice",
-    "warning",
-    "two weighed axes of a type are computed alike",
-    documentation=(
-        "Two axes have the same formula and the same parameters, so that they are equal for every "
-        "record: one thing counts with both weights, under two names."
-    ),
-    remedy="give one of the axes the formula that its name says, or weigh it once",
-)
+@check("axis-counted-twice", "warning")
 def _axis_counted_twice(scorer: Scorer) -> Iterator[Finding]:
+    """Two weighed axes of a type are computed alike.
+
+    Two axes have the same formula and the same parameters, so that they are equal for every record:
+    one thing counts with both weights, under two names.
+
+    Remedy: give one of the axes the formula that its name says, or weigh it once.
+    """
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         first: dict[str, str] = {}
@@ -85,17 +81,15 @@ def _axis_counted_twice(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-@check(
-    "axis-unused",
-    "warning",
-    "an axis or a measure that is declared and never used",
-    documentation=(
-        "It belongs to no skill type; or it is an axis that a type computes, and neither a weight, "
-        "another axis, a measure, the composite nor a gate reads it."
-    ),
-    remedy="use it, or remove it",
-)
+@check("axis-unused", "warning")
 def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
+    """An axis or a measure that is declared and never used.
+
+    It belongs to no skill type; or it is an axis that a type computes, and neither a weight,
+    another axis, a measure, the composite nor a gate reads it.
+
+    Remedy: use it, or remove it.
+    """
     types = scorer.rule_set.skill_types
     used = {axis for rules in types.values() for axis in rules.all_axes}
     for axis in scorer.rule_set.axes:
@@ -125,14 +119,14 @@ def _read_in(bound: BoundType) -> set[str]:
     return read_axes.union(*(formula.unrounded for formula in formulas))
 
 
-@check(
-    "threshold-unused",
-    "warning",
-    "a threshold at which no tier begins",
-    documentation="No level begins at the threshold, and no threshold that is used reads it.",
-    remedy="let a level begin at it, or remove it",
-)
+@check("threshold-unused", "warning")
 def _threshold_unused(scorer: Scorer) -> Iterator[Finding]:
+    """A threshold at which no tier begins.
+
+    No level begins at the threshold, and no threshold that is used reads it.
+
+    Remedy: let a level begin at it, or remove it.
+    """
     tiers = scorer.rule_set.tiers
     if tiers is None:
         return
@@ -147,14 +141,14 @@ def _threshold_unused(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(("tiers", "thresholds", name), message, {"threshold": name})
 
 
-@check(
-    "factor-without-effect",
-    "note",
-    "an emission factor that is always 1",
-    documentation="By its proved range the factor is 1 wherever it applies.",
-    remedy="change its parameters, or remove it",
-)
+@check("factor-without-effect", "note")
 def _factor_without_effect(scorer: Scorer) -> Iterator[Finding]:
+    """An emission factor that is always 1.
+
+    By its proved range the factor is 1 wherever it applies.
+
+    Remedy: change its parameters, or remove it.
+    """
     emission = scorer.rule_set.emission
     for name in () if emission is None else emission.factors:
         bounds = [b for b in scorer.types.values() if b.emission is not None]

@@ -19,19 +19,16 @@ _TASKS = 256
 """Maximum number of different tasks that are tried."""
 
 
-@check(
-    "axis-zeroes-everything",
-    "warning",
-    "an axis whose zero zeroes the composite",
-    more("axes"),
-    documentation=(
-        "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
-        "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
-        "before its gates, is 0 whatever the other axes are. A type of one axis is left out."
-    ),
-    remedy="give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason",
-)
+@check("axis-zeroes-everything", "warning", more("axes"))
 def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
+    """An axis whose zero zeroes the composite.
+
+    In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as much
+    as having done nothing. Axes are listed that can be 0 and with which the composite, before its
+    gates, is 0 whatever the other axes are. A type of one axis is left out.
+
+    Remedy: give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason.
+    """
     for bound in scorer.types.values():
         axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
         zeroing = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
@@ -44,19 +41,16 @@ def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "free-points",
-    "warning",
-    "a composite above 0 for an answer in which nothing was done",
-    more("quality"),
-    documentation=(
-        "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
-        "The composite is computed for many tasks that the requirements allow, and the lowest is "
-        "shown; where it is above 0, doing nothing is paid for each of them."
-    ),
-    remedy="let the axes that are full for nothing be 0 until something was done",
-)
+@check("free-points", "warning", more("quality"))
 def _free_points(scorer: Scorer) -> Iterator[Finding]:
+    """A composite above 0 for an answer in which nothing was done.
+
+    Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. The
+    composite is computed for many tasks that the requirements allow, and the lowest is shown; where
+    it is above 0, doing nothing is paid for each of them.
+
+    Remedy: let the axes that are full for nothing be 0 until something was done.
+    """
     for bound in scorer.types.values():
         probe = TypeProbe(bound)
         scored = [(probe.quality(facts), facts) for facts in _idle(probe)]

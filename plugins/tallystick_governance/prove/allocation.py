@@ -25,6 +25,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.files import round_of
+from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.steps.step import BoundStep, Range
 from tallystick_allocation.table import population_of_rows
@@ -261,8 +262,8 @@ class _MadeUp:
         )
         of_round = {"format": 1, "round": picked} if picked else {}
         try:
-            attributes = round_of({"format": 1, "round": picked}, self.bound, "round").round
-            population = population_of_rows(rows, self.bound, round=attributes)
+            said = round_of(InputValue({"format": 1, "round": picked}, "round"), self.bound)
+            population = population_of_rows(rows, self.bound, said, {})
             weights = allocate(self.bound, population).weights
         except AllocationError as error:
             return _Weighed(rows, of_round, {}, str(error))

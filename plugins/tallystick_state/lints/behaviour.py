@@ -106,20 +106,17 @@ def _event_path(after: Behaviour, event: str) -> KeyPath:
     return (*_EVENTS, event) if event in after.reputation.events else _EVENTS
 
 
-@check(
-    "cheating-pays",
-    "warning",
-    "rewards that make good for a penalty unless cheats are nearly always found",
-    more("found"),
-    documentation=(
-        "A miner whose records are honest, or unnoticed cheats, gains the reward of the best "
-        "event, and loses that of the gravest where a cheat is found. At the ceiling "
-        "that gives the part of its records that must be found before it loses more than it gains. "
-        "Above a half, cheating pays even where every second cheat is found."
-    ),
-    remedy="lower the rewards, or let the penalties multiply by less",
-)
+@check("cheating-pays", "warning", more("found"))
 def _cheating_pays(scorer: Scorer) -> Iterator[Finding]:
+    """Rewards that make good for a penalty unless cheats are nearly always found.
+
+    A miner whose records are honest, or unnoticed cheats, gains the reward of the best event, and
+    loses that of the gravest where a cheat is found. At the ceiling that gives the part of its
+    records that must be found before it loses more than it gains. Above a half, cheating pays even
+    where every second cheat is found.
+
+    Remedy: lower the rewards, or let the penalties multiply by less.
+    """
     behaviour = behaviour_of(scorer)
     if behaviour is None:
         return
@@ -139,19 +136,16 @@ def _found_at_least(behaviour: Behaviour) -> Fraction | None:
     return gain / (gain + loss) if gain > 0 and loss > 0 else None
 
 
-@comparison(
-    "cheating-pays-longer",
-    "warning",
-    "more cheats must be found than before to make cheating lose",
-    more("new"),
-    documentation=(
-        "The part of a miner's records that must be found to be cheats before it loses more than "
-        "it gains, for the best reward and the gravest penalty at the ceiling. Where it is twice "
-        "as large as before, and above a tenth, cheating pays a miner that is seldom found."
-    ),
-    remedy="lower the rewards, or let the penalties multiply by less",
-)
+@comparison("cheating-pays-longer", "warning", more("new"))
 def _cheating_pays_longer(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """More cheats must be found than before to make cheating lose.
+
+    The part of a miner's records that must be found to be cheats before it loses more than it
+    gains, for the best reward and the gravest penalty at the ceiling. Where it is twice as large as
+    before, and above a tenth, cheating pays a miner that is seldom found.
+
+    Remedy: lower the rewards, or let the penalties multiply by less.
+    """
     for before, after in _both(old, new):
         was, now = _found_at_least(before), _found_at_least(after)
         if was is not None and now is not None and now > Fraction(1, 10) and now >= 2 * was:
@@ -163,19 +157,16 @@ def _cheating_pays_longer(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "penalty-weakened",
-    "warning",
-    "an event takes less than half of the reputation that it took",
-    less("loss"),
-    documentation=(
-        "What a record with the event alone takes from a reputation at the ceiling, before and "
-        "after. An event that is gone, or that stays out of the mean, takes nothing. It is an "
-        "error where the event now raises a reputation."
-    ),
-    remedy="let the event multiply by less, and take part in the mean",
-)
+@comparison("penalty-weakened", "warning", less("loss"))
 def _penalty_weakened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An event takes less than half of the reputation that it took.
+
+    What a record with the event alone takes from a reputation at the ceiling, before and after. An
+    event that is gone, or that stays out of the mean, takes nothing. It is an error where the event
+    now raises a reputation.
+
+    Remedy: let the event multiply by less, and take part in the mean.
+    """
     for before, after in _both(old, new):
         for event in before.reputation.events:
             was, now = before.delta(event), after.delta(event)
@@ -190,18 +181,15 @@ def _penalty_weakened(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "penalty-for-honest-work",
-    "warning",
-    "an event that rewarded no longer does, or takes away",
-    less("gain"),
-    documentation=(
-        "What a record with the event alone adds to a reputation at the floor, before and after. "
-        "It is an error where the event now lowers a reputation."
-    ),
-    remedy="let the event add what honest work was promised",
-)
+@comparison("penalty-for-honest-work", "warning", less("gain"))
 def _reward_gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An event that rewarded no longer does, or takes away.
+
+    What a record with the event alone adds to a reputation at the floor, before and after. It is an
+    error where the event now lowers a reputation.
+
+    Remedy: let the event add what honest work was promised.
+    """
     for before, after in _both(old, new):
         floor = from_decimal(before.reputation.floor)
         for event in before.reputation.events:
@@ -215,19 +203,16 @@ def _reward_gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "penalty-out-of-proportion",
-    "warning",
-    "an event takes many times what it took",
-    more("loss"),
-    documentation=(
-        "What a record with the event alone takes from a reputation at the ceiling, before and "
-        "after. An event that took little, such as a weak consensus, befalls honest miners too: "
-        "where it takes many times as much, or everything, one accident undoes a history."
-    ),
-    remedy="let the event multiply by more",
-)
+@comparison("penalty-out-of-proportion", "warning", more("loss"))
 def _penalty_out_of_proportion(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An event takes many times what it took.
+
+    What a record with the event alone takes from a reputation at the ceiling, before and after. An
+    event that took little, such as a weak consensus, befalls honest miners too: where it takes many
+    times as much, or everything, one accident undoes a history.
+
+    Remedy: let the event multiply by more.
+    """
     for before, after in _both(old, new):
         for event in after.reputation.events:
             was, now = -before.delta(event), -after.delta(event)
@@ -240,18 +225,15 @@ def _penalty_out_of_proportion(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "score-bar-moved",
-    "warning",
-    "scores of a group that were punished are not any more, or ones that were rewarded are not",
-    more("scores"),
-    documentation=(
-        "For a hundred scores of a group from 0 to 1 the change of a reputation is compared. A "
-        "band that ends elsewhere by more than a tenth pays for failing, or no longer for work."
-    ),
-    remedy="move the band back, or in smaller steps",
-)
+@comparison("score-bar-moved", "warning", more("scores"))
 def _bar_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Scores of a group that were punished are not any more, or ones that were rewarded are not.
+
+    For a hundred scores of a group from 0 to 1 the change of a reputation is compared. A band that
+    ends elsewhere by more than a tenth pays for failing, or no longer for work.
+
+    Remedy: move the band back, or in smaller steps.
+    """
     for before, after in _both(old, new):
         if not any(event.consensus for event in before.reputation.events.values()):
             continue
@@ -278,17 +260,15 @@ def _bar_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 break
 
 
-@comparison(
-    "penalties-diluted",
-    "warning",
-    "an event that does nothing takes part in the mean, and did not before",
-    documentation=(
-        "The mean of an epoch is over the records that take part. Where an event that costs "
-        "nothing is among them, and a miner can bring it about, it thins out what penalties take."
-    ),
-    remedy="keep the event out of the mean with in_mean = false",
-)
+@comparison("penalties-diluted", "warning")
 def _diluted(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An event that does nothing takes part in the mean, and did not before.
+
+    The mean of an epoch is over the records that take part. Where an event that costs nothing is
+    among them, and a miner can bring it about, it thins out what penalties take.
+
+    Remedy: keep the event out of the mean with in_mean = false.
+    """
     for before, after in _both(old, new):
         for event in after.reputation.events:
             was, now = effect(before.rules, [event]), effect(after.rules, [event])
@@ -300,19 +280,16 @@ def _diluted(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "reputation-slower",
-    "warning",
-    "a reputation takes much longer than before to rise or to fall",
-    more("new"),
-    documentation=(
-        "The epochs of the best behaviour from the initial reputation to where it rests, and those "
-        "of the worst from the ceiling until it is below the selection filter. Three times as "
-        "long, and honest newcomers wait, or cheats stay, for that much longer."
-    ),
-    remedy="let the damping apply more of the mean, or events add or take more",
-)
+@comparison("reputation-slower", "warning", more("new"))
 def _slower(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A reputation takes much longer than before to rise or to fall.
+
+    The epochs of the best behaviour from the initial reputation to where it rests, and those of the
+    worst from the ceiling until it is below the selection filter. Three times as long, and honest
+    newcomers wait, or cheats stay, for that much longer.
+
+    Remedy: let the damping apply more of the mean, or events add or take more.
+    """
     for before, after in _both(old, new):
         if after.fall is None and before.fall is not None:
             continue  # that is bad-behaviour-stays
@@ -334,20 +311,17 @@ def _slower(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "reputation-faster",
-    "warning",
-    "a reputation rises or falls in a fraction of the epochs of before",
-    less("new"),
-    documentation=(
-        "The epochs of the best behaviour from the initial reputation to where it rests, and those "
-        "of the worst from the ceiling until it is below the selection filter. In a quarter of "
-        "them, a few records decide what was meant to be a history: a cheat is soon forgiven, or "
-        "one bad epoch ends a miner."
-    ),
-    remedy="let the damping apply less of the mean, or events add or take less",
-)
+@comparison("reputation-faster", "warning", less("new"))
 def _faster(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A reputation rises or falls in a fraction of the epochs of before.
+
+    The epochs of the best behaviour from the initial reputation to where it rests, and those of the
+    worst from the ceiling until it is below the selection filter. In a quarter of them, a few
+    records decide what was meant to be a history: a cheat is soon forgiven, or one bad epoch ends a
+    miner.
+
+    Remedy: let the damping apply less of the mean, or events add or take less.
+    """
     for before, after in _both(old, new):
         pairs = {
             "the best behaviour rises": (before.rise, after.rise),
@@ -362,19 +336,16 @@ def _faster(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "newcomer-begins-high",
-    "warning",
-    "a newcomer begins much nearer to the ceiling than before",
-    more("new"),
-    documentation=(
-        "The part of the way from the selection filter to the ceiling at which a newcomer begins. "
-        "The nearer to the ceiling, the less a history is worth, and the more it pays to register "
-        "anew after cheating."
-    ),
-    remedy="lower reputation.initial",
-)
+@comparison("newcomer-begins-high", "warning", more("new"))
 def _begins_high(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A newcomer begins much nearer to the ceiling than before.
+
+    The part of the way from the selection filter to the ceiling at which a newcomer begins. The
+    nearer to the ceiling, the less a history is worth, and the more it pays to register anew after
+    cheating.
+
+    Remedy: lower reputation.initial.
+    """
     for before, after in _both(old, new):
         if after.start > Fraction(2, 3) and after.start >= before.start * Fraction(3, 2):
             yield Finding(
@@ -385,18 +356,15 @@ def _begins_high(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "newcomer-begins-low",
-    "warning",
-    "a newcomer begins hardly above the selection filter",
-    less("new"),
-    documentation=(
-        "The part of the way from the selection filter to the ceiling at which a newcomer begins. "
-        "Who begins at the filter is ignored after the first weak record."
-    ),
-    remedy="raise reputation.initial, or lower groups.minimum_reputation",
-)
+@comparison("newcomer-begins-low", "warning", less("new"))
 def _begins_low(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A newcomer begins hardly above the selection filter.
+
+    The part of the way from the selection filter to the ceiling at which a newcomer begins. Who
+    begins at the filter is ignored after the first weak record.
+
+    Remedy: raise reputation.initial, or lower groups.minimum_reputation.
+    """
     for before, after in _both(old, new):
         if after.start < Fraction(1, 5) and after.start <= before.start / 2:
             same = before.filter == after.filter
@@ -408,18 +376,15 @@ def _begins_low(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "one-validator-decides",
-    "warning",
-    "a validator that reports most decides a reputation",
-    more("new"),
-    documentation=(
-        "Of two validators one reports one record of a miner in an epoch, and the other 99. The "
-        "share of the mean delta that the second decides is compared."
-    ),
-    remedy='write mean = "validators"',
-)
+@comparison("one-validator-decides", "warning", more("new"))
 def _one_validator(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A validator that reports most decides a reputation.
+
+    Of two validators one reports one record of a miner in an epoch, and the other 99. The share of
+    the mean delta that the second decides is compared.
+
+    Remedy: write mean = "validators".
+    """
     for before, after in _both(old, new):
         if after.crowd > before.crowd:
             yield Finding(
@@ -430,17 +395,15 @@ def _one_validator(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "reputation-gone",
-    "error",
-    "reputations move no more",
-    documentation=(
-        "The older rule set has a reputation whose events move it; the newer one has no section, "
-        "or no event that counts, or no epoch that updates it."
-    ),
-    remedy="keep the section, and the step update_reputations",
-)
+@comparison("reputation-gone", "error")
 def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Reputations move no more.
+
+    The older rule set has a reputation whose events move it; the newer one has no section, or no
+    event that counts, or no epoch that updates it.
+
+    Remedy: keep the section, and the step update_reputations.
+    """
     if behaviour_of(old) is not None and behaviour_of(new) is None:
         has = new.rule_set.section(REPUTATION) is not None
         message = "no event counts" if has else "the rule set has no reputation"

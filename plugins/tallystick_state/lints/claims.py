@@ -17,19 +17,16 @@ _FAR = 4
 """Ratio of two limits that is reported."""
 
 
-@check(
-    "limit-never-binds",
-    "note",
-    "a limit that another one always reaches first",
-    documentation=(
-        "Who claims more of a round than an epoch may hold has passed the limit of the epoch "
-        "before, and rounds are no more than the claims about them. Flags of so many validators "
-        "are at least so many flags. A limit that is never the one to decide looks like a "
-        "protection and is none."
-    ),
-    remedy="lower the limit below the other one, or leave it out",
-)
+@check("limit-never-binds", "note")
 def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    """A limit that another one always reaches first.
+
+    Who claims more of a round than an epoch may hold has passed the limit of the epoch before, and
+    rounds are no more than the claims about them. Flags of so many validators are at least so many
+    flags. A limit that is never the one to decide looks like a protection and is none.
+
+    Remedy: lower the limit below the other one, or leave it out.
+    """
     claims, collusion = claims_of(scorer.rule_set), collusion_of(scorer.rule_set)
     reached = claims.per_epoch
     limits = {"per_round": claims.per_round, "rounds_per_epoch": claims.rounds_per_epoch}
@@ -49,20 +46,16 @@ def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "limit-stops-honest",
-    "error",
-    "a limit of claims that honest validators pass",
-    less("limit"),
-    more("claims"),
-    documentation=(
-        "A validator claims a record of each member of a group, of one group of each skill type, "
-        "in a round; and it has rounds in an epoch. Nothing is taken of who claims more than a "
-        "limit: a limit below that takes nothing of anybody."
-    ),
-    remedy="raise the limit to many times what a round has",
-)
+@check("limit-stops-honest", "error", less("limit"), more("claims"))
 def _limit_stops_honest(scorer: Scorer) -> Iterator[Finding]:
+    """A limit of claims that honest validators pass.
+
+    A validator claims a record of each member of a group, of one group of each skill type, in a
+    round; and it has rounds in an epoch. Nothing is taken of who claims more than a limit: a limit
+    below that takes nothing of anybody.
+
+    Remedy: raise the limit to many times what a round has.
+    """
     claims, groups = claims_of(scorer.rule_set), scorer.rule_set.section(GROUPS)
     members = 1 if groups is None else groups.primaries + groups.auditors
     needed = members * len(scorer.rule_set.skill_types)
@@ -77,17 +70,15 @@ def _limit_stops_honest(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "claims-loosened",
-    "warning",
-    "a limit of what a state takes of one validator is gone, or far larger",
-    documentation=(
-        "Limits of claims keep one validator from filling a state, and events of tasks that never "
-        "were from counting. A limit that is four times as large, or none, protects less."
-    ),
-    remedy="keep the limit",
-)
+@comparison("claims-loosened", "warning")
 def _loosened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A limit of what a state takes of one validator is gone, or far larger.
+
+    Limits of claims keep one validator from filling a state, and events of tasks that never were
+    from counting. A limit that is four times as large, or none, protects less.
+
+    Remedy: keep the limit.
+    """
     before, after = claims_of(old.rule_set), claims_of(new.rule_set)
     for key in _LIMITS:
         was, now = getattr(before, key), getattr(after, key)
@@ -105,18 +96,15 @@ def _loosened(old: Scorer, new: Scorer) -> Iterator[Finding]:
         yield Finding(_of_claims(new, "facts", True), message, {})
 
 
-@comparison(
-    "claims-tightened",
-    "warning",
-    "a limit of what a state takes of one validator is far smaller",
-    less("new"),
-    documentation=(
-        "Nothing is taken of a validator beyond its limit. A limit a quarter as large, or a new "
-        "one below what a round of 64 groups has, stops honest validators."
-    ),
-    remedy="change the limit in smaller steps",
-)
+@comparison("claims-tightened", "warning", less("new"))
 def _tightened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A limit of what a state takes of one validator is far smaller.
+
+    Nothing is taken of a validator beyond its limit. A limit a quarter as large, or a new one below
+    what a round of 64 groups has, stops honest validators.
+
+    Remedy: change the limit in smaller steps.
+    """
     before, after = claims_of(old.rule_set), claims_of(new.rule_set)
     for key in _LIMITS:
         was, now = getattr(before, key), getattr(after, key)

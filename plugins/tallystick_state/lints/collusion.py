@@ -90,18 +90,16 @@ def _flaggable(collusion: Collusion, ends: list[int]) -> list[int]:
     return [primaries for primaries in ends if _is_flagged(collusion, primaries, 0)]
 
 
-@check(
-    "detection-never-fires",
-    "error",
-    "detection flags nobody, however it behaves",
-    documentation=(
-        "A miner that agrees with primaries wholly and with auditors not at all is watched for 500 "
-        "rounds, each with a sample. It is never flagged: the window holds fewer rounds than "
-        "samples are asked for, or no alignment is beyond a bound."
-    ),
-    remedy="ask for fewer samples than the window has rounds, and for bounds inside [0, 1]",
-)
+@check("detection-never-fires", "error")
 def _never_fires(scorer: Scorer) -> Iterator[Finding]:
+    """Detection flags nobody, however it behaves.
+
+    A miner that agrees with primaries wholly and with auditors not at all is watched for 500
+    rounds, each with a sample. It is never flagged: the window holds fewer rounds than samples are
+    asked for, or no alignment is beyond a bound.
+
+    Remedy: ask for fewer samples than the window has rounds, and for bounds inside [0, 1].
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is not None:
         return
@@ -126,19 +124,16 @@ def _never_fires(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "detection-flags-honest",
-    "error",
-    "detection flags miners that agree with both sides alike",
-    more("alignment"),
-    documentation=(
-        "Miners whose alignment with primaries is that with auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. Who agrees "
-        "with both sides alike does not collude, and some of them are flagged."
-    ),
-    remedy="let auditors_below be at most primaries_above",
-)
+@check("detection-flags-honest", "error", more("alignment"))
 def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
+    """Detection flags miners that agree with both sides alike.
+
+    Miners whose alignment with primaries is that with auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. Who agrees with both sides alike does not collude,
+    and some of them are flagged.
+
+    Remedy: let auditors_below be at most primaries_above.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None:
         return
@@ -153,49 +148,42 @@ def _flags_honest(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "one-sample-flags",
-    "warning",
-    "one round is enough to be flagged",
-    documentation=(
-        "Two miners can agree, and an auditor can be wrong, in one round by chance. Detection "
-        "looks at a window, and asks for no more than one sample in it."
-    ),
-    remedy="ask for more samples",
-)
+@check("one-sample-flags", "warning")
 def _one_sample(scorer: Scorer) -> Iterator[Finding]:
+    """One round is enough to be flagged.
+
+    Two miners can agree, and an auditor can be wrong, in one round by chance. Detection looks at a
+    window, and asks for no more than one sample in it.
+
+    Remedy: ask for more samples.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is not None and _first_flag(collusion) == 1:
         path = (*_DETECTION, "minimum_samples")
         yield Finding(path, "one sample is enough to be flagged", {"minimum_samples": 1})
 
 
-@check(
-    "one-flag-ejects",
-    "error",
-    "one flag of one validator ejects a miner",
-    documentation=(
-        "A validator reports flags of its own. With one flag, and no quorum, any validator ejects "
-        "any miner from every group, at once and alone."
-    ),
-    remedy="raise reputation.collusion.quorum to at least 2, and let more flags eject",
-)
+@check("one-flag-ejects", "error")
 def _one_flag(scorer: Scorer) -> Iterator[Finding]:
+    """One flag of one validator ejects a miner.
+
+    A validator reports flags of its own. With one flag, and no quorum, any validator ejects any
+    miner from every group, at once and alone.
+
+    Remedy: raise reputation.collusion.quorum to at least 2, and let more flags eject.
+    """
     if _flags_of_one(scorer) == 1:
         yield Finding((*_COLLUSION, "eject_at"), "one flag of one validator ejects a miner", {})
 
 
-@check(
-    "flags-eject-nobody",
-    "warning",
-    "the flags that detection gives never eject",
-    more("eject_at"),
-    documentation=(
-        "A miner that colludes in every round is watched for 500 rounds, and is still in the pool."
-    ),
-    remedy="lower reputation.collusion.eject_at",
-)
+@check("flags-eject-nobody", "warning", more("eject_at"))
 def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
+    """The flags that detection gives never eject.
+
+    A miner that colludes in every round is watched for 500 rounds, and is still in the pool.
+
+    Remedy: lower reputation.collusion.eject_at.
+    """
     collusion = collusion_of(scorer.rule_set)
     if collusion is None or _first_flag(collusion) is None:
         return
@@ -209,18 +197,15 @@ def _eject_nobody(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "validator-ejects-alone",
-    "warning",
-    "one validator alone can eject a miner, or with fewer flags than before",
-    less("new"),
-    documentation=(
-        "The number of flags with which one validator ejects a miner, if it can. It is an error "
-        "where none could alone before."
-    ),
-    remedy="raise reputation.collusion.quorum to at least 2",
-)
+@comparison("validator-ejects-alone", "warning", less("new"))
 def _ejects_alone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One validator alone can eject a miner, or with fewer flags than before.
+
+    The number of flags with which one validator ejects a miner, if it can. It is an error where
+    none could alone before.
+
+    Remedy: raise reputation.collusion.quorum to at least 2.
+    """
     if collusion_of(old.rule_set) is None:
         return
     was, now = _flags_of_one(old), _flags_of_one(new)
@@ -234,18 +219,15 @@ def _ejects_alone(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "collusion-goes-on",
-    "warning",
-    "a colluder is ejected much later than before, or never",
-    more("new"),
-    documentation=(
-        "A miner colludes in every round. The number of rounds until the engine's own flags eject "
-        "it is compared; it is an error where it is ejected no more."
-    ),
-    remedy="let fewer flags eject, or fewer samples flag",
-)
+@comparison("collusion-goes-on", "warning", more("new"))
 def _goes_on(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A colluder is ejected much later than before, or never.
+
+    A miner colludes in every round. The number of rounds until the engine's own flags eject it is
+    compared; it is an error where it is ejected no more.
+
+    Remedy: let fewer flags eject, or fewer samples flag.
+    """
     was, now = _ejected_after(old), _ejected_after(new)
     if was is None or (now is not None and now < 3 * was):
         return
@@ -260,18 +242,15 @@ def _goes_on(old: Scorer, new: Scorer) -> Iterator[Finding]:
     )
 
 
-@comparison(
-    "collusion-judged-soon",
-    "warning",
-    "a miner is ejected in less than half of the rounds of before",
-    less("new"),
-    documentation=(
-        "A miner colludes in every round. The number of rounds until the engine's own flags eject "
-        "it is compared. The fewer they are, the more often chance ejects honest miners."
-    ),
-    remedy="let more flags eject, or more samples flag, or a flag start the window anew",
-)
+@comparison("collusion-judged-soon", "warning", less("new"))
 def _judged_soon(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A miner is ejected in less than half of the rounds of before.
+
+    A miner colludes in every round. The number of rounds until the engine's own flags eject it is
+    compared. The fewer they are, the more often chance ejects honest miners.
+
+    Remedy: let more flags eject, or more samples flag, or a flag start the window anew.
+    """
     was, now = _ejected_after(old), _ejected_after(new)
     if was is not None and now is not None and now * 2 < was:
         yield Finding(
@@ -281,35 +260,28 @@ def _judged_soon(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "detection-narrowed",
-    "warning",
-    "detection flags less than half of what it flagged",
-    less("new"),
-    documentation=(
-        "Miners with each pair of alignments with primaries and auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. The part "
-        "that is flagged is compared."
-    ),
-    remedy="lower primaries_above, or raise auditors_below",
-)
+@comparison("detection-narrowed", "warning", less("new"))
 def _narrowed(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Detection flags less than half of what it flagged.
+
+    Miners with each pair of alignments with primaries and auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. The part that is flagged is compared.
+
+    Remedy: lower primaries_above, or raise auditors_below.
+    """
     yield from _parts(old, new, widened=False)
 
 
-@comparison(
-    "detection-widened",
-    "warning",
-    "detection flags more than three times what it flagged",
-    more("new"),
-    documentation=(
-        "Miners with each pair of alignments with primaries and auditors, from 0 to 1 in "
-        "fiftieths, are watched for as many rounds as the window has. Where the part that is "
-        "flagged is much larger, honest miners are in it."
-    ),
-    remedy="raise primaries_above, or lower auditors_below",
-)
+@comparison("detection-widened", "warning", more("new"))
 def _widened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Detection flags more than three times what it flagged.
+
+    Miners with each pair of alignments with primaries and auditors, from 0 to 1 in fiftieths, are
+    watched for as many rounds as the window has. Where the part that is flagged is much larger,
+    honest miners are in it.
+
+    Remedy: raise primaries_above, or lower auditors_below.
+    """
     yield from _parts(old, new, widened=True)
 
 

@@ -43,17 +43,15 @@ def _needed(scorer: Scorer, epochs: Epochs) -> Mapping[EpochStep, str]:
     return needed
 
 
-@check(
-    "epoch-step-missing",
-    "error",
-    "a section has no effect, as no step of the epoch works with it",
-    documentation=(
-        "What a state does at the end of an epoch are the steps that the rule set lists. A section "
-        "whose step is not among them is never applied."
-    ),
-    remedy="list the step, in the order in which steps read each other",
-)
+@check("epoch-step-missing", "error")
 def _missing(scorer: Scorer) -> Iterator[Finding]:
+    """A section has no effect, as no step of the epoch works with it.
+
+    What a state does at the end of an epoch are the steps that the rule set lists. A section whose
+    step is not among them is never applied.
+
+    Remedy: list the step, in the order in which steps read each other.
+    """
     epochs = scorer.rule_set.section(EPOCHS)
     if epochs is None:
         return
@@ -62,17 +60,15 @@ def _missing(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(_STEPS, f"without the step {step} {effect}", {"step": step})
 
 
-@check(
-    "epoch-steps-disordered",
-    "error",
-    "a step of the epoch comes before what it reads, or twice",
-    documentation=(
-        "Steps are done in the order of the list. One that comes first reads what the epoch before "
-        "left, or nothing; one that is listed twice is done twice."
-    ),
-    remedy="list each step once, after those that it reads",
-)
+@check("epoch-steps-disordered", "error")
 def _disordered(scorer: Scorer) -> Iterator[Finding]:
+    """A step of the epoch comes before what it reads, or twice.
+
+    Steps are done in the order of the list. One that comes first reads what the epoch before left,
+    or nothing; one that is listed twice is done twice.
+
+    Remedy: list each step once, after those that it reads.
+    """
     epochs = scorer.rule_set.section(EPOCHS)
     if epochs is None:
         return
@@ -85,17 +81,15 @@ def _disordered(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(_STEPS, f"{step} is done {steps.count(step)} times", {"step": step})
 
 
-@check(
-    "threshold-of-one-result",
-    "warning",
-    "one result moves a tier threshold",
-    documentation=(
-        "A threshold follows the best results of an epoch. Where one is enough, who has it decides "
-        "which tier all others are paid by."
-    ),
-    remedy="let more results take part, and ask for at least three",
-)
+@check("threshold-of-one-result", "warning")
 def _of_one_result(scorer: Scorer) -> Iterator[Finding]:
+    """One result moves a tier threshold.
+
+    A threshold follows the best results of an epoch. Where one is enough, who has it decides which
+    tier all others are paid by.
+
+    Remedy: let more results take part, and ask for at least three.
+    """
     epochs = scorer.rule_set.section(EPOCHS)
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if tracking.new and tracking.minimum == 1:
@@ -104,17 +98,15 @@ def _of_one_result(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(path, f"one result moves the threshold {name}", {"threshold": name})
 
 
-@check(
-    "threshold-without-memory",
-    "warning",
-    "a tier threshold is that of the last epoch alone",
-    documentation=(
-        "The threshold is the median of the best results of one epoch, without the old one: it "
-        "jumps with every epoch."
-    ),
-    remedy="give the old threshold a share",
-)
+@check("threshold-without-memory", "warning")
 def _without_memory(scorer: Scorer) -> Iterator[Finding]:
+    """A tier threshold is that of the last epoch alone.
+
+    The threshold is the median of the best results of one epoch, without the old one: it jumps with
+    every epoch.
+
+    Remedy: give the old threshold a share.
+    """
     epochs = scorer.rule_set.section(EPOCHS)
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if tracking.new == 1:
@@ -122,17 +114,15 @@ def _without_memory(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(path, f"{name} keeps nothing of the old one", {"threshold": name})
 
 
-@comparison(
-    "epoch-length-moved",
-    "warning",
-    "an epoch is many times as long or as short as before",
-    documentation=(
-        "Reputations, thresholds and carried weights move once an epoch. Five times as many "
-        "blocks, and they move five times as slowly, whatever else stays as it is."
-    ),
-    remedy="change the length in smaller steps, or damping and averages with it",
-)
+@comparison("epoch-length-moved", "warning")
 def _length_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An epoch is many times as long or as short as before.
+
+    Reputations, thresholds and carried weights move once an epoch. Five times as many blocks, and
+    they move five times as slowly, whatever else stays as it is.
+
+    Remedy: change the length in smaller steps, or damping and averages with it.
+    """
     before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
     if before is None or after is None:
         return
@@ -145,18 +135,15 @@ def _length_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "threshold-easily-moved",
-    "warning",
-    "one miner moves a tier threshold further than before",
-    more("new"),
-    documentation=(
-        "One miner has twenty perfect results in an epoch, and eleven others have middling ones. "
-        "How far the threshold moves towards 1 is compared, from where it begins."
-    ),
-    remedy="count the best result of each miner alone, and more of them, with a smaller share",
-)
+@comparison("threshold-easily-moved", "warning", more("new"))
 def _easily_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """One miner moves a tier threshold further than before.
+
+    One miner has twenty perfect results in an epoch, and eleven others have middling ones. How far
+    the threshold moves towards 1 is compared, from where it begins.
+
+    Remedy: count the best result of each miner alone, and more of them, with a smaller share.
+    """
     for name, was, now in _moves(old, new, _of_one_miner(_ROLES)):
         if now > was + Fraction(1, 20) and now > was * 2:
             yield Finding(
@@ -167,17 +154,15 @@ def _easily_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "threshold-moves-otherwise",
-    "warning",
-    "a tier threshold follows good results much faster than before, or hardly",
-    documentation=(
-        "Twelve miners have perfect results in an epoch, in one role. How far the threshold moves "
-        "towards 1 is compared, from where it begins."
-    ),
-    remedy="change the share of new results in smaller steps, and let the same roles count",
-)
+@comparison("threshold-moves-otherwise", "warning")
 def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier threshold follows good results much faster than before, or hardly.
+
+    Twelve miners have perfect results in an epoch, in one role. How far the threshold moves towards
+    1 is compared, from where it begins.
+
+    Remedy: change the share of new results in smaller steps, and let the same roles count.
+    """
     for role in _ROLES:
         for name, was, now in _moves(old, new, _of_all_miners([role])):
             if max(was, now) > Fraction(1, 20) and (now > 2 * was or now * 3 < was):
@@ -189,17 +174,15 @@ def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "threshold-follows-no-more",
-    "warning",
-    "a tier threshold, or a baseline, has another source than before",
-    documentation=(
-        "A threshold that followed results stays where it began, or a baseline that was published "
-        "follows the median of results, which all miners lower by doing worse; or the reverse."
-    ),
-    remedy="say in the proposal what moves the tiers",
-)
+@comparison("threshold-follows-no-more", "warning")
 def _follows_no_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A tier threshold, or a baseline, has another source than before.
+
+    A threshold that followed results stays where it began, or a baseline that was published follows
+    the median of results, which all miners lower by doing worse; or the reverse.
+
+    Remedy: say in the proposal what moves the tiers.
+    """
     before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
     if before is None or after is None:
         return
@@ -212,14 +195,14 @@ def _follows_no_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
         yield Finding(path, f"baselines are of {modes[1]}; before of {modes[0]}", {"old": modes[0]})
 
 
-@comparison(
-    "epochs-gone",
-    "error",
-    "epochs never end",
-    documentation="The older rule set has the section, and the newer one has not.",
-    remedy="keep the section",
-)
+@comparison("epochs-gone", "error")
 def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Epochs never end.
+
+    The older rule set has the section, and the newer one has not.
+
+    Remedy: keep the section.
+    """
     if old.rule_set.section(EPOCHS) is not None and new.rule_set.section(EPOCHS) is None:
         yield Finding((), "the rule set has no epochs", {})
 

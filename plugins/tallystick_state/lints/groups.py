@@ -20,17 +20,15 @@ _AGREEMENT = attrs.fields(Groups).consensus.name
 """Key of a rule set for the agreement of a group."""
 
 
-@check(
-    "filter-never-binds",
-    "note",
-    "a selection filter that keeps nobody out",
-    documentation=(
-        "Reputations never fall below the floor. A filter that is not above it looks like a "
-        "protection and is none."
-    ),
-    remedy="raise groups.minimum_reputation above reputation.floor, or accept it with a reason",
-)
+@check("filter-never-binds", "note")
 def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    """A selection filter that keeps nobody out.
+
+    Reputations never fall below the floor. A filter that is not above it looks like a protection
+    and is none.
+
+    Remedy: raise groups.minimum_reputation above reputation.floor, or accept it with a reason.
+    """
     groups, reputation = scorer.rule_set.section(GROUPS), scorer.rule_set.section(REPUTATION)
     if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
         return
@@ -43,19 +41,15 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     )
 
 
-@check(
-    "idle-round-pays",
-    "warning",
-    "a round score above 0 for a miner without tasks",
-    more("score"),
-    documentation=(
-        "Where nothing of a round counts for a miner its score would be 0/0, and is what the rule "
-        "set says. Above 0 it pays for being there, and who fails at a task may earn less than who "
-        "had none."
-    ),
-    remedy="write 0",
-)
+@check("idle-round-pays", "warning", more("score"))
 def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
+    """A round score above 0 for a miner without tasks.
+
+    Where nothing of a round counts for a miner its score would be 0/0, and is what the rule set
+    says. Above 0 it pays for being there, and who fails at a task may earn less than who had none.
+
+    Remedy: write 0.
+    """
     step = round_score(scorer.rule_set)
     for placed in placed_steps(scorer.rule_set):
         if placed.rules is step and step.empty is not None and step.empty > 0:
@@ -67,19 +61,15 @@ def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "groups-too-small",
-    "warning",
-    "no group is large enough to have a score",
-    more("needed"),
-    less("members"),
-    documentation=(
-        "Below a number of members, or of submissions, a group has no score of its own. It has as "
-        "many members as primaries and auditors together; where more are needed none ever has one."
-    ),
-    remedy="lower the number, or select larger groups",
-)
+@check("groups-too-small", "warning", more("needed"), less("members"))
 def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
+    """No group is large enough to have a score.
+
+    Below a number of members, or of submissions, a group has no score of its own. It has as many
+    members as primaries and auditors together; where more are needed none ever has one.
+
+    Remedy: lower the number, or select larger groups.
+    """
     groups = scorer.rule_set.section(GROUPS)
     if groups is None:
         return
@@ -97,19 +87,16 @@ def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "weights-forget",
-    "warning",
-    "whoever was not drawn in the last round has no weight",
-    less("drawn"),
-    documentation=(
-        "Weights come of the records of one round, and nothing is carried from the rounds before. "
-        "A round has records of those who were drawn for it; all others of the network are paid "
-        "nothing until they are drawn again, however well they did."
-    ),
-    remedy="carry an average of the round, or collect over the last tasks",
-)
+@check("weights-forget", "warning", less("drawn"))
 def _forget(scorer: Scorer) -> Iterator[Finding]:
+    """Whoever was not drawn in the last round has no weight.
+
+    Weights come of the records of one round, and nothing is carried from the rounds before. A round
+    has records of those who were drawn for it; all others of the network are paid nothing until
+    they are drawn again, however well they did.
+
+    Remedy: carry an average of the round, or collect over the last tasks.
+    """
     bound = proved_allocation(scorer)
     if bound is None:
         return
@@ -133,18 +120,15 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "absence-ends-consensus",
-    "warning",
-    "one member that submits nothing leaves its group without a score",
-    less("spare"),
-    documentation=(
-        "A group's score needs as many submissions as the group has members. Whoever fears the "
-        "score of a group submits nothing, and nobody in it has one."
-    ),
-    remedy="let a score need fewer submissions than a group has members",
-)
+@check("absence-ends-consensus", "warning", less("spare"))
 def _absence_ends(scorer: Scorer) -> Iterator[Finding]:
+    """One member that submits nothing leaves its group without a score.
+
+    A group's score needs as many submissions as the group has members. Whoever fears the score of a
+    group submits nothing, and nobody in it has one.
+
+    Remedy: let a score need fewer submissions than a group has members.
+    """
     groups = scorer.rule_set.section(GROUPS)
     if groups is None:
         return

@@ -79,22 +79,21 @@ def _filter(rules: StateRules) -> int:
 @check(
     "reputation-decays",
     "error",
-    "the best behaviour leads a reputation below the selection filter",
     less("best", "epochs_until_below_filter"),
     less("best", "rests_at"),
     less("best", "epochs_until_floor"),
-    documentation=(
-        "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
-        "whose every record has the one event that raises a reputation most. The figures say at "
-        "which epoch it falls below the filter, where it stands then, when it is at the floor, and "
-        "where it rests; and the same with every rewarding event in each record."
-    ),
-    remedy=(
-        "let the damping move the reputation by the mean delta instead of replacing it, or raise "
-        "what the rewards add"
-    ),
 )
 def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
+    """The best behaviour leads a reputation below the selection filter.
+
+    The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer whose
+    every record has the one event that raises a reputation most. The figures say at which epoch it
+    falls below the filter, where it stands then, when it is at the floor, and where it rests; and
+    the same with every rewarding event in each record.
+
+    Remedy: let the damping move the reputation by the mean delta instead of replacing it, or raise
+    what the rewards add.
+    """
     for dynamics in dynamics_of(scorer):
         below = dynamics.best.below(dynamics.filter)
         if below is None:
@@ -115,18 +114,15 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "pool-extinction",
-    "error",
-    "after some epochs nobody can be selected",
-    less("every_reward", "epochs_until_below_filter"),
-    documentation=(
-        "Even with every rewarding event in each of its records a miner falls below the filter, so "
-        "from that epoch on the pool holds newcomers at most."
-    ),
-    remedy="as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
-)
+@check("pool-extinction", "error", less("every_reward", "epochs_until_below_filter"))
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
+    """After some epochs nobody can be selected.
+
+    Even with every rewarding event in each of its records a miner falls below the filter, so from
+    that epoch on the pool holds newcomers at most.
+
+    Remedy: as for reputation-decays, or lower groups.minimum_reputation below the fixed point.
+    """
     groups = scorer.rule_set.section(GROUPS)
     for dynamics in dynamics_of(scorer):
         last = dynamics.rewarded.below(dynamics.filter)
@@ -143,19 +139,15 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "floor-below-filter",
-    "warning",
-    "the floor keeps a reputation that the filter then ignores",
-    less("floor"),
-    more("filter"),
-    documentation=(
-        "A miner below the filter is not selected, records nothing, and keeps its reputation for "
-        "ever, unless a slot is kept for those below the filter."
-    ),
-    remedy="enable groups.recovery, or raise the floor to the filter",
-)
+@check("floor-below-filter", "warning", less("floor"), more("filter"))
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
+    """The floor keeps a reputation that the filter then ignores.
+
+    A miner below the filter is not selected, records nothing, and keeps its reputation for ever,
+    unless a slot is kept for those below the filter.
+
+    Remedy: enable groups.recovery, or raise the floor to the filter.
+    """
     groups = scorer.rule_set.section(GROUPS)
     for dynamics in dynamics_of(scorer):
         recovers = groups is not None and groups.recovery.enabled
@@ -169,19 +161,15 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "newcomers-outrank-veterans",
-    "warning",
-    "a newcomer begins above what any veteran can hold",
-    more("initial"),
-    less("best", "rests_at"),
-    documentation=(
-        "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
-        "fresh hotkey is worth more than the best history."
-    ),
-    remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
-)
+@check("newcomers-outrank-veterans", "warning", more("initial"), less("best", "rests_at"))
 def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
+    """A newcomer begins above what any veteran can hold.
+
+    The best behaviour leads to a fixed point. Where that is below the initial reputation a fresh
+    hotkey is worth more than the best history.
+
+    Remedy: lower reputation.initial below the fixed point of the best behaviour, or raise that.
+    """
     for dynamics in dynamics_of(scorer):
         if dynamics.best.rests_at < dynamics.initial:
             yield Finding(
@@ -195,19 +183,15 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "bad-behaviour-stays",
-    "warning",
-    "the worst behaviour never falls below the selection filter",
-    more("worst", "rests_at"),
-    less("filter"),
-    documentation=(
-        "The damped update is applied from the ceiling to a miner whose every record has the one "
-        "event that lowers a reputation most."
-    ),
-    remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
-)
+@check("bad-behaviour-stays", "warning", more("worst", "rests_at"), less("filter"))
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
+    """The worst behaviour never falls below the selection filter.
+
+    The damped update is applied from the ceiling to a miner whose every record has the one event
+    that lowers a reputation most.
+
+    Remedy: lower what the event multiplies by, or raise groups.minimum_reputation.
+    """
     for dynamics in dynamics_of(scorer):
         if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
             key = "floor" if dynamics.worst.rests_at == dynamics.floor else "damping"
@@ -226,17 +210,18 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "reputation-horizon",
     "note",
-    "where the best and the worst behaviour lead, and how fast",
     less("best", "rests_at"),
     more("best", "epochs_to_rest"),
     more("worst", "epochs_until_below_filter"),
-    documentation=(
-        "The fixed points of the damped update and the epochs until they are reached, from the "
-        "initial reputation for the best and from the ceiling for the worst behaviour."
-    ),
-    remedy="compare the epochs with how fast the network should reward and punish",
 )
 def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
+    """Where the best and the worst behaviour lead, and how fast.
+
+    The fixed points of the damped update and the epochs until they are reached, from the initial
+    reputation for the best and from the ceiling for the worst behaviour.
+
+    Remedy: compare the epochs with how fast the network should reward and punish.
+    """
     for dynamics in dynamics_of(scorer):
         worst = dynamics.worst.below(dynamics.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
@@ -332,17 +317,15 @@ def rewards(rules: StateRules) -> tuple[str, ...]:
 _EVENTS: KeyPath = ("reputation", "events")
 
 
-@check(
-    "event-unrewarded",
-    "note",
-    "an event takes part in the mean and adds nothing",
-    documentation=(
-        "The mean of an epoch is over all records that take part. An event that adds nothing moves "
-        "the mean towards zero, which a damping that replaces the reputation turns into a loss."
-    ),
-    remedy="let it add something, or keep it out of the mean with in_mean = false",
-)
+@check("event-unrewarded", "note")
 def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
+    """An event takes part in the mean and adds nothing.
+
+    The mean of an epoch is over all records that take part. An event that adds nothing moves the
+    mean towards zero, which a damping that replaces the reputation turns into a loss.
+
+    Remedy: let it add something, or keep it out of the mean with in_mean = false.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if event.in_mean and does_nothing(event):
@@ -354,17 +337,15 @@ def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "event-never-matters",
-    "note",
-    "an event changes nothing",
-    documentation=(
-        "The event neither adds nor multiplies, and a record that has it alone stays out of the "
-        "mean, so that the reputation is the same with it and without it."
-    ),
-    remedy="remove the event, or say what it does",
-)
+@check("event-never-matters", "note")
 def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
+    """An event changes nothing.
+
+    The event neither adds nor multiplies, and a record that has it alone stays out of the mean, so
+    that the reputation is the same with it and without it.
+
+    Remedy: remove the event, or say what it does.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if not event.in_mean and does_nothing(event):
@@ -372,19 +353,15 @@ def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
             yield Finding((*_EVENTS, name), message, {"event": name})
 
 
-@check(
-    "bands-leave-a-gap",
-    "warning",
-    "some scores of a group are no event",
-    less("from"),
-    more("to"),
-    documentation=(
-        "The bands of the events leave a part of [0, 1] uncovered: a record whose group scores it "
-        "there is rewarded and punished by nothing."
-    ),
-    remedy="let the bands meet",
-)
+@check("bands-leave-a-gap", "warning", less("from"), more("to"))
 def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
+    """Some scores of a group are no event.
+
+    The bands of the events leave a part of [0, 1] uncovered: a record whose group scores it there
+    is rewarded and punished by nothing.
+
+    Remedy: let the bands meet.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     for low, high in uncovered({} if reputation is None else reputation.events):
         yield Finding(
@@ -394,14 +371,14 @@ def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@check(
-    "nothing-rewards",
-    "error",
-    "no event raises a reputation",
-    documentation="Every event adds nothing, or takes away: reputations can only fall.",
-    remedy="let an event of honest work add something",
-)
+@check("nothing-rewards", "error")
 def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
+    """No event raises a reputation.
+
+    Every event adds nothing, or takes away: reputations can only fall.
+
+    Remedy: let an event of honest work add something.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
@@ -409,19 +386,17 @@ def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
         yield Finding(_EVENTS, "no event raises a reputation", {"events": list(reputation.events)})
 
 
-@check(
-    "band-rewards-less-work",
-    "error",
-    "a band of lower scores raises a reputation more than a higher band",
-    documentation=(
-        "Events with bands are ordered by the scores of a group that they are for. What a record "
-        "with each event alone changes is compared for neighbours at the floor and at the ceiling, "
-        "between which it is linear; an event that stays out of the mean changes nothing. Where "
-        "the lower band gives more, or takes less, worse work is better for the reputation."
-    ),
-    remedy="let no band add more, or multiply by more, than the band above it",
-)
+@check("band-rewards-less-work", "error")
 def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
+    """A band of lower scores raises a reputation more than a higher band.
+
+    Events with bands are ordered by the scores of a group that they are for. What a record with
+    each event alone changes is compared for neighbours at the floor and at the ceiling, between
+    which it is linear; an event that stays out of the mean changes nothing. Where the lower band
+    gives more, or takes less, worse work is better for the reputation.
+
+    Remedy: let no band add more, or multiply by more, than the band above it.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
@@ -443,19 +418,16 @@ def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-@check(
-    "event-compounds",
-    "warning",
-    "an event multiplies a reputation by more than 1",
-    more("at_ceiling"),
-    documentation=(
-        "What multiplies by more than 1 gives most to those who have most, and next to nothing to "
-        "those at the floor: a reward is wanted to add. A penalty that was meant to take away has "
-        "the wrong side of 1."
-    ),
-    remedy="let rewards add, and let penalties multiply by less than 1",
-)
+@check("event-compounds", "warning", more("at_ceiling"))
 def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
+    """An event multiplies a reputation by more than 1.
+
+    What multiplies by more than 1 gives most to those who have most, and next to nothing to those
+    at the floor: a reward is wanted to add. A penalty that was meant to take away has the wrong
+    side of 1.
+
+    Remedy: let rewards add, and let penalties multiply by less than 1.
+    """
     reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return

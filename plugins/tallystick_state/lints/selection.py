@@ -117,51 +117,43 @@ def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Selection, Selection]]:
         yield before, after
 
 
-@check(
-    "ties-by-hotkey",
-    "warning",
-    "equal miners are ordered by their hotkeys",
-    documentation=(
-        "Where reputations are equal, as they are at the ceiling, the lowest hotkeys are always "
-        "first in the pool. Hotkeys are free to make, so who grinds a low one is primary in "
-        "every round."
-    ),
-    remedy='write ties = "round_and_hotkey_digest"',
-)
+@check("ties-by-hotkey", "warning")
 def _ties(scorer: Scorer) -> Iterator[Finding]:
+    """Equal miners are ordered by their hotkeys.
+
+    Where reputations are equal, as they are at the ceiling, the lowest hotkeys are always first in
+    the pool. Hotkeys are free to make, so who grinds a low one is primary in every round.
+
+    Remedy: write ties = "round_and_hotkey_digest".
+    """
     groups = scorer.rule_set.section(GROUPS)
     if groups is not None and groups.ties == "hotkey":
         yield Finding(("groups", "ties"), "the lowest hotkeys win every tie", {"ties": groups.ties})
 
 
-@check(
-    "groups-unaudited",
-    "warning",
-    "groups without auditors",
-    documentation=(
-        "Primaries are the best of the pool. Without auditors, who are drawn, nobody whom they did "
-        "not choose looks at what they submit, and detection of collusion has nothing to compare."
-    ),
-    remedy="let groups have auditors",
-)
+@check("groups-unaudited", "warning")
 def _unaudited(scorer: Scorer) -> Iterator[Finding]:
+    """Groups without auditors.
+
+    Primaries are the best of the pool. Without auditors, who are drawn, nobody whom they did not
+    choose looks at what they submit, and detection of collusion has nothing to compare.
+
+    Remedy: let groups have auditors.
+    """
     groups = scorer.rule_set.section(GROUPS)
     if groups is not None and not groups.auditors:
         yield Finding(("groups", "auditors"), "a group has no auditors", {})
 
 
-@check(
-    "groups-of-two-judge",
-    "warning",
-    "two members are enough for a consensus",
-    less("members"),
-    documentation=(
-        "In a group of two what the one says is all that the other is compared with: either "
-        "decides about the other."
-    ),
-    remedy="let a consensus need at least three members",
-)
+@check("groups-of-two-judge", "warning", less("members"))
 def _of_two(scorer: Scorer) -> Iterator[Finding]:
+    """Two members are enough for a consensus.
+
+    In a group of two what the one says is all that the other is compared with: either decides about
+    the other.
+
+    Remedy: let a consensus need at least three members.
+    """
     groups = scorer.rule_set.section(GROUPS)
     if groups is None:
         return
@@ -174,18 +166,15 @@ def _of_two(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-@comparison(
-    "selection-favours",
-    "warning",
-    "of equal miners the same are primary in most rounds",
-    more("new"),
-    documentation=(
-        "Sixteen miners at the ceiling are drawn for sixty rounds. The share of rounds in which "
-        "the most favoured of them is primary is compared."
-    ),
-    remedy='write ties = "round_and_hotkey_digest"',
-)
+@comparison("selection-favours", "warning", more("new"))
 def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Of equal miners the same are primary in most rounds.
+
+    Sixteen miners at the ceiling are drawn for sixty rounds. The share of rounds in which the most
+    favoured of them is primary is compared.
+
+    Remedy: write ties = "round_and_hotkey_digest".
+    """
     for before, after in _both(old, new):
         all_are = after.primaries >= _MINERS
         if after.favoured > Fraction(3, 4) and after.favoured > before.favoured and not all_are:
@@ -197,18 +186,15 @@ def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "primaries-never-change",
-    "warning",
-    "far fewer miners are ever primary",
-    less("new"),
-    documentation=(
-        "Sixteen miners of different reputations are drawn for sixty rounds. Where only the best "
-        "are ever primary, all others have the pay of auditors whatever they do."
-    ),
-    remedy="let auditors of some rounds become primaries",
-)
+@comparison("primaries-never-change", "warning", less("new"))
 def _never_change(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Far fewer miners are ever primary.
+
+    Sixteen miners of different reputations are drawn for sixty rounds. Where only the best are ever
+    primary, all others have the pay of auditors whatever they do.
+
+    Remedy: let auditors of some rounds become primaries.
+    """
     for before, after in _both(old, new):
         if after.different * 2 <= before.different:
             yield Finding(
@@ -219,19 +205,16 @@ def _never_change(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "standing-selects-less",
-    "warning",
-    "the best miners are primary much less often than before",
-    less("new"),
-    documentation=(
-        "Sixteen miners of different reputations are drawn for sixty rounds. The share of the "
-        "seats of primaries is compared that the best miners have who fill one group. Where it is "
-        "small, a reputation hardly selects."
-    ),
-    remedy="let auditors wait for longer before they become primaries",
-)
+@comparison("standing-selects-less", "warning", less("new"))
 def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """The best miners are primary much less often than before.
+
+    Sixteen miners of different reputations are drawn for sixty rounds. The share of the seats of
+    primaries is compared that the best miners have who fill one group. Where it is small, a
+    reputation hardly selects.
+
+    Remedy: let auditors wait for longer before they become primaries.
+    """
     for before, after in _both(old, new):
         same = (after.primaries, after.auditors) == (before.primaries, before.auditors)
         if same and after.top < before.top * Fraction(4, 5):
@@ -243,19 +226,15 @@ def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "auditors-recover",
-    "warning",
-    "miners below the selection filter are most of the auditors",
-    more("new"),
-    documentation=(
-        "Sixteen miners, and four below the filter, are drawn for sixty rounds. The share of the "
-        "seats of auditors that these four have is compared. Where it is large, those who failed "
-        "judge the others."
-    ),
-    remedy="let groups have more auditors than the one slot of recovery",
-)
+@comparison("auditors-recover", "warning", more("new"))
 def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Miners below the selection filter are most of the auditors.
+
+    Sixteen miners, and four below the filter, are drawn for sixty rounds. The share of the seats of
+    auditors that these four have is compared. Where it is large, those who failed judge the others.
+
+    Remedy: let groups have more auditors than the one slot of recovery.
+    """
     for before, after in _both(old, new):
         if after.below > Fraction(2, 3) and after.below > before.below:
             yield Finding(
@@ -266,17 +245,15 @@ def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "group-size-moved",
-    "warning",
-    "groups are much larger or smaller than before, or one primary is alone",
-    documentation=(
-        "The mean numbers of primaries and auditors of groups of a pool of sixteen, and four below "
-        "the filter. One primary alone has nobody to agree with or to be compared with."
-    ),
-    remedy="change the numbers in smaller steps",
-)
+@comparison("group-size-moved", "warning")
 def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Groups are much larger or smaller than before, or one primary is alone.
+
+    The mean numbers of primaries and auditors of groups of a pool of sixteen, and four below the
+    filter. One primary alone has nobody to agree with or to be compared with.
+
+    Remedy: change the numbers in smaller steps.
+    """
     for before, after in _both(old, new):
         sizes = {
             "primaries": (before.primaries, after.primaries),
@@ -292,18 +269,15 @@ def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 )
 
 
-@comparison(
-    "groups-unjudged",
-    "error",
-    "groups have no consensus any more",
-    less("new"),
-    documentation=(
-        "Sixteen miners are drawn for sixty rounds: the share of groups that are large enough for "
-        "a consensus is less than half of before."
-    ),
-    remedy="lower groups.consensus.minimum_members, or select larger groups",
-)
+@comparison("groups-unjudged", "error", less("new"))
 def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Groups have no consensus any more.
+
+    Sixteen miners are drawn for sixty rounds: the share of groups that are large enough for a
+    consensus is less than half of before.
+
+    Remedy: lower groups.consensus.minimum_members, or select larger groups.
+    """
     for before, after in _both(old, new):
         if after.with_consensus * 2 < before.with_consensus:
             yield Finding(
@@ -314,13 +288,13 @@ def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
             )
 
 
-@comparison(
-    "groups-gone",
-    "error",
-    "nobody selects groups any more",
-    documentation="The older rule set has the section, and the newer one has not.",
-    remedy="keep the section",
-)
+@comparison("groups-gone", "error")
 def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """Nobody selects groups any more.
+
+    The older rule set has the section, and the newer one has not.
+
+    Remedy: keep the section.
+    """
     if old.rule_set.section(GROUPS) is not None and new.rule_set.section(GROUPS) is None:
         yield Finding((), "the rule set has no groups", {})

@@ -12,18 +12,16 @@ from tallystick_state.sections.windows import WINDOWS, Window
 _FAR = 3
 
 
-@comparison(
-    "window-moved",
-    "warning",
-    "a window opens or closes at several times, or a fraction, of the time of before",
-    documentation=(
-        "Who dispatches tasks takes the windows of their roles from the rule set. Three times as "
-        "long, or a third, and answers that were on time are late, or ones are taken that nobody "
-        "can have worked for."
-    ),
-    remedy="move the window in smaller steps",
-)
+@comparison("window-moved", "warning")
 def _moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """A window opens or closes at several times, or a fraction, of the time of before.
+
+    Who dispatches tasks takes the windows of their roles from the rule set. Three times as long, or
+    a third, and answers that were on time are late, or ones are taken that nobody can have worked
+    for.
+
+    Remedy: move the window in smaller steps.
+    """
     before, after = old.rule_set.section(WINDOWS), new.rule_set.section(WINDOWS)
     if before is None or after is None:
         return

@@ -31,15 +31,14 @@ figures = {{ weight = 0.7 }}
 """
 
 
-@comparison(
-    CODE,
-    "warning",
-    "an axis that weighs more than before",
-    more("weight"),
-    documentation="It compares weights.",
-    remedy="leave the weight",
-)
+@comparison(CODE, "warning", more("weight"))
 def weight_raised(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    """An axis that weighs more than before.
+
+    It compares weights.
+
+    Remedy: leave the weight.
+    """
     for name, rules in new.rule_set.skill_types.items():
         for axis, weight in rules.weights.items():
             before = old.rule_set.skill_types[name].weights[axis]

@@ -26,12 +26,15 @@ tallystick_api = 1
 @check(
     "acme/too-heavy",
     "warning",
-    "an axis that outweighs all others",
     more("weight"),
-    documentation="Acme wants no axis to have more than half of the weights.",
-    remedy="spread the weights",
 )
 def too_heavy(scorer):
+    '''An axis that outweighs all others.
+
+    Acme wants no axis to have more than half of the weights.
+
+    Remedy: spread the weights.
+    '''
     for name, bound in scorer.types.items():
         for axis, weight in scorer.rule_set.skill_types[name].weights.items():
             if weight > 0.5:
@@ -186,8 +189,8 @@ UNSOUND = {
     "twice": (STEEP.replace("(too_heavy,)", "(too_heavy,) * 2"), "found two checks acme/too-heavy"),
     "severity": (STEEP.replace('"warning"', '"fatal"'), "found the severity 'fatal'"),
     "no-sentence": (
-        STEEP.replace("an axis that outweighs all others", " "),
-        "found the summary ' ' of acme/too-heavy, expected a sentence",
+        STEEP.replace("An axis that outweighs all others.", ""),
+        "found the documentation '' of acme/too-heavy, expected a sentence",
     ),
 }
 
@@ -291,11 +294,14 @@ tallystick_api = 1
 @comparison(
     "acme/other-weights",
     "warning",
-    "weights that are not those of before",
-    documentation="Acme wants weights to stay.",
-    remedy="leave the weights",
 )
 def other_weights(old, new):
+    '''Weights that are not those of before.
+
+    Acme wants weights to stay.
+
+    Remedy: leave the weights.
+    '''
     for name, rules in new.rule_set.skill_types.items():
         if rules.weights != old.rule_set.skill_types[name].weights:
             yield Finding(("skill_types", name, "weights"), "other weights")

@@ -10,18 +10,15 @@ from tallystick_reviews.rules import REVIEWS
 tallystick_api = 1
 
 
-@check(
-    "reviews/never-drawn",
-    "warning",
-    "a skill type that nobody looks at",
-    documentation=(
-        "With a share of 0 no task of the type is drawn, so what a machine gets wrong about it "
-        "stays unseen."
-    ),
-    remedy="give the skill type a share above 0, or take it out of the rule set",
-)
+@check("reviews/never-drawn", "warning")
 def never_drawn(scorer: Scorer) -> Iterator[Finding]:
-    """Find the skill types of which no task is drawn."""
+    """A skill type that nobody looks at.
+
+    With a share of 0 no task of the type is drawn, so what a machine gets wrong about it stays
+    unseen.
+
+    Remedy: give the skill type a share above 0, or take it out of the rule set.
+    """
     reviews = scorer.rule_set.section(REVIEWS)
     if reviews is None:
         return
