@@ -99,6 +99,17 @@ class InputValue:
         except NumberError as error:
             raise self.wrong(str(error)) from None
 
+    def whole(self, most: int) -> int:
+        """Return a whole number from 0 to another.
+
+        Raises:
+            InputError: it is none.
+        """
+        number = self.number()
+        if number.denominator != 1 or not 0 <= number <= most:
+            raise self.wrong(f"a whole number from 0 to {most}")
+        return number.numerator
+
     def nano(self) -> int:
         """Return a number of nine places, in nano.
 

@@ -92,7 +92,7 @@ class Population:
         samples: by the ``value`` that steps collect.
         of_round: the same of the round alone, for steps that read one; by default `samples`.
         round: the attributes of the round, by name.
-        now: the round with which windows in time end, and the epoch that it names; by default the
+        now: the round and the epoch with which windows in time end; by default the
             newest of the samples, as far as these name them.
         carry: by the column that a step keeps and by hotkey, the previous value in nano.
 

@@ -48,6 +48,8 @@ from tallystick_allocation.uint16 import LAST_UID
 HOTKEY, UID = "hotkey", "uid"
 _RESULT, _VALUES = "miner_hotkey", "values"
 """The column by which results are told, and what a table has instead."""
+_LATEST = 10**15
+"""Maximum number of a round, and of an epoch."""
 _MOST_ROWS = 16 * MOST_MINERS
 _BLOCK = 1 << 20
 _LINES = {".csv": 1, ".jsonl": 0}
@@ -224,8 +226,8 @@ class _Reading:
             self._check_weighed(row, cell.path, factors)
             values = cell.value if isinstance(cell.value, list) else [cell.value]
             self._samples(cell.path, group)[hotkey] = [
-                Sample(InputValue(value, row.where, cell.path).number(), factors=factors)
-                for value in values
+                _sample(InputValue(value, row.where, cell.path), place, factors)
+                for place, value in enumerate(values)
                 if value is not None
             ]
 
@@ -274,7 +276,7 @@ class _Reading:
     def _known(
         self, row: _Row, hotkey: str, uid: InputValue, attributes: dict[str, Attribute]
     ) -> _Known:
-        slot = self._uid(uid) if uid.is_given else None
+        slot = uid.whole(LAST_UID) if uid.is_given else None
         miner = self.found.setdefault(hotkey, _Known(row.line, slot, attributes))
         if slot is not None and miner.uid not in (None, slot):
             expected = f"{miner.uid}, as in row {miner.line}: a miner has one slot"
@@ -303,12 +305,6 @@ class _Reading:
             raise place.wrong(f"one of {', '.join(self.bound.groups)}")
         return value
 
-    def _uid(self, value: InputValue) -> int:
-        number = value.number()
-        if number.denominator != 1 or not 0 <= number <= LAST_UID:
-            raise value.wrong(f"a whole number from 0 to {LAST_UID}")
-        return number.numerator
-
     def _attributes(self, row: _Row) -> dict[str, Attribute]:
         result = {}
         for cell in row.given(self.attributes):
@@ -318,6 +314,23 @@ class _Reading:
             said = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
             result[cell.path] = said.attribute(kind)
         return result or _NONE
+
+
+def _sample(cell: InputValue, place: int, factors: Mapping[str, int]) -> Sample:
+    """Return a value of a miner: a number, or an object that says its round, or its epoch, too.
+
+    Args:
+        cell: the value.
+        place: among those of the miner, the oldest first.
+        factors: by which it is weighed.
+    """
+    if not isinstance(cell.value, Mapping):
+        return Sample(cell.number(), factors=factors)
+    keys = cell.entries(("value", "round", "epoch"))
+    number = keys["round"].whole(_LATEST) if "round" in keys else None
+    epoch = keys["epoch"].whole(_LATEST) if "epoch" in keys else None
+    task = None if number is None else (number, f"{place:09}", "")
+    return Sample(cell.entry("value").number(), task, factors=factors, epoch=epoch)
 
 
 def _nested(row: _Row, column: str) -> dict[str, Any]:

@@ -25,11 +25,12 @@ def carried_names(rules: StateRules) -> tuple[str, ...]:
     return () if rules.allocation is None else rules.allocation.carried_names
 
 
-def carried(
+def carried(  # noqa: PLR0913  # what is carried on, and over what
     rules: StateRules,
     before: Columns,
     rounds: Rounds,
     hotkeys: Collection[str],
+    epoch: int,
     *,
     attributes: RoundFile = NO_ATTRIBUTES,
 ) -> Columns:
@@ -42,6 +43,7 @@ def carried(
         before: the columns as the epoch began.
         rounds: the records of the line that the epoch has counted.
         hotkeys: of the miners with a slot.
+        epoch: with which windows of epochs end.
         attributes: what the rules ask of the rounds and of miners beside the records.
 
     Raises:
@@ -61,7 +63,12 @@ def carried(
     for number in rounds.numbers:
         samples = rounds.samples(steps, keys, number, last=number)
         population = Population(
-            miners, samples.of_all, of_round=samples.of_round, round=attributes.round, carry=columns
+            miners,
+            samples.of_all,
+            of_round=samples.of_round,
+            round=attributes.round,
+            carry=columns,
+            now=(number, epoch),
         )
         try:
             after = carry_on(bound, population)

@@ -186,7 +186,7 @@ class ColumnRounds:
         """Return the sums of samples by round, group and hotkey."""
         steps = [s for s in rules.collects if s.value == value and s.records == "round"]
         form = _SHARED if any(map(_reads_tasks, steps)) else _PLAIN
-        form = _TASKS if any(map(_looks_back, steps)) else form
+        form = _TASKS if any(step.looks_back for step in steps) else form
         key = value, rules.group if rules.groups else None, factors_of(rules), form
         if key not in self._cache:
             rounds: dict[int, dict[str, dict[str, list[Sample]]]] = {}
@@ -261,6 +261,7 @@ class ColumnRounds:
                 pinned.of(int(part.epoch[row]), hotkey),
                 many,
                 None if form == _TASKS else (with_missed, without),
+                int(part.epoch[row]) if form == _TASKS else None,
             )
             yield number, names[groups[row]], hotkey, sample
 
@@ -408,15 +409,10 @@ def _reads_tasks(step: Collect) -> bool:
     return True
 
 
-def _looks_back(step: Collect) -> bool:
-    """Return whether a step reads the newest tasks alone."""
-    return step.last is not None or step.statistic == "last"
-
-
 def _is_summed(rules: AllocationRules, value: str) -> bool:
     """Return whether the windows of a value need no more than sums over all rounds."""
     steps = [s for s in rules.collects if s.value == value and s.records == "window"]
-    return not rules.carries and not any(_reads_tasks(step) or _looks_back(step) for step in steps)
+    return not rules.carries and not any(_reads_tasks(step) or step.looks_back for step in steps)
 
 
 def _summed(samples: Iterable[Sample]) -> list[Sample]:

@@ -309,6 +309,7 @@ def carry_columns(closing: Closing) -> Closing:
             before,
             closing.records.rounds(closing),
             hotkeys,
+            closing.state.epoch,
             attributes=attributes,
         )
     except AllocationError as error:

@@ -212,6 +212,7 @@ def _weighed(
             rounds=RememberedRounds(memory, rules),
             hotkeys=after.slots.keys(),
             number=memory.round,
+            epoch=closing.state.epoch,
             carry=memory.carry.get(rules.digest, {}),
             immune=immune,
             attributes=attributes,

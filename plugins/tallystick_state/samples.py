@@ -266,7 +266,7 @@ class Collected:
         if measured is None and not event.missed:
             return
         weights = {name: self._factor(name, event) for name in self.factors}
-        sample = Sample(measured, _task(event), event.missed, weights)
+        sample = Sample(measured, _task(event), event.missed, weights, epoch=event.epoch)
         group = self._group(event)
         to.setdefault(value, {}).setdefault(group, {}).setdefault(event.hotkey, []).append(sample)
 

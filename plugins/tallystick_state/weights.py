@@ -71,6 +71,7 @@ class Weighing:
         rounds: the records of the line.
         hotkeys: of the miners with a slot.
         number: the round that steps collect of which read one alone; None for no round.
+        epoch: with which windows of epochs end.
         carry: the columns that are carried, after all that counts.
         immune: the hotkeys of miners that the chain still protects.
         attributes: the attributes of miners, beside that, and of the round.
@@ -80,6 +81,7 @@ class Weighing:
     rounds: Rounds
     hotkeys: Collection[str]
     number: int | None
+    epoch: int
     carry: Columns = attrs.field(factory=dict)
     immune: Collection[str] = ()
     attributes: RoundFile = attrs.field(factory=RoundFile)
@@ -96,6 +98,7 @@ class Weighing:
             of_round=samples.of_round,
             round=self.attributes.round,
             carry=self.carry,
+            now=None if self.number is None else (self.number, self.epoch),
         )
 
     def _miner(self, hotkey: str) -> Miner:
@@ -327,7 +330,7 @@ class LineRecords:
         before = without_former(state.carry.get(self.line, {}), self.miners, last)
         attributes = self.attributes(last)
         rounds = EventRounds.of(self, counted)
-        return carried(rules, before, rounds, hotkeys, attributes=attributes)
+        return carried(rules, before, rounds, hotkeys, last, attributes=attributes)
 
     def weighed(
         self,
@@ -356,6 +359,7 @@ class LineRecords:
                 rounds=EventRounds.of(self, self.of_round(number)),
                 hotkeys=hotkeys,
                 number=number,
+                epoch=epoch,
                 carry=carry,
                 immune=immune,
                 attributes=self.attributes(epoch),

@@ -295,6 +295,7 @@ def weighed(
             rounds=EventRounds(records, {} if number is None else {number: of_round}),
             hotkeys=[m.hotkey for m in after.miners.values() if m.uid is not None],
             number=number,
+            epoch=after.epoch - 1,
             carry=carry.get(rules.digest, {}),
         )
     )

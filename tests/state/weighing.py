@@ -41,6 +41,7 @@ def weighed(
             rounds=EventRounds.of(made, made.events),
             hotkeys=[*hotkeys],
             number=number,
+            epoch=0,
             immune=[*immune],
         )
     )

@@ -288,6 +288,7 @@ class _RowRecords:
             rounds=EventRounds.of(self, (e for e in self._events(hotkeys) if e.round == number)),
             hotkeys=hotkeys,
             number=number,
+            epoch=self.epoch,
             carry=self.columns(rules, value["epoch"], hotkeys),
         )
 
@@ -311,7 +312,7 @@ class _RowRecords:
                     before.setdefault(name, {})[hotkey] = from_text(text)
         before = without_former(before, self.miners, last)
         counted = self._events(hotkeys, range(last, last + 1))
-        return carried(rules, before, EventRounds.of(self, counted), hotkeys)
+        return carried(rules, before, EventRounds.of(self, counted), hotkeys, last)
 
     def _events(
         self, hotkeys: Iterable[str], epochs: Iterable[int] | None = None
