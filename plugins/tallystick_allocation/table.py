@@ -289,9 +289,10 @@ class _Reading:
 
     def _hotkey(self, value: InputValue) -> str:
         expected = f"a text of 1 to {LONGEST_NAME} characters"
-        if isinstance(value.value, str) and not 0 < len(value.value) <= LONGEST_NAME:
+        hotkey = value.text(expected)
+        if not 0 < len(hotkey) <= LONGEST_NAME:
             raise value.wrong(expected)
-        return value.text(expected)
+        return hotkey
 
     def _group(self, row: _Row) -> str:
         if not self.bound.group:
@@ -315,8 +316,8 @@ class _Reading:
             kind = self.attributes[cell.path]
             # CSV has texts alone
             is_flag = kind != "a text" and cell.value in ("true", "false")
-            said = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
-            result[cell.path] = said.attribute(kind)
+            value = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
+            result[cell.path] = value.attribute(kind)
         return result or _NONE
 
 

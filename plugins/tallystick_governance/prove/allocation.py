@@ -262,8 +262,8 @@ class _MadeUp:
         )
         of_round = {"format": 1, "round": picked} if picked else {}
         try:
-            said = round_of(InputValue({"format": 1, "round": picked}, "round"), self.bound)
-            population = population_of_rows(rows, self.bound, said, {})
+            round_file = round_of(InputValue({"format": 1, "round": picked}, "round"), self.bound)
+            population = population_of_rows(rows, self.bound, round_file, {})
             weights = allocate(self.bound, population).weights
         except AllocationError as error:
             return _Weighed(rows, of_round, {}, str(error))
