@@ -382,13 +382,9 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
     Remedy: lower the bound below what the column can be.
     """
     highest = allocation.ranges[rules.of][1]
-    is_never_above = rules.above is not None and rules.above >= highest
-    is_never_at_least = rules.least is not None and rules.least > highest
-    for key, words, edge, is_beyond in (
-        ("above", "more than", rules.above, is_never_above),
-        ("at_least", "at least", rules.least, is_never_at_least),
-    ):
-        if is_beyond:
+    edges = (("above", "more than", rules.above), ("at_least", "at least", rules.least))
+    for key, words, edge in edges:
+        if edge is not None and (edge > highest or (key == "above" and edge == highest)):
             yield Finding(
                 (*step.origin, key),
                 f"{rules.of} is at most {figure(highest)}, and the filter asks for {words} {edge}",
