@@ -389,13 +389,9 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
     if rules.judged not in allocation.ranges:
         return  # nothing is known of an attribute of miners
     highest = allocation.ranges[rules.judged][1]
-    is_never_above = rules.above is not None and rules.above >= highest
-    is_never_at_least = rules.least is not None and rules.least > highest
-    for key, words, edge, is_beyond in (
-        ("above", "more than", rules.above, is_never_above),
-        ("at_least", "at least", rules.least, is_never_at_least),
-    ):
-        if is_beyond:
+    edges = (("above", "more than", rules.above), ("at_least", "at least", rules.least))
+    for key, words, edge in edges:
+        if edge is not None and (edge > highest or (key == "above" and edge == highest)):
             yield Finding(
                 (*step.origin, key),
                 f"{rules.judged} is at most {figure(highest)}, and the {rules.do} asks for {words} "
