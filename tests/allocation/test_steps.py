@@ -517,6 +517,14 @@ def test_pools_that_are_all_idle_are_burnt_or_nobodys(keys: str, wanted: dict[st
     assert tallystick.allocate(rules, []).weights == wanted
 
 
+@pytest.mark.parametrize("cells", [{}, ZEROS])
+def test_the_rest_of_nobody_is_burnt_too(cells: Cells) -> None:
+    shares = '{ name = "s", do = "share", of = "x", zero = "zero" }'
+    burn = '{ name = "y", do = "burn", of = "s", parts = { owner = 0.6, 5Treasury = 0.2 } }'
+    found = column(f"{shares},\n{burn}", cells)
+    assert found == {**dict.fromkeys(cells, "0"), "owner": "0.75", "5Treasury": "0.25"}
+
+
 MIX = (
     '{{ name = "k", do = "filter", of = "x", above = 3 }},\n'
     '{{ name = "p", do = "share", of = "x" }},\n'

@@ -318,7 +318,7 @@ class Burn(StepOfColumn):
     """Fixed parts of all for recipients by name; the values have the rest.
 
     Attributes:
-        of: a column.
+        of: a column; where nobody has more than 0 the recipients have all, in proportion.
         parts: the part of each recipient; see `recipients`.
     """
 
@@ -366,9 +366,12 @@ class Burn(StepOfColumn):
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column scaled down, with the parts."""
-        shares = [(key, Fraction(part)) for key, part in self.parts.items()]
-        rest = 1 - sum((share for _, share in shares), Fraction())
-        return _with_shares(times(step_input.flat(self.of), rest), shares, step_input)
+        column = step_input.flat(self.of)
+        whole = sum(map(Fraction, self.parts.values()), Fraction())
+        # the rest of nobody is the recipients', or all would sum to less than 1
+        unit = 1 if positive(column) or not whole else whole
+        shares = [(key, Fraction(part) / unit) for key, part in self.parts.items()]
+        return _with_shares(times(column, 1 - whole), shares, step_input)
 
 
 @attrs.frozen(kw_only=True)
