@@ -161,13 +161,11 @@ class PendingRow:
         epoch: of the chain, in which it was committed.
         block: of the commit.
         reveal_round: of the randomness beacon that reveals it.
-        ciphertext_blake2: BLAKE2b-256 of what was committed, in hexadecimal digits.
     """
 
     epoch: int
     block: int
     reveal_round: int
-    ciphertext_blake2: str
 
 
 MAX_COMMITMENT_BYTES = 128

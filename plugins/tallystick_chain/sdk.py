@@ -6,7 +6,6 @@ came to is judged here. The calls of a `Node` are all that differs between two v
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
@@ -645,14 +644,9 @@ def octets(value: Any) -> bytes:  # noqa: ANN401  # as an SDK decodes bytes
 def pending_of(epochs: Iterable[tuple[Any, Any]], hotkey: str) -> tuple[PendingRow, ...]:
     """Return a hotkey's rows in the storage `TimelockedWeightCommits`, in their order."""
     return tuple(
-        PendingRow(
-            int(epoch),
-            int(block),
-            int(reveal_round),
-            hashlib.blake2b(octets(ciphertext), digest_size=32).hexdigest(),
-        )
+        PendingRow(int(epoch), int(block), int(reveal_round))
         for epoch, rows in sorted(epochs, key=lambda entry: int(entry[0]))
-        for who, block, ciphertext, reveal_round in rows or ()
+        for who, block, _, reveal_round in rows or ()
         if str(who) == hotkey
     )
 

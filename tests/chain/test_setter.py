@@ -109,9 +109,11 @@ def test_a_fork_that_takes_the_row_back_is_waited_for(
 
     def fork(chain: SimulatedChain) -> None:
         if sent(chain) and not forked:
-            forked.append(chain.fork(1))
+            before = chain.log
+            chain.fork(1)
+            forked.append(before[len(chain.log) :])
             for entry in forked[0] if replay else ():
-                row = entry.netuid, entry.mechanism, entry.pairs, entry.version_key
+                row = NETUID, entry.mechanism, entry.pairs, entry.version_key
                 chain.as_hotkey(entry.hotkey).submit_row(*row, 1.0)
             chain.advance()
 
@@ -168,7 +170,7 @@ def test_a_permit_that_is_lost_before_the_reveal_lets_the_row_vanish(tmp_path: P
 
     def lose(chain: SimulatedChain) -> None:
         if sent(chain):
-            chain.set_permit(NETUID, 0, permit=False)
+            chain.do("set_neuron", NETUID, uid=0, permit=False)
 
     process.run(FIRST_END, 1, lose)
     assert _outcomes(process) == [Outcome.VANISHED]
@@ -183,7 +185,7 @@ def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
 
     def raise_key(chain: SimulatedChain) -> None:
         if sent(chain):
-            chain.set_hyperparameters(NETUID, version_key=6)
+            chain.do("set_hyperparameters", NETUID, version_key=6)
 
     process.run(FIRST_END, 1, raise_key)
     assert _outcomes(process) == [Outcome.VANISHED]
@@ -235,7 +237,7 @@ def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> Non
     assert [attempt.outcome for attempt in attempts] == [Outcome.REFUSED] * len(attempts)
     # after 5, then 10 blocks
     assert len(attempts) == 3
-    chain.set_stake(NETUID, 0, 10_000)
+    chain.do("set_neuron", NETUID, uid=0, stake_rao=10_000)
     process.run(start + 50, 1)
     assert _rows(chain, 1) == [1]
     assert _outcomes(process) == [Outcome.SET]
@@ -255,12 +257,15 @@ def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda chain: chain.set_permit(NETUID, 0, permit=False), Refusal.NO_PERMIT),
+        (lambda chain: chain.do("set_neuron", NETUID, uid=0, permit=False), Refusal.NO_PERMIT),
         (
             lambda chain: chain.register(NETUID, hotkey_of("another"), uid=0),
             Refusal.NOT_REGISTERED,
         ),
-        (lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=500), Refusal.TOO_SOON),
+        (
+            lambda chain: chain.do("set_hyperparameters", NETUID, rate_limit_blocks=500),
+            Refusal.TOO_SOON,
+        ),
     ],
 )
 def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: Refusal) -> None:  # noqa: ANN001  # one of the lambdas above
@@ -321,7 +326,7 @@ def test_a_validator_whose_uid_moves_knows_its_row(tmp_path: Path, commit_reveal
             sent(chain, process.hotkey)
             and len(chain.as_hotkey("x").neurons(NETUID, chain.best)) > 7
         ):
-            chain.trim(NETUID, [6])
+            chain.do("trim", NETUID, uids=[6])
 
     process.run(NETWORK.weights_block(0) + 40, 1, trim)
     assert process.setter is not None
@@ -353,7 +358,7 @@ def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_pa
         process.run(NETWORK.weights_block(0) + 5, 1)
         process.stop()
         if other:
-            chain.set_permit(NETUID, 0, permit=False)
+            chain.do("set_neuron", NETUID, uid=0, permit=False)
         chain.advance(100)
         process.advance(weights_of(0))
         assert _outcomes(process) == [outcome]

@@ -318,7 +318,7 @@ def test_what_is_no_snapshot_is_refused(
     from tallystick_chain.simulated.document import SimulationFile
 
     chain = SimulationFile.parse(_text(SUBNET), "chain.toml").begin()
-    chain.set_stake(7, 0, 2**63)
+    chain.do("set_neuron", 7, uid=0, stake_rao=2**63)
     chain.advance(4)
     network = Network.load(network_file)
     value = ChainSnapshot.of(chain.as_hotkey("reader"), network).to_json()

@@ -712,7 +712,7 @@ def test_rules_that_are_not_locked_close_nothing(
 
 
 def test_a_version_key_above_ours_stops_rows(validator: Validator, chain: SimulatedChain) -> None:
-    chain.set_hyperparameters(NETUID, version_key=2_000_000)
+    chain.do("set_hyperparameters", NETUID, version_key=2_000_000)
 
     async def run() -> None:
         async with validator:

@@ -23,14 +23,12 @@ class SimulationFile:
     """The content of the file of a simulated chain.
 
     Attributes:
-        chain: the values of its table ``chain`` that are parameters of `SimulatedChain`.
+        source: the file.
         block_time: seconds between two blocks; 0: a program makes them.
-        source: the file, with its subnets.
     """
 
-    chain: Mapping[str, Any]
-    block_time: float
     source: TomlSource
+    block_time: float
 
     @classmethod
     def load(cls, path: Path) -> SimulationFile:
@@ -57,9 +55,7 @@ class SimulationFile:
     @classmethod
     def _of(cls, source: TomlSource) -> SimulationFile:
         source.check("simulated-1")
-        table = dict(source.tables.get("chain", {}))
-        block_time = float(table.pop("block_time", BLOCK_SECONDS))
-        return cls(table, block_time, source)
+        return cls(source, float(source.tables.get("chain", {}).get("block_time", BLOCK_SECONDS)))
 
     def begin(self) -> SimulatedChain:
         """Return the chain at the block at which what it begins with is finalized.
@@ -68,8 +64,10 @@ class SimulationFile:
             InputError: a neuron or a number is there twice, or a neuron has no hotkey or two.
             TrustError: a neuron has a key, and the library of sr25519 is missing.
         """
+        parameters = {**self.source.tables.get("chain", {})}
+        parameters.pop("block_time", None)
         seconds = self.block_time or BLOCK_SECONDS
-        chain = SimulatedChain(seconds_per_block=seconds, **self.chain)
+        chain = SimulatedChain(seconds_per_block=seconds, **parameters)
         for index, table in enumerate(self.source.tables.get("subnet", ())):
             _create(chain, table, index, self.source)
         chain.advance(1 + chain.finality_lag)
@@ -85,7 +83,7 @@ def _create(
             netuid,
             Hyperparameters(**table.get("hyperparameters", {})),
             mechanisms=table.get("mechanisms", 1),
-            owner=table.get("owner"),
+            owner=table.get("owner", ""),
         )
     except ChainError as error:
         raise source.error((*path, "netuid"), error.message) from error

@@ -1,8 +1,8 @@
 """A simulated chain that the processes of a machine share by one SQLite file.
 
 The file holds the text that the chain began with, the inputs since (calls, registrations and what
-else `INPUTS` names) with the block that was built at each, and the newest block. The chain is a
-function of these: each process folds them into a `SimulatedChain` of its own. Every look is a
+else is done in a subnet) with the block that was built at each, and the newest block. The chain is
+a function of these: each process folds them into a `SimulatedChain` of its own. Every look is a
 transaction, and so is every input; one that does not end has not happened.
 
 Blocks follow the clock as long as somebody looks: a chain that nobody asked for a while goes on
@@ -27,6 +27,7 @@ from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.simulated.document import SimulationFile
+from tallystick_chain.simulated.model import Block
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.trust.keys import Signer
 
@@ -98,20 +99,20 @@ class SharedChain:
         with self._current() as (_, chain):
             return chain
 
-    def do(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401  # of any of its methods
-        """Call a method of `SimulatedChain` that `INPUTS` names, and return what it returns.
+    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
+        """Apply a rule as `SimulatedChain.do`, and return the block with it.
 
         Raises:
-            ChainError: there is no such method, it refuses, or as `now`; nothing has happened then.
+            ChainError: there is no such rule or subnet, the rule refuses, or as `now`; nothing has
+                happened then.
             InputError: the file is damaged.
         """
         with self._current() as (database, chain):
-            block = chain.building
-            value = chain.do(name, **arguments)
-            row = block, name, msgspec.msgpack.encode(arguments)
+            block = chain.do(name, netuid, **arguments)
+            row = block.number, name, msgspec.msgpack.encode({"netuid": netuid, **arguments})
             insert = "INSERT INTO input (block, name, arguments) VALUES (?, ?, ?)"
             self._folded = database.execute(insert, row).lastrowid or 0
-            return value
+            return block
 
     def advance(self, blocks: int = 1) -> int:
         """Make blocks, and return the newest.

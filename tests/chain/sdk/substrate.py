@@ -146,11 +146,9 @@ class SimulatedSubstrate:
             ]
         if storage_function != "TimelockedWeightCommits":
             raise NotImplementedError(storage_function)
-        # the digest stands for what is sealed
-        committed = ((row.hotkey, row.seen) for row in subnet.mechanisms[mechanism].committed)
         return [
-            (seen.epoch, [(who, seen.block, seen.ciphertext_blake2, seen.reveal_round)])
-            for who, seen in committed
+            (row.epoch, [(row.hotkey, row.block, b"sealed", row.reveal_round)])
+            for row in subnet.mechanisms[mechanism].committed
         ]
 
     async def runtime_call(
