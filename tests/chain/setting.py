@@ -14,7 +14,7 @@ from tallystick_chain.setter import SetterStatus, WeightSetter, journal_subject
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
-from tallystick_chain.submission import Entry
+from tallystick_chain.submission import Attempt
 from tallystick_chain.weight_rows import WeightsToSet
 
 NETUID = 7
@@ -81,15 +81,16 @@ class SteppedChain(FaultyChain):
 
 
 class SteppedJournal(Journal):
-    """A journal that tells the steps round each entry that is written."""
+    """A journal that tells the steps round each stage of an attempt that is written."""
 
     step: Step
 
-    def append(self, entry: Entry) -> None:
-        """Write an entry."""
-        name = type(entry).__name__.lower()
+    def write(self, attempt: Attempt) -> None:
+        """Write an attempt."""
+        stages = (attempt.settled, attempt.committed, attempt.answer, attempt)
+        name = type(next(filter(None, stages))).__name__.lower()
         self.step(name)
-        super().append(entry)
+        super().write(attempt)
         self.step(f"{name} written")
 
 

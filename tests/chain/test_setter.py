@@ -221,7 +221,7 @@ def test_a_version_key_above_ours_stops_it_before_any_call(tmp_path: Path) -> No
     assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
     assert not sent(chain)
     assert process.journal is not None
-    assert not process.journal.entries
+    assert not process.journal.attempts
     # a version that has the key goes on
     process.advance(weights_of(0, version_key=6))
     assert sum(sent(chain).values()) == 1
@@ -277,7 +277,7 @@ def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: R
     assert (status.action.kind, status.action.reason) == ("wait", code)
     assert not chain.log
     assert process.journal is not None
-    assert not process.journal.entries
+    assert not process.journal.attempts
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])

@@ -328,7 +328,7 @@ def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
         async with validator:
             sent(validator, 0)
             with monkeypatch.context() as patch:
-                patch.setattr(Journal, "append", full)
+                patch.setattr(Journal, "write", full)
                 chain.advance(EPOCH_BLOCKS + LAG + 2)
                 assert (await validator.step()).closed == (0,)
                 assert codes(validator) == {"weights"}
