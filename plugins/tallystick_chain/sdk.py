@@ -1,7 +1,7 @@
 """SDK: a chain through an SDK of any major version, each of which reaches nodes in its own way.
 
-`SdkChain` is the chain: all that it reads it takes from a few reads of a `Node`, and what a call
-came to is judged here. The calls of a `Node` are all that differs between two versions.
+`SdkChain` is the chain: all that it reads it takes from a few reads of a `Node`, and what it writes
+is one call of the chain. The calls of a `Node` are all that differs between two versions.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 PALLET = "SubtensorModule"
 """The pallet of subnets."""
+_COMMIT_VERSION = 4
+"""Version of the form in which rows are sealed."""
 _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
@@ -201,15 +203,13 @@ class Node(Protocol):
     def call(self, name: str, netuid: int, block: int) -> Any:  # noqa: ANN401  # any answer
         """Return the answer of the runtime to a call about a subnet."""
 
-    def submit_row(
-        self, subnet: tuple[int, int], pairs: Pairs, version_key: int, signer: CallSigner
-    ) -> Receipt:
-        """Set or commit a row in a subnet and its mechanism, as the subnet asks."""
+    def seal(self, **row: Any) -> tuple[bytes, int]:  # noqa: ANN401  # of the SDK
+        """Return a row sealed until a round of the beacon, and the round, by the SDK's function."""
 
-    def submit_commitment(
-        self, netuid: int, info: Mapping[str, Any], signer: CallSigner
+    def send(
+        self, pallet: str, name: str, arguments: Mapping[str, Any], signer: CallSigner
     ) -> Receipt:
-        """Publish the argument of `set_commitment` in a subnet."""
+        """Sign a call, submit it, and wait until its block is final."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -296,19 +296,43 @@ class SdkChain:
         """Set or commit a row of weights, as the subnet asks; signed before a deadline."""
 
         def send(node: Node, signer: CallSigner) -> Receipt:
-            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey())
-            return refusal or node.submit_row((netuid, mechanism), pairs, version_key, signer)
+            block = node.best()
+            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey(), block)
+            if refusal is not None:
+                return refusal
+            row = {
+                "netuid": netuid,
+                "mecid": mechanism,
+                "dests": [uid for uid, _ in pairs],
+                "weights": [weight for _, weight in pairs],
+                "version_key": version_key,
+            }
+            if not _value(node, block, "CommitRevealWeightsEnabled", netuid):
+                return node.send(PALLET, "set_mechanism_weights", row, signer)
+            sealed, reveal_round = _sealed(node, row, signer, block)
+            commit = {
+                "netuid": netuid,
+                "mecid": mechanism,
+                "commit": sealed,
+                "reveal_round": reveal_round,
+                "commit_reveal_version": _COMMIT_VERSION,
+            }
+            receipt = node.send(PALLET, "commit_timelocked_mechanism_weights", commit, signer)
+            if receipt.kind != "included":
+                return receipt
+            return attrs.evolve(receipt, kind="committed", reveal_round=reveal_round)
 
         return row_defect(pairs) or self._write(send, deadline_s)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet; signed before a deadline."""
-        try:
-            info = commitment_info(data)
-        except ValueError as error:
-            return refused(Refusal.OTHER, str(error))
+        if not 1 <= len(data) <= MAX_COMMITMENT_BYTES:
+            found = f"found a commitment of {len(data)} bytes, expected 1 to {MAX_COMMITMENT_BYTES}"
+            return refused(Refusal.OTHER, found)
+        call = {"netuid": netuid, "info": {"fields": [[{f"Raw{len(data)}": data}]]}}
         return self._write(
-            lambda node, signer: node.submit_commitment(netuid, info, signer), deadline_s
+            lambda node, signer: node.send("Commitments", "set_commitment", call, signer),
+            deadline_s,
         )
 
     def sign(self, message: bytes) -> bytes:
@@ -430,9 +454,10 @@ def _or_none(read: Callable[[], Any]) -> Any:  # noqa: ANN401  # any answer
         return None
 
 
-def _gate(node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str) -> Receipt | None:
-    """Return the refusal of a row that the chain or an SDK would not take; None where they may."""
-    block = node.best()
+def _gate(  # noqa: PLR0913, PLR0917  # a row, and where it goes
+    node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str, block: int
+) -> Receipt | None:
+    """Return the refusal of a row that the chain would not take; None where it may."""
     names = ("SubnetworkN", "MinAllowedWeights", "MaxWeightsLimit", "WeightsSetRateLimit")
     uid, updates, *counts = node.values(
         [
@@ -457,9 +482,35 @@ def _gate(node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str) ->
         message = f"found {len(pairs)} entries, expected at least {min(n, least)}"
         return refused(Refusal.TOO_FEW, message)
     if is_over_limit(pairs, most):
-        message = f"found an entry above max_weights_limit, {most} of 65535, which an SDK would cut"
+        message = f"found an entry above max_weights_limit, {most} of 65535"
         return refused(Refusal.TOO_LARGE, message)
     return None
+
+
+def _sealed(
+    node: Node, row: Mapping[str, Any], signer: CallSigner, block: int
+) -> tuple[bytes, int]:
+    """Return a row, sealed until the round of the beacon at which the chain reveals it."""
+    names = {
+        "last_epoch_block": "LastEpochBlock",
+        "pending_epoch_at": "PendingEpochAt",
+        "subnet_epoch_index": "SubnetEpochIndex",
+        "tempo": "Tempo",
+        "blocks_since_last_step": "BlocksSinceLastStep",
+        "subnet_reveal_period_epochs": "RevealPeriodEpochs",
+    }
+    counts = node.values([(name, row["netuid"]) for name in names.values()], block)
+    # the SDKs' own calls around it scale rows, and take defaults for granted
+    sealed, reveal_round = node.seal(
+        uids=row["dests"],
+        weights=row["weights"],
+        version_key=row["version_key"],
+        current_block=block,
+        block_time=node.seconds_per_block(),
+        hotkey=signer.public_key,
+        **{name: int(count or 0) for name, count in zip(names, counts, strict=True)},
+    )
+    return sealed, int(reveal_round)
 
 
 def _code_of(error: Exception) -> Refusal:
@@ -554,9 +605,9 @@ def shown(message: str) -> str:
 
 
 def row_defect(pairs: Pairs) -> Receipt | None:
-    """Return the refusal of a row that an SDK or the chain would change; None for a sound row.
+    """Return the refusal of a row that the chain would change; None for a sound row.
 
-    Only rows whose greatest weight is 65535 arrive as they are: SDKs and the chain scale others.
+    Only rows whose greatest weight is 65535 are stored as they are: the chain scales others.
     """
     uids = [uid for uid, _ in pairs]
     weights = [weight for _, weight in pairs]
@@ -580,18 +631,6 @@ def is_over_limit(pairs: Pairs, max_weight_u16: int) -> bool:
     """
     total = sum(weight for _, weight in pairs)
     return max_weight_u16 < U16_MAX and max_weight_u16 * total < U16_MAX * U16_MAX
-
-
-def commitment_info(data: bytes) -> dict[str, Any]:
-    """Return bytes as the call `set_commitment` takes them.
-
-    Raises:
-        ValueError: there are none, or more than 128.
-    """
-    if not 1 <= len(data) <= MAX_COMMITMENT_BYTES:
-        most = MAX_COMMITMENT_BYTES
-        raise ValueError(f"found a commitment of {len(data)} bytes, expected 1 to {most}")
-    return {"fields": [[{f"Raw{len(data)}": data}]]}
 
 
 def commitments_of(records: Iterable[tuple[Any, Any]]) -> tuple[Commitment, ...]:

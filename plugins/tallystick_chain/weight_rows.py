@@ -1,7 +1,7 @@
 """Rows of weights: from the weights of a state to the whole numbers that a chain stores.
 
-The greatest weight of a row is 65535, uids ascend, and there are no zeros: so neither an SDK nor
-the chain changes a number. `tallystick_allocation.uint16` alone rounds, here as in
+The greatest weight of a row is 65535, uids ascend, and there are no zeros: so the chain changes no
+number. `tallystick_allocation.uint16` alone rounds, here as in
 ``tallystick weights``.
 
 A weight is a hotkey's, and goes to its uid only while the hotkey holds it by the registration that

@@ -67,24 +67,6 @@ def asked(url: str, method: str, *params: str) -> Any:  # noqa: ANN401  # JSON
         return json.loads(socket.recv())["result"]
 
 
-def normalized(_question: Any) -> Any:  # noqa: ANN401  # JSON
-    """Return what the SDK makes of every weight: of all in one row, and of each alone."""
-    values = list(range(65_536))
-    try:
-        from bittensor.intents.weights import normalize as convert
-    except ImportError:
-        from bittensor.utils.weight_utils import (
-            convert_and_normalize_weights_and_uids as convert,
-        )
-    uids, weights = convert(values, values)
-    changed = []
-    for value in values[1:]:
-        pair = convert([3, 4], [65_535, value])
-        if [list(each) for each in pair] != [[3, 4], [65_535, value]]:
-            changed.append(value)
-    return {"row": list(uids) == values[1:] and list(weights) == values[1:], "changed": changed}
-
-
 def read(question: Any) -> Any:  # noqa: ANN401
     """Each read, also of other blocks, subnets and uids than there are."""
     chain = chain_of(question["url"])
@@ -318,9 +300,7 @@ def tokens(question: Any) -> Any:  # noqa: ANN401
     return [pallet.index for pallet in codec.metadata_ir().pallets]
 
 
-CASES = {
-    each.__name__: each for each in (normalized, read, late, rows, fates, keys, simulated, tokens)
-}
+CASES = {each.__name__: each for each in (read, late, rows, fates, keys, simulated, tokens)}
 
 if __name__ == "__main__":
     main()
