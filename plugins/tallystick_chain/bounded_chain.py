@@ -139,6 +139,7 @@ class BoundedChain:
         return head
 
     block_hash = _read_of(Chain.block_hash)
+    block_time = _read_of(Chain.block_time)
     subnet = _read_of(Chain.subnet)
     neurons = _read_of(Chain.neurons)
     last_update = _read_of(Chain.last_update)

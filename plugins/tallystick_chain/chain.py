@@ -1,13 +1,14 @@
 """The chain as a validator needs it: the protocol of its backends, and the values that they give.
 
-Everything is an integer but seconds: blocks, stake in rao (10⁻⁹ of a token), weights as the chain
-stores them, 0 to 65535. A read names its block, so that several reads are of one moment; what a
-backend does not know, it refuses and never makes up.
+Everything is an integer but seconds and times: blocks, stake in rao (10⁻⁹ of a token), weights as
+the chain stores them, 0 to 65535. A read names its block, so that several reads are of one moment;
+what a backend does not know, it refuses and never makes up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -219,6 +220,9 @@ class Chain(Protocol):
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block, `0x` and 64 hexadecimal digits."""
+
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block as the chain has it, in UTC, of whole milliseconds."""
 
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet."""

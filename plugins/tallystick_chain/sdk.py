@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -194,8 +195,10 @@ class Node(Protocol):
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> Sequence[Any]:
-        """Return items of the storage of subnets, each by its name and the parts of its key."""
+    def values(
+        self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET
+    ) -> Sequence[Any]:
+        """Return items of the storage of a pallet, each by its name and the parts of its key."""
 
     def entries(self, pallet: str, name: str, key: int, block: int) -> Iterable[tuple[Any, Any]]:
         """Return the entries of a map of the storage below a key."""
@@ -251,6 +254,15 @@ class SdkChain:
     def block_hash(self, block: int) -> str:
         """Return the hash of a block, `0x` and 64 hexadecimal digits."""
         return self._read(lambda node: node.block_hash(block))
+
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block as the chain has it, in UTC, of whole milliseconds."""
+
+        def read(node: Node) -> datetime:
+            (milliseconds,) = node.values([("Now",)], block, "Timestamp")
+            return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(milliseconds))
+
+        return self._read(read)
 
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet."""

@@ -97,20 +97,20 @@ class _Node:
             raise ChainError(f"found no block {block}", Refusal.NO_BLOCK)
         return str(block_hash)
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> list[Any]:
+    def values(self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET) -> list[Any]:
         block_hash = self.block_hash(block)
-        return [self._value(name, key, block_hash) for name, *key in items]
+        return [self._value(pallet, name, key, block_hash) for name, *key in items]
 
-    def _value(self, name: str, key: list[Any], block_hash: str) -> Any:  # noqa: ANN401  # any item
+    def _value(self, pallet: str, name: str, key: list[Any], block_hash: str) -> Any:  # noqa: ANN401  # any item
         """Return an item of the storage.
 
         The SDK's own query takes every error of a node for an item that is not set, and returns the
         item's default. So the node is asked without it, and the query only for a default.
         """
-        place = self._substrate.create_storage_key(PALLET, name, key, block_hash=block_hash)
+        place = self._substrate.create_storage_key(pallet, name, key, block_hash=block_hash)
         data = self._asked("state_getStorageAt", [place.to_hex(), block_hash])
         if data is None:
-            return _plain(self._substrate.query(PALLET, name, key, block_hash=block_hash))
+            return _plain(self._substrate.query(pallet, name, key, block_hash=block_hash))
         octets = bytes.fromhex(data[2:])
         return _plain(self._substrate.decode_scale(place.value_scale_type, octets))
 

@@ -133,9 +133,9 @@ class _Node:
     def block_hash(self, block: int) -> str:
         return str(self._loop.result(self._substrate.block_hash(block)))
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> list[Any]:
+    def values(self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET) -> list[Any]:
         query = self._client.query
-        asked = (query((PALLET, name), key, block=block) for name, *key in items)
+        asked = (query((pallet, name), key, block=block) for name, *key in items)
         return self._loop.result(_gathered(asked))
 
     def entries(self, pallet: str, name: str, key: int, block: int) -> Iterable[tuple[Any, Any]]:

@@ -1,6 +1,7 @@
 """Blocks, epochs, forks, finality, registrations and commitments of a simulated chain."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 import attrs
 import pytest
@@ -40,7 +41,9 @@ def code_of(chain: Chain, query: str, *arguments: object) -> Refusal:
 
 def test_the_head_is_the_newest_block_and_the_newest_final_one() -> None:
     chain = subnet(finality_lag=3)
-    assert chain.as_hotkey(VALIDATOR).head() == Head(1010, 1007, 461, 12.0, "simulated")
+    view = chain.as_hotkey(VALIDATOR)
+    assert view.head() == Head(1010, 1007, 461, 12.0, "simulated")
+    assert view.block_time(1010) - view.block_time(1007) == timedelta(seconds=36)
 
 
 def test_what_is_not_there_is_refused_and_never_made_up() -> None:
@@ -54,6 +57,7 @@ def test_what_is_not_there_is_refused_and_never_made_up() -> None:
     assert code_of(view, "neurons", NETUID, FIRST) is Refusal.NO_SUBNET
     assert code_of(view, "block_hash", FIRST - 1) is Refusal.NO_BLOCK
     assert code_of(view, "block_hash", -1) is Refusal.NO_BLOCK
+    assert code_of(view, "block_time", best + 1) is Refusal.NO_BLOCK
     assert code_of(view, "row", NETUID, 0, 8, best) is Refusal.UNKNOWN_UID
     assert code_of(view, "row", NETUID, 0, -1, best) is Refusal.UNKNOWN_UID
     assert code_of(view, "last_update", NETUID, 0, 8, best) is Refusal.UNKNOWN_UID

@@ -16,6 +16,7 @@ from validator.daemons import (
     ANCHOR,
     EPOCH_BLOCKS,
     LAG,
+    MINERS,
     NETUID,
     PATIENCE,
     RULES,
@@ -35,6 +36,7 @@ from tallystick_chain.journal import Journal
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
 from tallystick_validator.validator import Options, Step, Validator
@@ -103,6 +105,31 @@ def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain)
             assert (await validator.step()).closed == (1, 2, 3)
             checkpoint = validator.folder / "checkpoints" / "latest.txt"
             assert read_checkpoint(checkpoint.read_bytes()).size == 4
+
+    asyncio.run(run())
+
+
+def test_rounds_count_by_the_time_of_the_blocks(
+    tmp_path: Path, validator: Validator, chain: SimulatedChain
+) -> None:
+    """An epoch has twelve hours, and a miner two rounds of each; the last 24 hours have four."""
+    chain.seconds_per_block = 12 * 3600 / EPOCH_BLOCKS
+    other = Validator(tmp_path / "peer.db", NETWORK, chain.as_hotkey(ALICE), tmp_path / "peer")
+    begun(tmp_path / "peer.db", RULES)
+
+    async def run() -> None:
+        async with validator, other:
+            for epoch in range(4):
+                for each in (validator, other):
+                    sent(each, epoch)
+            chain.advance(4 * EPOCH_BLOCKS + LAG)
+            for each in (validator, other):
+                assert (await each.step()).closed == (0, 1, 2, 3)
+            assert digest(validator) == digest(other)
+            with validator.ledger.queries() as queries:
+                profile = queries.profile(MINERS[0])
+            assert (profile.rounds, profile.counted) == (4, "hours")
+            assert verify(validator.ledger).entries
 
     asyncio.run(run())
 

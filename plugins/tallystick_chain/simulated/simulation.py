@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import attrs
@@ -43,6 +44,8 @@ from tallystick_chain.simulated.model import (
 from tallystick_state.trust.keys import Signer
 
 _ROOT = 0
+_BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""The time of block 0."""
 
 
 class SimulatedChain:
@@ -286,6 +289,12 @@ class HotkeyView:
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""
         return self._source.now().block(block).digest
+
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block, which follows from its number."""
+        chain = self._source.now()
+        milliseconds = round(1000 * chain.seconds_per_block * chain.block(block).number)
+        return _BEGINNING + timedelta(milliseconds=milliseconds)
 
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet; its consensus is always Yuma."""

@@ -74,6 +74,8 @@ def read(question: Any) -> Any:  # noqa: ANN401
         "head": tried(chain.head),
         "hash": tried(lambda: chain.block_hash(60)),
         "genesis": tried(lambda: chain.block_hash(0)),
+        "time": tried(lambda: chain.block_time(98)),
+        "time of no calendar": tried(lambda: chain.block_time(99)),
         "subnet": tried(lambda: chain.subnet(NETUID, MECHANISM, 98)),
         "no subnet": tried(lambda: chain.subnet(99, 0, 98)),
         "no mechanism": tried(lambda: chain.subnet(NETUID, 2, 98)),
@@ -242,6 +244,7 @@ def simulated(_question: Any) -> Any:  # noqa: ANN401
         view = world.as_hotkey(ours.hotkey())
         reads: dict[str, Callable[[Any], Any]] = {
             "hash": lambda chain: chain.block_hash(block),
+            "time": lambda chain: chain.block_time(block),
             "neurons": lambda chain: chain.neurons(7, block),
             "commitments": lambda chain: chain.commitments(7, block),
         }

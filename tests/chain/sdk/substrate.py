@@ -85,9 +85,11 @@ class SimulatedSubstrate:
         params: Sequence[Any] = (),
         block_hash: str | None = None,
     ) -> Any:  # noqa: ANN401  # any item
+        block, subnets = self._at(block_hash)
+        if module == "Timestamp":
+            return round(1000 * self._chain.as_hotkey("").block_time(block).timestamp())
         if module != "SubtensorModule":
             raise NotImplementedError(module)
-        block, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
         subnet = subnets.get(netuid)
         if storage_function == "NetworksAdded" or subnet is None:

@@ -5,6 +5,7 @@ They show what bytes go out and how answers are read, not what a chain's runtime
 
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def test_reads(release: str, node: str, tmp_path: Path) -> None:
     )
     values = {
         "hash": f"0xb10c{60:060x}",
+        "time": datetime(2023, 11, 14, 22, 13, 20, 123_000, UTC),
         "subnet": subnet,
         "neurons": neurons,
         "last update": 60,
@@ -129,6 +131,7 @@ def test_reads(release: str, node: str, tmp_path: Path) -> None:
         "block long gone": Refusal.NO_BLOCK,
         # no default in place of what the node did not tell
         "node that is too busy": Refusal.OTHER,
+        "time of no calendar": Refusal.OTHER,
     }
 
 
