@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -38,9 +38,13 @@ _DAEMON = "validator"
 
 Types: TypeAlias = tuple[str, ...] | Literal["all"]
 """Skill types, ascending; or all that the rules have."""
-Word = TypeVar("Word", bound=str)
 DueKind = Literal["round", "epoch", "commit", "vote", "close", "weights"]
 """Kinds of blocks that a network file names; see `Network.next_blocks`."""
+
+
+def _sorted(value: Any) -> Any:  # noqa: ANN401  # a word, or some
+    """Return a word as it is, and a list in ascending order."""
+    return value if isinstance(value, str) else tuple(sorted(value))
 
 
 @attrs.frozen
@@ -57,8 +61,8 @@ class Exchange:
 
     commit_by: int
     vote_by: int
-    quorum: Fraction = QUORUM
-    hear: tuple[str, ...] | Literal["permit"] = "permit"
+    quorum: Fraction = attrs.field(default=QUORUM, converter=Fraction)
+    hear: tuple[str, ...] | Literal["permit"] = attrs.field(default="permit", converter=_sorted)
     minimum_stake_rao: int = 0
 
     def is_heard(self, neuron: Neuron) -> bool:
@@ -81,7 +85,7 @@ class MinerRules:
         by_uid: types by uid.
     """
 
-    types: Types = "all"
+    types: Types = attrs.field(default="all", converter=_sorted)
     validators_from_rao: int | None = None
     immunity_blocks: int = 0
     by_hotkey: Mapping[str, Types] = MappingProxyType({})
@@ -284,19 +288,16 @@ class Network:
 
 
 def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
-    network = tables["network"]
-    epoch_blocks = tables["rounds"]["blocks"] * tables["epochs"]["rounds"]
-    exchange = _exchange(tables["exchange"], epoch_blocks) if "exchange" in tables else None
+    round_blocks, epoch_rounds = tables["rounds"]["blocks"], tables["epochs"]["rounds"]
+    exchange = None
+    if "exchange" in tables:
+        exchange = _exchange(tables["exchange"], round_blocks * epoch_rounds)
     closed = 0 if exchange is None else exchange.vote_by
     return Network(
-        name=network["name"],
-        netuid=network["netuid"],
-        anchor_block=network["anchor_block"],
-        round_blocks=tables["rounds"]["blocks"],
-        epoch_rounds=tables["epochs"]["rounds"],
+        **tables["network"],
+        round_blocks=round_blocks,
+        epoch_rounds=epoch_rounds,
         weights_at=tables.get("weights", {}).get("at", closed),
-        mechanism=network.get("mechanism", 0),
-        genesis=network.get("genesis"),
         exchange=exchange,
         seed_delay=tables.get("groups", {}).get("delay", SEED_DELAY),
         miners=_miners(tables.get("miners", {}), source),
@@ -305,37 +306,21 @@ def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
 
 def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
     commit_by = table.get("commit_by", max(1, min(COMMIT_BY, epoch_blocks // 4)))
-    return Exchange(
-        commit_by=commit_by,
-        vote_by=table.get("vote_by", min(2 * commit_by, epoch_blocks)),
-        quorum=Fraction(table.get("quorum", QUORUM)),
-        hear=_sorted(table.get("hear", "permit")),
-        minimum_stake_rao=table.get("minimum_stake_rao", 0),
-    )
+    vote_by = table.get("vote_by", min(2 * commit_by, epoch_blocks))
+    return Exchange(**{**table, "commit_by": commit_by, "vote_by": vote_by})
 
 
 def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
-    by_hotkey, by_uid = dict[str, Types](), dict[int, Types]()
-    named: tuple[tuple[str, dict[Any, Types]], ...] = (("hotkeys", by_hotkey), ("uids", by_uid))
+    named: dict[str, dict[Any, Types]] = {"hotkeys": {}, "uids": {}}
     for index, rule in enumerate(table.get("rule", ())):
-        for name, by_key in named:
+        for name, by_key in named.items():
             for place, key in enumerate(rule.get(name, ())):
                 if key in by_key:
                     path = ("miners", "rule", index, name, place)
                     raise source.error(path, f"found {shown(key)}, expected each in one rule")
                 by_key[key] = _sorted(rule["types"])
-    return MinerRules(
-        types=_sorted(table.get("types", "all")),
-        validators_from_rao=table.get("validators_from_rao"),
-        immunity_blocks=table.get("immunity_blocks", 0),
-        by_hotkey=by_hotkey,
-        by_uid=by_uid,
-    )
-
-
-def _sorted(value: Word | list[str]) -> Word | tuple[str, ...]:
-    """Return a word as it is, and a list in ascending order."""
-    return tuple(sorted(value)) if isinstance(value, list) else value
+    others = {name: value for name, value in table.items() if name != "rule"}
+    return MinerRules(**others, by_hotkey=named["hotkeys"], by_uid=named["uids"])
 
 
 def _check_blocks(network: Network, source: TomlSource) -> None:

@@ -24,7 +24,6 @@ from tallystick_chain.chain import (
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.submission import (
-    MORTAL_BLOCKS,
     Action,
     Attempt,
     ChainFacts,
@@ -71,7 +70,6 @@ class WeightSetter:
         network: whose subnet and mechanism are given weights.
         journal: of the validator; see `journal_subject`.
         deadline_s: seconds that a call may take; after them its outcome is unknown.
-        mortal_blocks: blocks for which the signature of a call is valid, at least.
     """
 
     def __init__(
@@ -81,11 +79,9 @@ class WeightSetter:
         journal: Journal,
         *,
         deadline_s: float = DEADLINE_SECONDS,
-        mortal_blocks: int = MORTAL_BLOCKS,
     ) -> None:
         self._chain, self._network, self._journal = chain, network, journal
-        self._subnet = network.netuid, network.mechanism
-        self._deadline_s, self._mortal_blocks = deadline_s, mortal_blocks
+        self._subnet, self._deadline_s = (network.netuid, network.mechanism), deadline_s
         self._hotkey = chain.hotkey()
 
     def advance(self, weights: WeightsToSet | None = None) -> SetterStatus:
@@ -146,7 +142,6 @@ class WeightSetter:
             last_update=last_update,
             landing=self._landing(own, last_update, block) if is_open else None,
             pending=self._pending(block),
-            mortal_blocks=self._mortal_blocks,
         )
 
     def _row_due(self, weights: WeightsToSet, facts: ChainFacts) -> WeightRow | RowError | None:

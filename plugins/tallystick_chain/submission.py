@@ -112,8 +112,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         number: of the attempt for the epoch, from 1.
         block: the finalized block at which it was decided.
         best: the newest block then.
-        uid: of the validator.
-        last_update: the block of its last row or commit, as the finalized block has it.
+        last_update: the block of the validator's last row or commit, as the finalized block has it.
         pairs: the row.
         version_key: that it names.
         answer: the receipt; None until it came, and where the process was interrupted before.
@@ -125,7 +124,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     block: int
     best: int
-    uid: int
     last_update: int
     pairs: Pairs
     version_key: int
@@ -146,8 +144,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def newest_block(self) -> int:
         """The newest finalized block that decided something about it."""
-        settlements = filter(None, (self.committed, self.settled))
-        return max(self.block, *(item.block for item in settlements), 0)
+        return self.block if self.newest is None else max(self.block, self.newest.block)
 
     def answered(self, best: int, receipt: Receipt) -> Attempt:
         """Return the attempt with the answer to its call."""
@@ -160,14 +157,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.structs.replace(self, committed=settlement)
         return msgspec.structs.replace(self, settled=settlement)
 
-    def may_land_until(self, mortal_blocks: int) -> int | None:
-        """Return the last block in which the call may land; None where it cannot any more.
-
-        Args:
-            mortal_blocks: for which the signature of a call is valid.
-        """
+    @property
+    def may_land_until(self) -> int | None:
+        """The last block in which the call may land; None where it cannot any more."""
         if self.answer is None:
-            return self.best + mortal_blocks
+            return self.best + MORTAL_BLOCKS
         receipt = self.answer.receipt
         if receipt.kind == "refused" and receipt.block_hash is None:
             return None
@@ -175,7 +169,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         if receipt.kind != "refused" and is_there:
             # a call is in one finalized block at most
             return None
-        return self.answer.best + mortal_blocks
+        return self.answer.best + MORTAL_BLOCKS
 
 
 @attrs.frozen
@@ -206,7 +200,6 @@ class ChainFacts:
         last_update: the block of its last row or commit; 0: never.
         landing: the row or commit of that block; None where there is none, or no call is open.
         pending: its committed rows.
-        mortal_blocks: for which the signature of a call is valid.
     """
 
     block: int
@@ -217,7 +210,6 @@ class ChainFacts:
     last_update: int
     landing: Landing | None
     pending: tuple[PendingRow, ...]
-    mortal_blocks: int = MORTAL_BLOCKS
 
     def landed_after(self, attempt: Attempt) -> Landing | None:
         """Return the row or commit that came behind an attempt; None where none has.
@@ -305,7 +297,7 @@ def _reconcile(attempt: Attempt, facts: ChainFacts) -> Action:
         return Action("write", "unknown", attempt=attempt.answered(facts.best, interrupted))
     receipt = attempt.answer.receipt
     refusal = ": ".join(filter(None, (receipt.code, receipt.chain_error)))
-    last, landing = attempt.may_land_until(facts.mortal_blocks), facts.landed_after(attempt)
+    last, landing = attempt.may_land_until, facts.landed_after(attempt)
     if last is None:
         return _settled(attempt.settle(Outcome.REFUSED, attempt.answer.best, refusal))
     if landing is None:
@@ -349,13 +341,11 @@ def _submit(
     wait = _wait(attempts, facts, due)
     if wait is not None:
         return wait
-    assert facts.own is not None  # noqa: S101  # who has none waits
     attempt = Attempt(
         epoch=due.epoch,
         number=sum(attempt.epoch == due.epoch for attempt in attempts) + 1,
         block=facts.block,
         best=facts.best,
-        uid=facts.own.uid,
         last_update=facts.last_update,
         pairs=due.pairs,
         version_key=due.version_key,
@@ -371,15 +361,12 @@ def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
     for attempt in attempts:
         if attempt.epoch > due.epoch:
             return True
-        if attempt.epoch == due.epoch:
-            answer = attempt.answer
-            if pays_another(attempt, due):
-                continue
-            if attempt.outcome is Outcome.REFUSED:
-                if answer is None or answer.receipt.code not in PASSING:
-                    return True
-            elif attempt.outcome is not Outcome.LAPSED:
-                return True
+        is_to_repeat = attempt.outcome is Outcome.LAPSED or pays_another(attempt, due)
+        if attempt.epoch < due.epoch or is_to_repeat:
+            continue
+        code = None if attempt.answer is None else attempt.answer.receipt.code
+        if attempt.outcome is not Outcome.REFUSED or code not in PASSING:
+            return True
     return False
 
 
@@ -406,8 +393,7 @@ def _wait(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow) -> Acti
     cannot = unable(own)
     if cannot is not None:
         return Action("wait", cannot, subnet.next_epoch_block if own else None)
-    landing = (item.may_land_until(facts.mortal_blocks) or -1 for item in attempts)
-    last = max(landing, default=-1)
+    last = max((attempt.may_land_until or -1 for attempt in attempts), default=-1)
     if facts.block <= last:
         return Action("wait", "unknown", last + 1)
     passed = facts.last_update + subnet.rate_limit_blocks

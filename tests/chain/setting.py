@@ -21,7 +21,7 @@ NETUID = 7
 VALIDATOR = hotkey_of("validator")
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(5))
 MORTAL = 12
-"""Blocks for which a call may land in these tests; a late fault is within them."""
+"""Blocks for which a call may land in tests of rows; a late fault is within them."""
 NETWORK = Network(
     name="demo", netuid=NETUID, anchor_block=10, round_blocks=10, epoch_rounds=4, weights_at=2
 )
@@ -121,7 +121,7 @@ class Process:
         view = SteppedChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
         self.journal = SteppedJournal.open(self.path, journal_subject(NETWORK, self.hotkey))
         self.journal.step = self._step
-        self.setter = WeightSetter(view, NETWORK, self.journal, mortal_blocks=MORTAL)
+        self.setter = WeightSetter(view, NETWORK, self.journal)
         return self.setter
 
     def stop(self) -> None:

@@ -63,7 +63,7 @@ def test_a_flipped_byte_changes_no_attempt(written: Path) -> None:
     [
         "UPDATE attempt SET number = 2 WHERE epoch = 1",
         "UPDATE attempt SET epoch = 9 WHERE epoch = 1",
-        "UPDATE attempt SET data = replace(data, '\"uid\":0', '\"uid\":1')",
+        "UPDATE attempt SET data = replace(data, '\"best\":', '\"best\":1')",
         "UPDATE attempt SET data = x'ff' WHERE epoch = 1",
         "UPDATE attempt SET sha256 = x'' WHERE epoch = 2",
         "DROP TABLE attempt",
@@ -127,7 +127,6 @@ attempts = st.builds(
     number=BLOCKS,
     block=BLOCKS,
     best=BLOCKS,
-    uid=BLOCKS,
     last_update=BLOCKS,
     pairs=st.lists(st.tuples(st.integers(0, 65535), BLOCKS), max_size=9).map(tuple),
     version_key=BLOCKS,

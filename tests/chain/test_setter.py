@@ -16,6 +16,7 @@ from chain.setting import (
     weights_of,
 )
 
+from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
 from tallystick_chain.journal import Journal, JournalError
 from tallystick_chain.setter import WeightSetter, journal_subject
@@ -27,6 +28,11 @@ END = NETWORK.end_block(2) + 3 * MORTAL
 FIRST_END = NETWORK.end_block(0) + 5 * MORTAL
 """Blocks by which the rows of three epochs are settled, and of the first one alone."""
 NIGHTLY = pytest.mark.nightly
+
+
+@pytest.fixture(autouse=True)
+def _mortal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "MORTAL_BLOCKS", MORTAL)
 
 
 def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
@@ -393,11 +399,14 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
         pass
 
 
-def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(tmp_path: Path) -> None:
+def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submission, "MORTAL_BLOCKS", 1000)
     chain = subnet()
     view = FaultyChain(chain.as_hotkey(VALIDATOR), Faults("landed"))
     with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
-        setter = WeightSetter(view, NETWORK, journal, mortal_blocks=1000)
+        setter = WeightSetter(view, NETWORK, journal)
         while chain.best < NETWORK.weights_block(1) + 6:
             chain.advance()
             epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1
