@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 PALLET = "SubtensorModule"
 """The pallet of subnets."""
+OTHER_NODES = ("fallback_endpoints", "archive_endpoints")
+"""Options of an SDK with nodes that it also asks; it chooses some by itself unless told of none."""
 _COMMIT_VERSION = 4
 """Version of the form in which rows are sealed."""
 _MECHANISM = 4096
@@ -415,44 +417,37 @@ def _item(updates: Sequence[Any] | None, uid: int) -> int:
     return int(updates[uid]) if updates and uid < len(updates) else 0
 
 
+_COUNTS = MappingProxyType(
+    {
+        "n": "SubnetworkN",
+        "tempo": "Tempo",
+        "last_epoch_block": "LastEpochBlock",
+        "rate_limit_blocks": "WeightsSetRateLimit",
+        "min_allowed": "MinAllowedWeights",
+        "max_weight_u16": "MaxWeightsLimit",
+        "version_key": "WeightsVersionKey",
+        "reveal_epochs": "RevealPeriodEpochs",
+    }
+)
+"""Items of the storage by the attributes of a `Subnet` that they are."""
+
+
 def _subnet(node: Node, netuid: int, mechanism: int, block: int) -> Subnet:
-    names = (
-        "NetworksAdded",
-        "MechanismCountCurrent",
-        "SubnetworkN",
-        "Tempo",
-        "LastEpochBlock",
-        "WeightsSetRateLimit",
-        "MinAllowedWeights",
-        "MaxWeightsLimit",
-        "WeightsVersionKey",
-        "CommitRevealWeightsEnabled",
-        "RevealPeriodEpochs",
-        "SubnetOwnerHotkey",
-    )
-    *values, owner = node.values([(name, netuid) for name in names], block)
-    is_there, mechanisms, n, tempo, last, rate, fewest, most, key, commits, reveal = (
-        int(value or 0) for value in values
-    )
-    if not is_there or mechanism >= mechanisms:
+    names = ("NetworksAdded", "MechanismCountCurrent", "CommitRevealWeightsEnabled")
+    items = [(name, netuid) for name in (*names, "SubnetOwnerHotkey", *_COUNTS.values())]
+    is_there, mechanisms, commits, owner, *counts = node.values(items, block)
+    if not is_there or mechanism >= int(mechanisms or 0):
         raise no_subnet(netuid, mechanism, block)
     # runtimes before, or after, those that let a subnet choose have no such storage
     mode = _or_none(lambda: _value(node, block, "SubnetEpochConsensus", netuid))
     name = next(iter(mode)) if isinstance(mode, dict) and mode else mode
     following = _or_none(lambda: node.call("get_next_epoch_start_block", netuid, block))
     return Subnet(
-        n=n,
-        tempo=tempo,
-        last_epoch_block=last,
         next_epoch_block=None if following is None else int(following),
-        rate_limit_blocks=rate,
-        min_allowed=fewest,
-        max_weight_u16=most,
-        version_key=key,
         commit_reveal=bool(commits),
-        reveal_epochs=reveal,
         consensus=_CONSENSUS.get(name, "unknown"),
         owner=str(owner or ""),
+        **{field: int(count or 0) for field, count in zip(_COUNTS, counts, strict=True)},
     )
 
 

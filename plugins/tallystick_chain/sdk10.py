@@ -11,7 +11,7 @@ says; a call is signed once, so that the chain takes it at most once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -19,6 +19,7 @@ import attrs
 from tallystick_chain.chain import ChainError, Receipt, Refusal
 from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
+    OTHER_NODES,
     PALLET,
     CallSigner,
     SdkChain,
@@ -33,39 +34,25 @@ MAJOR = 10
 _MISSING_HASH = f"0x{'0' * 64}"
 
 
-def connect(
-    network: str,
-    key: str | Signer,
-    *,
-    fallback_endpoints: Sequence[str] = (),
-    archive_endpoints: Sequence[str] = (),
-    subtensor: Callable[[], Any] | None = None,
-) -> SdkChain:
+def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noqa: ANN401  # of the SDK
     """Return the chain of a network; the first call connects.
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
         key: what signs as the validator's hotkey; or its address, which only reads.
-        fallback_endpoints: nodes to ask where the first does not answer; none unless named here.
-        archive_endpoints: nodes to ask about older blocks; likewise.
-        subtensor: another way to make the SDK's `Subtensor`, which connects as it is made.
+        options: of the SDK's `Subtensor`, such as ``fallback_endpoints``, nodes to ask where the
+            first does not answer, and ``archive_endpoints``, about older blocks: none unless they
+            are named here.
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
         TrustError: the key is of another scheme than sr25519.
     """
     sdk = installed(MAJOR, "bittensor>=10.5,<11")
-
-    def opened() -> Any:  # noqa: ANN401  # of the SDK
-        return sdk.Subtensor(
-            network,
-            fallback_endpoints=list(fallback_endpoints),
-            archive_endpoints=list(archive_endpoints),
-            retry_forever=False,
-        )
-
-    make = subtensor or opened
-    return SdkChain(public_endpoint(network), hotkey_of(key), lambda: _Node(make()))
+    options = {**{name: [] for name in OTHER_NODES}, "retry_forever": False, **options}
+    return SdkChain(
+        public_endpoint(network), hotkey_of(key), lambda: _Node(sdk.Subtensor(network, **options))
+    )
 
 
 class _Node:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from tallystick_chain.chain import ChainError, Receipt, Refusal
 from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
+    OTHER_NODES,
     PALLET,
     CallSigner,
     SdkChain,
@@ -36,34 +37,21 @@ _CLOSE_S = 2.0
 """Seconds that a client may take to say goodbye."""
 
 
-def connect(
-    network: str,
-    key: str | Signer,
-    *,
-    fallback_endpoints: Sequence[str] = (),
-    archive_endpoints: Sequence[str] = (),
-    substrate: object | None = None,
-) -> SdkChain:
+def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noqa: ANN401  # of the SDK
     """Return the chain of a network; the first call connects.
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
         key: what signs as the validator's hotkey; or its address, which only reads.
-        fallback_endpoints: nodes to ask where the first does not answer; none unless they are
-            named here, other than the SDK's own choice.
-        archive_endpoints: nodes to ask about older blocks; likewise.
-        substrate: another way to reach a chain, by the SDK's protocol `Substrate`.
+        options: of the SDK's `Subtensor`, as `tallystick_chain.sdk10.connect`; ``substrate`` is
+            another way to reach a chain, by the SDK's protocol `Substrate`.
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
         TrustError: the key is of another scheme than sr25519.
     """
     sdk = installed(MAJOR, "tallystick[bittensor]")
-    options = {
-        "fallback_endpoints": list(fallback_endpoints),
-        "archive_endpoints": list(archive_endpoints),
-        "substrate": substrate,
-    }
+    options = {**{name: [] for name in OTHER_NODES}, **options}
     return SdkChain(
         public_endpoint(network),
         hotkey_of(key),

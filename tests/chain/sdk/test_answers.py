@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -200,9 +201,15 @@ class Subtensor:
         """Nothing is there to close."""
 
 
+def install_ten(monkeypatch: pytest.MonkeyPatch, opened: Callable[[], object]) -> None:
+    """Have an SDK 10 whose connections are stubs."""
+    sdk = SimpleNamespace(__version__="10.5.0", Subtensor=lambda *_, **__: opened())
+    monkeypatch.setitem(sys.modules, "bittensor", sdk)
+
+
 def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> SdkChain:
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    return sdk10.connect("stub", US, subtensor=lambda: subtensor)
+    install_ten(monkeypatch, lambda: subtensor)
+    return sdk10.connect("stub", US)
 
 
 class Response:
@@ -258,8 +265,8 @@ def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> N
         opened.append(1)
         return lost if len(opened) == 1 else Subtensor(Substrate())
 
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    chain = BoundedChain(lambda: sdk10.connect("stub", US, subtensor=open_one))
+    install_ten(monkeypatch, open_one)
+    chain = BoundedChain(lambda: sdk10.connect("stub", US))
     with pytest.raises(TallystickError, match="gone"):
         chain.block_hash(90)
     assert chain.block_hash(90) == "0x" + "1" * 64
@@ -272,8 +279,8 @@ def test_a_connection_that_is_never_open_has_sent_nothing(
     def refuse() -> Subtensor:
         raise ConnectionRefusedError("nobody is there")
 
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    chain = sdk10.connect("stub", US, subtensor=refuse)
+    install_ten(monkeypatch, refuse)
+    chain = sdk10.connect("stub", US)
     receipt = chain.commit(7, b"data", 60.0)
     assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
     assert "nobody is there" in receipt.chain_error
