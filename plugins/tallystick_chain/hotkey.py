@@ -74,22 +74,6 @@ class Hotkey:
         """
         return cls.of_pair(Pair.of_seed(seed))
 
-    @classmethod
-    def of_keypair(cls, keypair: Any) -> Hotkey:  # noqa: ANN401  # of one of the SDKs
-        """Return the hotkey of a key pair that an SDK has opened.
-
-        Raises:
-            TrustError: it is of another scheme than sr25519.
-        """
-        if int(keypair.crypto_type) != 1:
-            message = f"found a key of type {keypair.crypto_type}, expected sr25519 (1)"
-            raise TrustError(message, code="unknown-key-type")
-        # bytes, never text: an SDK takes text that begins with 0x for hexadecimal digits
-        return cls(
-            PublicKey("sr25519", bytes(keypair.public_key)),
-            lambda data: bytes(keypair.sign(bytes(data))),
-        )
-
     @property
     def address(self) -> str:
         """The SS58 address of the hotkey, of any Substrate network (42)."""
@@ -188,7 +172,12 @@ def of_wallet(
     except Exception as error:  # each SDK has errors of its own, none of which may show the secret
         message = f"{file}: the password does not open this key: try another"
         raise TrustError(message, code="wrong-password") from error
-    return Hotkey.of_keypair(keypair)
+    if int(keypair.crypto_type) != 1:
+        message = f"{file}: found a key of type {keypair.crypto_type}, expected sr25519 (1)"
+        raise TrustError(message, code="unknown-key-type")
+    # bytes, never text: an SDK takes text that begins with 0x for hexadecimal digits
+    public = PublicKey("sr25519", bytes(keypair.public_key))
+    return Hotkey(public, lambda data: bytes(keypair.sign(bytes(data))))
 
 
 def _wallet_class() -> Any:  # noqa: ANN401  # of one of the SDKs

@@ -30,6 +30,7 @@ from tallystick_chain.chain import (
     Receipt,
     Refusal,
     Subnet,
+    has_too_large_share,
 )
 from tallystick_chain.hotkey import Hotkey, Watcher
 
@@ -289,8 +290,9 @@ class SdkChain:
 
     def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
         """Return the row that the chain has of a validator."""
-        index = storage_index(netuid, mechanism)
-        return self._read(lambda node: row_of(_value(node, block, "Weights", index, uid)))
+        item = ("Weights", storage_index(netuid, mechanism), uid)
+        pairs = self._read(lambda node: _value(node, block, *item))
+        return tuple(sorted((int(target), int(weight)) for target, weight in pairs or ()))
 
     def pending(
         self, netuid: int, mechanism: int, hotkey: str, block: int
@@ -488,7 +490,7 @@ def _gate(  # noqa: PLR0913, PLR0917  # a row, and where it goes
     if len(pairs) < min(n, least):
         message = f"found {len(pairs)} entries, expected at least {min(n, least)}"
         return refused(Refusal.TOO_FEW, message)
-    if is_over_limit(pairs, most):
+    if has_too_large_share(pairs, most):
         message = f"found an entry above max_weights_limit, {most} of 65535"
         return refused(Refusal.TOO_LARGE, message)
     return None
@@ -630,31 +632,16 @@ def row_defect(pairs: Pairs) -> Receipt | None:
     return None
 
 
-def is_over_limit(pairs: Pairs, max_weight_u16: int) -> bool:
-    """Return whether an entry has more than the largest share of a row.
-
-    >>> is_over_limit(((3, 65535), (4, 1)), 32767)
-    True
-    """
-    total = sum(weight for _, weight in pairs)
-    return max_weight_u16 < U16_MAX and max_weight_u16 * total < U16_MAX * U16_MAX
-
-
 def commitments_of(records: Iterable[tuple[Any, Any]]) -> tuple[Commitment, ...]:
     """Return the commitments of one plain field each, by hotkey, from the storage `CommitmentOf`.
 
     Hashes, sealed commitments and those of several fields are another tool's, and left out.
     """
-    read = (
-        (str(hotkey), record, _plain(record["info"]["fields"]))
-        for hotkey, record in records
-        if record
-    )
-    found = [
-        Commitment(hotkey, int(record["block"]), data)
-        for hotkey, record, data in read
-        if data is not None
-    ]
+    found = list[Commitment]()
+    for hotkey, record in records:
+        data = _plain(record["info"]["fields"]) if record else None
+        if data is not None:
+            found.append(Commitment(str(hotkey), int(record["block"]), data))
     return tuple(sorted(found, key=lambda commitment: commitment.hotkey))
 
 
@@ -680,11 +667,8 @@ def octets(value: Any) -> bytes:  # noqa: ANN401  # as an SDK decodes bytes
     """
     if isinstance(value, str):
         return bytes.fromhex(value[2:]) if value.startswith("0x") else value.encode("utf-8")
-    if isinstance(value, (list, tuple)):
-        if len(value) == 1 and not isinstance(value[0], int):
-            return octets(value[0])
-        return bytes(value)
-    return bytes(value)
+    is_wrapped = isinstance(value, (list, tuple)) and len(value) == 1
+    return octets(value[0]) if is_wrapped and not isinstance(value[0], int) else bytes(value)
 
 
 def pending_of(epochs: Iterable[tuple[Any, Any]], hotkey: str) -> tuple[PendingRow, ...]:
@@ -695,11 +679,6 @@ def pending_of(epochs: Iterable[tuple[Any, Any]], hotkey: str) -> tuple[PendingR
         for who, block, _, reveal_round in rows or ()
         if str(who) == hotkey
     )
-
-
-def row_of(pairs: Iterable[Sequence[Any]] | None) -> Pairs:
-    """Return a row of the storage `Weights`, its uids ascending."""
-    return tuple(sorted((int(uid), int(weight)) for uid, weight in pairs or ()))
 
 
 def neurons_of(graph: Mapping[str, Any]) -> tuple[Neuron, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Self
 
 import attrs
 import msgspec
@@ -46,36 +46,48 @@ PASSING = frozenset(
 
 
 class Outcome(StrEnum):
-    """Outcomes of the row of an epoch; all but `COMMITTED` are final."""
+    """Outcomes of the row of an epoch; all but `COMMITTED` are final.
 
-    SET = "set"
-    COMMITTED = "committed"
-    REVEALED_OTHER = "revealed-other"
-    SUPERSEDED = "superseded"
-    INHERITED = "inherited"
-    VANISHED = "vanished"
-    REFUSED = "refused"
-    LAPSED = "lapsed"
-    UNKNOWN = "unknown"
+    Attributes:
+        meaning: what it means and, where something is wrong, what to do.
+    """
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str = "") -> Self:
+        """Return the outcome, with its meaning beside it."""
+        member = str.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
+
+    SET = "set", "the chain has the row"
+    COMMITTED = "committed", "the row is committed, and will be revealed"
+    REVEALED_OTHER = (
+        "revealed-other",
+        "the chain has another row of this hotkey: look for another validator with the same key",
+    )
+    SUPERSEDED = "superseded", "a newer row of this validator was revealed in the same block"
+    INHERITED = (
+        "inherited",
+        (
+            "the chain has the row, and pays whoever took a slot over before it was set or revealed: "
+            "look at the next epoch's row"
+        ),
+    )
+    VANISHED = (
+        "vanished",
+        (
+            "the committed row was never set: compare permit, stake and version key at its reveal "
+            "with what the subnet asks for"
+        ),
+    )
+    REFUSED = "refused", "the chain refused the row"
+    LAPSED = "lapsed", "the call never came to the chain: look at the endpoint and the network"
+    UNKNOWN = "unknown", "the blocks that would tell are not kept: name an archive node"
 
 
-OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.SET: "the chain has the row",
-        Outcome.COMMITTED: "the row is committed, and will be revealed",
-        Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
-        "validator with the same key",
-        Outcome.SUPERSEDED: "a newer row of this validator was revealed in the same block",
-        Outcome.INHERITED: "the chain has the row, and pays whoever took a slot over before it was "
-        "set or revealed: look at the next epoch's row",
-        Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
-        "at its reveal with what the subnet asks for",
-        Outcome.REFUSED: "the chain refused the row",
-        Outcome.LAPSED: "the call never came to the chain: look at the endpoint and the network",
-        Outcome.UNKNOWN: "the blocks that would tell are not kept: name an archive node",
-    }
-)
-"""Outcomes with their meaning and, where something is wrong, what to do."""
+OUTCOMES: Mapping[Outcome, str] = MappingProxyType({item: item.meaning for item in Outcome})
+"""Meanings by outcome."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from validator.daemons import (
     LAG,
     MINERS,
     NETUID,
-    PATIENCE,
     RULES,
     chain_of,
     lines,
@@ -30,8 +28,7 @@ from validator.states import begun
 import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, OutputError, StoreError, TrustError
-from tallystick_chain.bounded_chain import BoundedChain
-from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
+from tallystick_chain.chain import Chain, ChainError, Head, Refusal
 from tallystick_chain.journal import Journal
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
@@ -541,97 +538,6 @@ def test_a_chain_that_fails_is_told_and_asked_again(
             assert v.health().status == "ok"
 
     asyncio.run(run())
-
-
-def test_a_read_that_hangs_is_given_up(chain: SimulatedChain) -> None:
-    released, connected, made = threading.Event(), threading.Event(), list[bool]()
-
-    def connect() -> Chain:
-        made.append(not made)
-        hangs = made[-1]
-        connected.set()
-        return Proxy(chain.as_hotkey(ALICE), lambda _: hangs and released.wait())  # type: ignore[arg-type, return-value]  # it has all
-
-    bounded = BoundedChain(connect, deadline_s=0)
-    with pytest.raises(ChainError, match="no answer to head within"):
-        bounded.head()
-    connected.wait()
-    # another connection answers, while the first one hangs
-    bounded.deadline_s = PATIENCE
-    assert bounded.head().best == ANCHOR
-    assert len(made) == 2
-    released.set()
-    bounded.close()
-
-
-def test_a_write_that_nobody_waits_for_is_never_sent(chain: SimulatedChain) -> None:
-    released, ended = threading.Event(), threading.Event()
-    hotkey = chain.as_hotkey(ALICE)
-
-    class Slow(Proxy):
-        def close(self) -> None:
-            ended.set()
-
-    def connect() -> Chain:
-        # as a node that answers long after the deadline
-        released.wait()
-        return Slow(hotkey, lambda _: None)  # type: ignore[return-value]  # it has all
-
-    bounded = BoundedChain(connect)
-    receipt = bounded.submit_row(NETUID, 0, ((1, 65535),), 0, -5.0)
-    assert receipt.kind == "unknown"
-    released.set()
-    # the worker has come to its end, behind the call
-    ended.wait()
-    chain.advance(3)
-    assert not [entry for entry in chain.log if entry.kind == "row"]
-
-
-def test_a_write_has_the_time_that_connecting_left(chain: SimulatedChain) -> None:
-    given = list[float]()
-
-    class Timed(Proxy):
-        def commit(self, _netuid: int, _data: bytes, deadline_s: float) -> Receipt:
-            given.append(deadline_s)
-            return Receipt("unknown")
-
-    def connect() -> Chain:
-        return Timed(chain.as_hotkey(ALICE), lambda _: None)  # type: ignore[return-value]  # it has all
-
-    bounded = BoundedChain(connect)
-    bounded.commit(NETUID, b"x", 60.0)
-    assert 0 < given[0] < 60
-    # within the seconds in which the backend may still tell, nothing is begun
-    receipt = bounded.commit(NETUID, b"x", 0.0)
-    assert (receipt.kind, len(given)) == ("unknown", 1)
-    bounded.close()
-
-
-@pytest.mark.parametrize("error", [TimeoutError(), OSError("gone"), RuntimeError("what")])
-def test_a_write_without_an_answer_is_unknown(chain: SimulatedChain, error: Exception) -> None:
-    def fails(name: str) -> None:
-        if name in {"submit_row", "commit"}:
-            raise error
-
-    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
-    receipts: list[Receipt] = [
-        bounded.submit_row(NETUID, 0, ((1, 65535),), 0, 1.0),
-        bounded.commit(NETUID, b"x", 1.0),
-    ]
-    assert {receipt.kind for receipt in receipts} == {"unknown"}
-    bounded.close()
-
-
-def test_what_an_sdk_says_is_one_line(chain: SimulatedChain) -> None:
-    def fails(_: str) -> None:
-        raise RuntimeError("first\nsecond\x1b[31m")
-
-    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
-    with pytest.raises(ChainError) as caught:
-        bounded.head()
-    assert "\n" not in str(caught.value)
-    assert "\x1b" not in str(caught.value)
-    bounded.close()
 
 
 ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor = true\n'

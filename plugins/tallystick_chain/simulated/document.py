@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,31 +88,20 @@ def _create(
     except ChainError as error:
         raise source.error((*path, "netuid"), error.message) from error
     for number, neuron in enumerate(table.get("neuron", ())):
-        neuron_path = (*path, "neuron", number)
         own = {key: neuron[key] for key in ("stake_rao", "permit", "coldkey") if key in neuron}
-        for hotkey in _hotkeys(neuron, neuron_path, source):
+        for hotkey in _hotkeys(neuron):
             try:
                 chain.register(netuid, hotkey, **own)
             except ChainError as error:
-                raise source.error(neuron_path, error.message) from error
+                raise source.error((*path, "neuron", number), error.message) from error
 
 
-def _hotkeys(
-    neuron: Mapping[str, Any], path: tuple[str | int, ...], source: TomlSource
-) -> Iterator[str]:
-    """Yield the hotkeys of a table: one, or a number of names."""
-    if ("hotkey" in neuron) == ("name" in neuron):
-        number = "two" if "hotkey" in neuron else "none"
-        raise source.error(path, f"found {number} of hotkey and name, expected one")
+def _hotkeys(neuron: Mapping[str, Any]) -> list[str]:
+    """Return the hotkeys of a table: one, or those of a number of names."""
     if "hotkey" in neuron:
-        for key in {"count", "has_key"} & neuron.keys():
-            raise source.error((*path, key), "found it beside a hotkey, expected a name")
-        yield neuron["hotkey"]
-        return
+        return [neuron["hotkey"]]
     name, count = neuron["name"], neuron.get("count")
     names = [name] if count is None else [f"{name}-{n}" for n in range(1, count + 1)]
-    for own_name in names:
-        if neuron.get("has_key", False):
-            yield address_of(signer_of(own_name))
-        else:
-            yield hotkey_of(own_name)
+    if neuron.get("has_key", False):
+        return [address_of(signer_of(name)) for name in names]
+    return [hotkey_of(name) for name in names]

@@ -13,10 +13,9 @@ from typing import Literal
 
 import attrs
 
+from tallystick_allocation.uint16 import U16_MAX
 from tallystick_chain.chain import Commitment, Neuron, Pairs
 
-U16_MAX = (1 << 16) - 1
-"""The largest weight and uid."""
 LEAST_COMMITMENT_SPACE = 100
 """Space that a shorter commitment uses too, in bytes."""
 MAX_PENDING_ROWS = 10

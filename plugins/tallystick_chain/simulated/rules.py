@@ -23,13 +23,13 @@ from tallystick_chain.chain import (
     Neuron,
     Pairs,
     Refusal,
+    has_too_large_share,
 )
 from tallystick_chain.simulated.model import (
     BEACON_ROUNDS_PER_BLOCK,
     FIRST_BEACON_ROUND,
     LEAST_COMMITMENT_SPACE,
     MAX_PENDING_ROWS,
-    U16_MAX,
     LogEntry,
     MechanismState,
     SubnetState,
@@ -101,7 +101,7 @@ def _set_row(subnet: SubnetState, row: LogEntry) -> SubnetState:  # noqa: C901  
     if not is_self_weight and len(pairs) < min(len(subnet.neurons), rules.min_allowed):
         raise ChainError("WeightVecLengthIsLow", Refusal.TOO_FEW)
     stored = _upscaled(pairs)
-    if not is_self_weight and _exceeds(stored, rules.max_weight_u16):
+    if not is_self_weight and has_too_large_share(stored, rules.max_weight_u16):
         raise ChainError("MaxWeightExceeded", Refusal.TOO_LARGE)
     rows = attrs.evolve(rows, rows={**rows.rows, own: stored})
     if not rules.commit_reveal:
@@ -369,15 +369,6 @@ def _upscaled(pairs: Pairs) -> Pairs:
 
     weights = upscaled([weight for _, weight in pairs])
     return tuple((uid, weight) for (uid, _), weight in zip(pairs, weights, strict=True))
-
-
-def _exceeds(pairs: Pairs, most: int) -> bool:
-    """Return whether the greatest share of a row is above a limit of 65535, in 32 binary digits."""
-    total = sum(weight for _, weight in pairs)
-    if most == U16_MAX or not total:
-        return False
-    greatest = max(weight for _, weight in pairs)
-    return (greatest << 32) // total > (most << 32) // U16_MAX
 
 
 def _expected_reveal_block(subnet: SubnetState, block: int) -> int:

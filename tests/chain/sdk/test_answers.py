@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tallystick.errors import TallystickError
 from tallystick_chain import sdk10, sdk11
 from tallystick_chain.bounded_chain import BoundedChain
-from tallystick_chain.chain import Commitment, Receipt, Refusal
+from tallystick_chain.chain import Commitment, Receipt, Refusal, has_too_large_share
 from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (
     REFUSALS,
@@ -21,7 +21,6 @@ from tallystick_chain.sdk import (
     SdkChain,
     commitments_of,
     failed,
-    is_over_limit,
     neurons_of,
     octets,
     public_endpoint,
@@ -108,8 +107,8 @@ def test_a_row_goes_out_only_if_nobody_changes_it(pairs: tuple[tuple[int, int], 
 )
 def test_a_row_is_over_the_limit_as_its_largest_share_is(weights: list[int], limit: int) -> None:
     row = tuple(enumerate([*weights, 65_535]))
-    largest = limit * sum(weight for _, weight in row) < 65_535 * 65_535
-    assert is_over_limit(row, limit) is (largest and limit < 65_535)
+    share, most = (65_535 << 32) // sum(weight for _, weight in row), (limit << 32) // 65_535
+    assert has_too_large_share(row, limit) is (share > most and limit < 65_535)
 
 
 @given(st.binary(min_size=1, max_size=128))
