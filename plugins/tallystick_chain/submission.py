@@ -70,8 +70,8 @@ class Outcome(StrEnum):
     INHERITED = (
         "inherited",
         (
-            "the chain has the row, and pays whoever took a slot over before it was set or revealed: "
-            "look at the next epoch's row"
+            "the chain has the row, and pays whoever took a slot over before it was set or "
+            "revealed: look at the next epoch's row"
         ),
     )
     VANISHED = (
