@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
-from tallystick.io.text import visible
 from tallystick_state.trust.encoding import check_private, ss58_text
 from tallystick_state.trust.envelope import pae
 from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
@@ -99,34 +98,12 @@ class Hotkey:
         return self._sign(payload)
 
 
-@attrs.frozen
-class Watcher:
-    """An address without its key, which reads a chain and signs nothing.
-
-    Attributes:
-        address: the SS58 address of a hotkey.
-    """
-
-    address: str
-
-    def sign(self, _message: bytes) -> NoReturn:
-        """Refuse to sign.
-
-        Raises:
-            TrustError: always.
-        """
-        text = f"found the address {visible(self.address)} alone, expected its key, which signs"
-        raise TrustError(text, code="signer-failed")
-
-
-def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
-    """Return the hotkey of an address or of what signs.
+def hotkey_of(key: Signer) -> Hotkey:
+    """Return the hotkey of what signs.
 
     Raises:
         TrustError: the signer has no key of sr25519 at hand, so that it cannot sign calls.
     """
-    if isinstance(key, str):
-        return Watcher(key)
     if isinstance(key, Hotkey):
         return key
     if isinstance(key, PairSigner) and isinstance(key.pair, Pair):

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from tallystick.errors import TallystickError
+from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick.io.text import visible
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX
@@ -32,7 +32,9 @@ from tallystick_chain.chain import (
     Subnet,
     has_too_large_share,
 )
-from tallystick_chain.hotkey import Hotkey, Watcher
+from tallystick_chain.hotkey import Hotkey, hotkey_of
+from tallystick_state.trust.encoding import ss58_text
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 
@@ -229,12 +231,14 @@ class SdkChain:
 
     Args:
         network: which, for messages.
-        key: the validator's hotkey; or its address, which only reads.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         connect: opens a connection, at the first call and at the first one behind `close`.
     """
 
-    def __init__(self, network: str, key: Hotkey | Watcher, connect: Callable[[], Node]) -> None:
-        self._network, self._key, self._connect = network, key, connect
+    def __init__(self, network: str, key: str | Signer, connect: Callable[[], Node]) -> None:
+        self._network, self._connect = network, connect
+        self._key = None if isinstance(key, str) else hotkey_of(key)
+        self._hotkey = key if isinstance(key, str) else ss58_text(key.public.data)
         self._open: Node | None = None
 
     def close(self) -> None:
@@ -357,11 +361,16 @@ class SdkChain:
         Raises:
             TrustError: there is an address without its key, or the statement is wrapped already.
         """
+        if self._key is None:
+            raise TrustError(self._lacking(), code="signer-failed")
         return self._key.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
-        return self._key.address
+        return self._hotkey
+
+    def _lacking(self) -> str:
+        return f"found the address {visible(self._hotkey)} alone, expected its key, which signs"
 
     def _node(self) -> Node:
         """Return the open connection.
@@ -392,9 +401,8 @@ class SdkChain:
 
     def _write(self, send: Callable[[Node, CallSigner], Receipt], deadline_s: float) -> Receipt:
         """Return the receipt of a write, whatever happens."""
-        if isinstance(self._key, Watcher):
-            found = f"found the address {self.hotkey()} alone, expected its key"
-            return refused(Refusal.OTHER, found)
+        if self._key is None:
+            return refused(Refusal.OTHER, self._lacking())
         signer = CallSigner(self._key, time.monotonic() + deadline_s)
         try:
             node = self._node()

@@ -17,7 +17,6 @@ from typing import Any
 import attrs
 
 from tallystick_chain.chain import ChainError, Receipt, Refusal
-from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
     OTHER_NODES,
     PALLET,
@@ -50,9 +49,7 @@ def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noq
     """
     sdk = installed(MAJOR, "bittensor>=10.5,<11")
     options = {**{name: [] for name in OTHER_NODES}, "retry_forever": False, **options}
-    return SdkChain(
-        public_endpoint(network), hotkey_of(key), lambda: _Node(sdk.Subtensor(network, **options))
-    )
+    return SdkChain(public_endpoint(network), key, lambda: _Node(sdk.Subtensor(network, **options)))
 
 
 class _Node:

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from tallystick_chain.chain import ChainError, Receipt, Refusal
-from tallystick_chain.hotkey import hotkey_of
 from tallystick_chain.sdk import (
     OTHER_NODES,
     PALLET,
@@ -54,7 +53,7 @@ def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noq
     options = {**{name: [] for name in OTHER_NODES}, **options}
     return SdkChain(
         public_endpoint(network),
-        hotkey_of(key),
+        key,
         lambda: _Node(sdk, sdk.Subtensor(network, **options)),
     )
 
