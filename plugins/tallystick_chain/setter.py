@@ -161,7 +161,7 @@ class WeightSetter:
             attempt = self._compared(attempt, facts)
         attempt = self._inherited(attempt)
         self._journal.write(attempt)
-        if attempt.answer is None and attempt.newest is None:
+        if attempt.receipt is None and attempt.newest is None:
             receipt = self._chain.submit_row(
                 *self._subnet, attempt.pairs, attempt.version_key, self._deadline_s
             )
@@ -202,16 +202,12 @@ class WeightSetter:
 
         at = _if_kept(at_reveal)
         block, row, before = at or (facts.block, self._row(facts.block), None)
-        # rows that one of the chain's epochs has committed are revealed together, in order
-        own = (attempt.epoch, attempt.number)
-        newer = [
-            item
-            for item in self._journal.attempts
-            if item.committed is not None and (item.epoch, item.number) > own
-        ]
+        attempts = self._journal.attempts
+        newer = attempts[attempts.index(attempt) + 1 :]
         if is_row(row, attempt.pairs):
             outcome = Outcome.SET
-        elif any(is_row(row, item.pairs) for item in newer):
+        elif any(item.committed is not None and is_row(row, item.pairs) for item in newer):
+            # rows that one of the chain's epochs has committed are revealed together, in order
             outcome = Outcome.SUPERSEDED
         elif before is None:
             outcome = Outcome.UNKNOWN

@@ -90,18 +90,6 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType({item: item.meaning for item 
 """Meanings by outcome."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """The receipt of the call of an attempt; unknown too where the process was interrupted.
-
-    Attributes:
-        best: the newest block as the answer came.
-        receipt: the answer.
-    """
-
-    best: int
-    receipt: Receipt
-
-
 class Settlement(msgspec.Struct, frozen=True):
     """An outcome, by finalized blocks.
 
@@ -127,7 +115,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         last_update: the block of the validator's last row or commit, as the finalized block has it.
         pairs: the row.
         version_key: that it names.
-        answer: the receipt; None until it came, and where the process was interrupted before.
+        receipt: the answer to the call; None until it came. It is unknown too where the process
+            was interrupted.
+        receipt_best: the newest block as the answer came.
         committed: the commit, where the row was committed.
         settled: the final outcome; None while there is none.
     """
@@ -139,7 +129,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     last_update: int
     pairs: Pairs
     version_key: int
-    answer: Answer | None = None
+    receipt: Receipt | None = None
+    receipt_best: int = 0
     committed: Settlement | None = None
     settled: Settlement | None = None
 
@@ -160,7 +151,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     def answered(self, best: int, receipt: Receipt) -> Attempt:
         """Return the attempt with the answer to its call."""
-        return msgspec.structs.replace(self, answer=Answer(best, receipt))
+        return msgspec.structs.replace(self, receipt=receipt, receipt_best=best)
 
     def settle(self, outcome: Outcome, block: int, detail: str = "") -> Attempt:
         """Return the attempt with an outcome."""
@@ -172,16 +163,16 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def may_land_until(self) -> int | None:
         """The last block in which the call may land; None where it cannot any more."""
-        if self.answer is None:
+        receipt = self.receipt
+        if receipt is None:
             return self.best + MORTAL_BLOCKS
-        receipt = self.answer.receipt
         if receipt.kind == "refused" and receipt.block_hash is None:
             return None
         is_there = self.committed is not None or self.outcome in {Outcome.SET, Outcome.INHERITED}
         if receipt.kind != "refused" and is_there:
             # a call is in one finalized block at most
             return None
-        return self.answer.best + MORTAL_BLOCKS
+        return self.receipt_best + MORTAL_BLOCKS
 
 
 @attrs.frozen
@@ -251,7 +242,7 @@ class DueRow:
     reason: str = ""
 
 
-ActionKind = Literal["nothing", "wait", "write", "read-back", "watch", "compare", "stop"]
+ActionKind = Literal["nothing", "wait", "write", "compare", "stop"]
 """Kinds of actions; see `Action`."""
 
 
@@ -260,11 +251,10 @@ class Action:
     """The next thing to do.
 
     Attributes:
-        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``write`` an attempt,
-            behind which the row of a new one is sent; ``read-back``: look again at later finalized
-            blocks, as the call may still land; ``watch``: look again, as a committed row is not
-            revealed yet; ``compare``: read the row at its reveal; ``stop``: the subnet's version
-            key is above that of the rules.
+        kind: ``nothing`` is due, or left to do; ``wait``, as for a later finalized block or the
+            reveal of a committed row; ``write`` an attempt, behind which the row of a new one is
+            sent; ``compare``: read the row at its reveal; ``stop``: the subnet's version key is
+            above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
         attempt: that it is about, as it is to be written.
@@ -292,29 +282,29 @@ def next_action(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow | 
             continue
         if attempt.committed is not None:
             if any(row.block == attempt.committed.block for row in facts.pending):
-                watching = watching or Action("watch", "committed", attempt=attempt)
+                watching = watching or Action("wait", "committed", attempt=attempt)
                 continue
             if facts.block > attempt.committed.block:
                 return Action("compare", "revealed", attempt=attempt)
-            return Action("read-back", "older-block", attempt.committed.block, attempt)
+            return Action("wait", "older-block", attempt.committed.block, attempt)
         return _reconcile(attempt, facts)
     return _submit(attempts, facts, due, watching or Action("nothing"))
 
 
 def _reconcile(attempt: Attempt, facts: ChainFacts) -> Action:
     """Return the action for a call of which no outcome is known."""
-    if attempt.answer is None:
+    receipt = attempt.receipt
+    if receipt is None:
         # the process was interrupted: no answer will come
         interrupted = Receipt("unknown", chain_error="interrupted")
         return Action("write", "unknown", attempt=attempt.answered(facts.best, interrupted))
-    receipt = attempt.answer.receipt
     refusal = ": ".join(filter(None, (receipt.code, receipt.chain_error)))
     last, landing = attempt.may_land_until, facts.landed_after(attempt)
     if last is None:
-        return _settled(attempt.settle(Outcome.REFUSED, attempt.answer.best, refusal))
+        return _settled(attempt.settle(Outcome.REFUSED, attempt.receipt_best, refusal))
     if landing is None:
         if facts.block <= last:
-            return Action("read-back", "unknown", last + 1, attempt)
+            return Action("wait", "unknown", last + 1, attempt)
         outcome = Outcome.REFUSED if receipt.kind == "refused" else Outcome.LAPSED
         return _settled(attempt.settle(outcome, facts.block, refusal))
     if landing.commit is not None:
@@ -376,7 +366,7 @@ def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
         is_to_repeat = attempt.outcome is Outcome.LAPSED or pays_another(attempt, due)
         if attempt.epoch < due.epoch or is_to_repeat:
             continue
-        code = None if attempt.answer is None else attempt.answer.receipt.code
+        code = None if attempt.receipt is None else attempt.receipt.code
         if attempt.outcome is not Outcome.REFUSED or code not in PASSING:
             return True
     return False
@@ -414,9 +404,9 @@ def _wait(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow) -> Acti
     if len(facts.pending) > MOST_PENDING:
         return Action("wait", Refusal.TOO_MANY_PENDING, subnet.next_epoch_block)
     refused = [a for a in attempts if a.epoch == due.epoch and a.outcome is Outcome.REFUSED]
-    if refused and refused[-1].answer is not None:
+    if refused and refused[-1].receipt is not None:
         doublings = min(len(refused) - 1, MOST_DOUBLINGS)
-        until = refused[-1].answer.best + BACKOFF_BLOCKS * 2**doublings
+        until = refused[-1].receipt_best + BACKOFF_BLOCKS * 2**doublings
         if facts.block < until:
-            return Action("wait", refused[-1].answer.receipt.code or Refusal.OTHER, until)
+            return Action("wait", refused[-1].receipt.code or Refusal.OTHER, until)
     return None

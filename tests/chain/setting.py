@@ -87,7 +87,7 @@ class SteppedJournal(Journal):
 
     def write(self, attempt: Attempt) -> None:
         """Write an attempt."""
-        stages = (attempt.settled, attempt.committed, attempt.answer, attempt)
+        stages = (attempt.settled, attempt.committed, attempt.receipt, attempt)
         name = type(next(filter(None, stages))).__name__.lower()
         self.step(name)
         super().write(attempt)

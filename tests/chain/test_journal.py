@@ -16,7 +16,7 @@ from tallystick.errors import OutputError
 from tallystick_chain.chain import Receipt, Refusal
 from tallystick_chain.journal import Journal, JournalError
 from tallystick_chain.setter import journal_subject
-from tallystick_chain.submission import Answer, Attempt, Outcome, Settlement
+from tallystick_chain.submission import Attempt, Outcome, Settlement
 
 SUBJECT = journal_subject(NETWORK, VALIDATOR)
 BLOCKS = st.integers(0, 2**53 - 1)
@@ -39,7 +39,7 @@ def _attempts(path: Path) -> tuple[Attempt, ...]:
 def test_what_is_written_is_there_again(written: Path) -> None:
     attempts = _attempts(written)
     assert [(attempt.epoch, attempt.number) for attempt in attempts] == [(0, 1), (1, 1), (2, 1)]
-    assert all(attempt.answer and attempt.committed and attempt.settled for attempt in attempts)
+    assert all(attempt.receipt and attempt.committed and attempt.settled for attempt in attempts)
     assert _attempts(written) == attempts
     assert written.stat().st_mode & 0o077 == 0
 
@@ -130,19 +130,16 @@ attempts = st.builds(
     last_update=BLOCKS,
     pairs=st.lists(st.tuples(st.integers(0, 65535), BLOCKS), max_size=9).map(tuple),
     version_key=BLOCKS,
-    answer=st.none()
+    receipt=st.none()
     | st.builds(
-        Answer,
-        BLOCKS,
-        st.builds(
-            Receipt,
-            st.sampled_from(["included", "committed", "refused", "unknown"]),
-            st.none() | st.sampled_from(Refusal),
-            st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
-            st.none() | st.just("0x" + "0" * 64),
-            st.none() | BLOCKS,
-        ),
+        Receipt,
+        st.sampled_from(["included", "committed", "refused", "unknown"]),
+        st.none() | st.sampled_from(Refusal),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+        st.none() | st.just("0x" + "0" * 64),
+        st.none() | BLOCKS,
     ),
+    receipt_best=BLOCKS,
     committed=settlements,
     settled=settlements,
 )

@@ -137,7 +137,7 @@ def test_a_call_that_never_came_is_sent_again_only_when_it_cannot_land(tmp_path:
     status = process.advance(weights_of(0))
     assert status is not None
     action = status.action
-    assert (action.kind, action.reason) == ("read-back", "unknown")
+    assert (action.kind, action.reason) == ("wait", "unknown")
     assert action.until is not None
     assert not sent(chain)
     # one block before it, the call may still land; nothing is sent
