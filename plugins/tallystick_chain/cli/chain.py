@@ -72,16 +72,16 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
 
     network = Network.load(file)
     dues = network.next_blocks(network.anchor_block - 1 if block is None else block)
-    begun = {}
+    now = dict[str, int | None]()
     if block is not None:
-        begun = {"epoch": network.epoch_at(block), "round": network.round_at(block)}
+        now = {"block": block, "epoch": network.epoch_at(block), "round": network.round_at(block)}
     if as_json:
         print_json(
             {
                 "digest": network.digest,
                 "network": network.to_json(),
                 "epoch_blocks": network.epoch_blocks,
-                **({"block": block, **begun} if begun else {}),
+                **now,
                 "next": json_value(dues),
             }
         )
@@ -93,9 +93,9 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
         f"rounds   {network.round_blocks} blocks each, from block {network.anchor_block}",
         f"epochs   {network.epoch_rounds} rounds, {network.epoch_blocks} blocks each",
     )
-    if block is not None:
-        place = "epoch {epoch}, round {round}".format_map(begun)
-        echo(f"block    {block}: {'no epoch has begun' if begun['epoch'] is None else place}")
+    if now:
+        begun = "no epoch has begun" if now["epoch"] is None else "epoch {epoch}, round {round}"
+        echo(f"block    {block}: {begun.format_map(now)}")
     rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in dues]
     echo("", *table_lines(("block", "next"), rows))
 
