@@ -115,9 +115,7 @@ def test_a_fork_that_takes_the_row_back_is_waited_for(
 
     def fork(chain: SimulatedChain) -> None:
         if sent(chain) and not forked:
-            before = chain.log
-            chain.fork(1)
-            forked.append(before[len(chain.log) :])
+            forked.append(chain.fork(1))
             for entry in forked[0] if replay else ():
                 row = NETUID, entry.mechanism, entry.pairs, entry.version_key
                 chain.as_hotkey(entry.hotkey).submit_row(*row, 1.0)

@@ -76,6 +76,20 @@ def test_all_who_name_the_file_share_one_chain_and_a_restart_loses_nothing(path:
     assert [entry.kind for entry in SharedChain(path).now().log] == ["row", "commitment"]
 
 
+def test_a_fork_is_one_for_all(path: Path) -> None:
+    first, second = SharedChain(path), SharedChain(path)
+    submit(first)
+    block = first.advance()
+    before = second.now().block(block).digest
+    assert [entry.kind for entry in second.fork(1)] == ["row"]
+    assert (first.now().best, first.now().log) == (block - 1, ())
+    first.advance()
+    assert second.now().block(block).digest == first.now().block(block).digest != before
+    assert SharedChain(path).now().block(block).subnets[NETUID].mechanisms[0].rows == {}
+    with pytest.raises(ChainError, match="finalized ones stay"):
+        first.fork(9)
+
+
 def test_what_is_refused_has_not_happened(path: Path) -> None:
     chain = SharedChain(path)
     before = everything(chain.as_hotkey("5R"), NETUID, chain.now().best)

@@ -255,10 +255,9 @@ def test_a_fork_takes_back_what_is_not_final_and_other_blocks_follow() -> None:
     submit(chain)
     block = chain.advance()
     before = chain.block(block).digest
-    assert [entry.block for entry in chain.log] == [block]
-    chain.fork(1)
+    lost = chain.fork(1)
     assert code_of(chain.as_hotkey(VALIDATOR), "block_hash", block) is Refusal.NO_BLOCK
-    assert chain.log == ()
+    assert (chain.log, [entry.block for entry in lost]) == ((), [block])
     assert stored(chain) == ()
     assert chain.block(block).digest != before
     chain.advance()

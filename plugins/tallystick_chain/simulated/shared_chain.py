@@ -15,7 +15,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.simulated.document import SimulationFile
-from tallystick_chain.simulated.model import Block
+from tallystick_chain.simulated.model import Block, LogEntry
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.trust.keys import Signer
 
@@ -40,6 +40,8 @@ WAIT_SECONDS = 10.0
 _APPLICATION = 0x74616C31
 """Application id of the SQLite files of this format: ``tal1``."""
 _ANEW = "move the SQLite file away, and the chain begins anew"
+_FORK = "fork"
+"""Name of the input that is no rule of a subnet."""
 _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     "CREATE TABLE chain (document TEXT, began_ns INTEGER, newest INTEGER, made_ns INTEGER)",
@@ -107,12 +109,28 @@ class SharedChain:
                 happened then.
             InputError: the file is damaged.
         """
+        block: Block = self._put(name, {"netuid": netuid, **arguments})
+        return block
+
+    def fork(self, depth: int) -> tuple[LogEntry, ...]:
+        """Take the newest blocks back, as `SimulatedChain.fork`, and return what was in them.
+
+        Raises:
+            ChainError: one of them is finalized, or as `now`; nothing has happened then.
+            InputError: the file is damaged.
+        """
+        lost: tuple[LogEntry, ...] = self._put(_FORK, {"depth": depth})
+        return lost
+
+    def _put(self, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # of the input
+        """Let an input happen, and keep it; give what comes of it."""
         with self._current() as (database, chain):
-            block = chain.do(name, netuid, **arguments)
-            row = block.number, name, msgspec.msgpack.encode({"netuid": netuid, **arguments})
+            block = chain.building
+            value = _happen(chain, name, arguments)
+            row = block, name, msgspec.msgpack.encode(arguments)
             insert = "INSERT INTO input (block, name, arguments) VALUES (?, ?, ?)"
             self._folded = database.execute(insert, row).lastrowid or 0
-            return block
+            return value
 
     def advance(self, blocks: int = 1) -> int:
         """Make blocks, and return the newest.
@@ -163,7 +181,7 @@ class SharedChain:
         for number, block, name, arguments in database.execute(inputs, (self._folded,)):
             try:
                 chain.advance(block - chain.building)
-                chain.do(name, **msgspec.msgpack.decode(arguments))
+                _happen(chain, name, msgspec.msgpack.decode(arguments))
             except (msgspec.MsgspecError, ChainError, TypeError, ValueError) as error:
                 raise InputError(
                     f"{self.file}: found an input {number} that is none ({visible(str(error))}): "
@@ -200,3 +218,7 @@ class SharedChain:
         except sqlite3.Error as error:
             message = f"{self.file}: found no simulated chain ({error}): {_ANEW}"
             raise InputError(message) from error
+
+
+def _happen(chain: SimulatedChain, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # of the input
+    return chain.fork(**arguments) if name == _FORK else chain.do(name, **arguments)

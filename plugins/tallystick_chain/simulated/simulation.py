@@ -147,11 +147,14 @@ class SimulatedChain:
                 self._building = self._following(block)
             return self.best
 
-    def fork(self, depth: int) -> None:
+    def fork(self, depth: int) -> tuple[LogEntry, ...]:
         """Take the newest blocks back, and what is in the one that is built; others follow.
 
         Args:
             depth: how many.
+
+        Returns:
+            The entries of the log that are taken back.
 
         Raises:
             ChainError: one of them is finalized.
@@ -161,10 +164,12 @@ class SimulatedChain:
             if not 0 <= depth <= most:
                 message = f"found a fork of {depth} blocks, expected 0 to {most}"
                 raise ChainError(f"{message}: finalized ones stay", Refusal.OTHER)
+            lost = tuple(entry for entry in self.log if entry.block > self.best - depth)
             for _ in range(depth):
                 self._blocks.popitem()
             self._forks += 1
             self._building = self._following(next(reversed(self._blocks.values())))
+            return lost
 
     def _following(self, parent: Block) -> Block:
         """Return the block behind another, as it is before any call."""
