@@ -94,11 +94,8 @@ def _read_of(
     def read(
         self: BoundedChain, /, *arguments: _Arguments.args, **options: _Arguments.kwargs
     ) -> _Result:
-        def call(chain: Chain) -> _Result:
-            result: _Result = getattr(chain, name)(*arguments, **options)
-            return result
-
-        return self._read(name, call)
+        result: _Result = self._read(name, *arguments, **options)
+        return result
 
     return read
 
@@ -129,7 +126,7 @@ class BoundedChain:
 
     def head(self) -> Head:
         """Return the newest blocks."""
-        head = self._read("head", lambda chain: chain.head())
+        head: Head = self._read("head")
         if max(head.best, head.finalized) > LAST_BLOCK:
             raise ChainError(
                 f"found the blocks {head.best} and {head.finalized}, expected at most "
@@ -139,6 +136,7 @@ class BoundedChain:
         return head
 
     block_hash = _read_of(Chain.block_hash)
+    block_time = _read_of(Chain.block_time)
     subnet = _read_of(Chain.subnet)
     neurons = _read_of(Chain.neurons)
     last_update = _read_of(Chain.last_update)
@@ -152,19 +150,17 @@ class BoundedChain:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Set or commit a row of weights within a deadline in seconds."""
-
-        def call(chain: Chain, left_s: float) -> Receipt:
-            return chain.submit_row(netuid, mechanism, pairs, version_key, left_s)
-
-        return self._write(call, deadline_s)
+        return self._write("submit_row", deadline_s, netuid, mechanism, pairs, version_key)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
-        return self._write(lambda chain, left_s: chain.commit(netuid, data, left_s), deadline_s)
+        return self._write("commit", deadline_s, netuid, data)
 
-    def _read(self, name: str, call: Callable[[Chain], _Result]) -> _Result:
+    def _read(self, name: str, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401  # of the call
         try:
-            return self._called(call, self.deadline_s)
+            return self._called(
+                lambda chain: getattr(chain, name)(*arguments, **options), self.deadline_s
+            )
         except ChainError as error:
             if error.code is Refusal.UNREACHABLE:
                 self.close()
@@ -181,14 +177,15 @@ class BoundedChain:
                 f"found no answer to {name} ({_reason(error)}), expected one", Refusal.UNREACHABLE
             ) from error
 
-    def _write(self, call: Callable[[Chain, float], Receipt], deadline_s: float) -> Receipt:
+    def _write(self, name: str, deadline_s: float, *arguments: Any) -> Receipt:  # noqa: ANN401  # of the call
         until = time.monotonic() + deadline_s
 
         def made(chain: Chain) -> Receipt:
             left_s = until - time.monotonic()
             if left_s <= 0:
                 return Receipt("unknown", chain_error="its deadline passed before it was sent")
-            return call(chain, left_s)
+            receipt: Receipt = getattr(chain, name)(*arguments, left_s)
+            return receipt
 
         try:
             receipt = self._called(made, deadline_s)

@@ -1,70 +1,75 @@
 """The chain as a validator needs it: the protocol of its backends, and the values that they give.
 
-Everything is an integer but seconds: blocks, stake in rao (10⁻⁹ of a token), weights as the chain
-stores them, 0 to 65535. A read names its block, so that several reads are of one moment; what a
-backend does not know, it refuses and never makes up.
+Everything is an integer but seconds and times: blocks, stake in rao (10⁻⁹ of a token), weights as
+the chain stores them, 0 to 65535. A read names its block, so that several reads are of one moment;
+what a backend does not know, it refuses and never makes up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import attrs
 
 from tallystick.errors import TallystickError
+from tallystick_allocation.uint16 import U16_MAX
 
 Pairs = tuple[tuple[int, int], ...]
 """A row of weights: uids, ascending, each with its weight, 1 to 65535."""
 
 
 class Refusal(StrEnum):
-    """Codes of what a chain refuses, and of what keeps a backend from asking it."""
+    """Codes of what a chain refuses, and of what keeps a backend from asking it.
 
-    NOT_REGISTERED = "not-registered"
-    NO_PERMIT = "no-permit"
-    LOW_STAKE = "low-stake"
-    VERSION_KEY = "version-key"
-    TOO_SOON = "too-soon"
-    TOO_MANY_PENDING = "too-many-pending"
-    UNKNOWN_UID = "unknown-uid"
-    DUPLICATE_UID = "duplicate-uid"
-    TOO_FEW = "too-few"
-    TOO_LARGE = "too-large"
-    NO_SUBNET = "no-subnet"
-    NO_BLOCK = "no-block"
-    NO_COMMITMENT_SPACE = "no-commitment-space"
-    OLD_RUNTIME = "old-runtime"
-    UNREACHABLE = "unreachable"
-    NOT_MODELLED = "not-modelled"
-    OTHER = "other"
+    Attributes:
+        remedy: what to do, a sentence for an operator.
+    """
+
+    remedy: str
+
+    def __new__(cls, code: str, remedy: str = "") -> Self:
+        """Return the code, with its remedy beside it."""
+        member = str.__new__(cls, code)
+        member._value_, member.remedy = code, remedy
+        return member
+
+    NOT_REGISTERED = "not-registered", "register the hotkey in the subnet"
+    NO_PERMIT = "no-permit", "stake more: the subnet gives permits to the largest stakes"
+    LOW_STAKE = "low-stake", "stake more than the chain's threshold"
+    VERSION_KEY = (
+        "version-key",
+        (
+            "adopt rules of a higher version; where there are none, the owner can lower "
+            "weights_version_key"
+        ),
+    )
+    TOO_SOON = "too-soon", "wait until the rate limit has passed"
+    TOO_MANY_PENDING = "too-many-pending", "wait until a committed row is revealed"
+    UNKNOWN_UID = "unknown-uid", "read the neurons again: a uid is gone"
+    DUPLICATE_UID = "duplicate-uid", "report it: a row has each uid once"
+    TOO_FEW = "too-few", "compare the rule set's allocation with min_allowed_weights"
+    TOO_LARGE = "too-large", "compare the rule set's allocation with max_weights_limit"
+    NO_SUBNET = "no-subnet", "compare netuid and mechanism of the network file with the chain"
+    NO_BLOCK = "no-block", "name an archive node: this one does not keep so old a block"
+    NO_COMMITMENT_SPACE = (
+        "no-commitment-space",
+        "wait for the next tempo: the space for commitments is used",
+    )
+    OLD_RUNTIME = (
+        "old-runtime",
+        "install an SDK that this chain's runtime can answer (bittensor 11.1)",
+    )
+    UNREACHABLE = "unreachable", "look at the endpoint and the network"
+    NOT_MODELLED = "not-modelled", "ask a real chain: the simulated one does not have it"
+    OTHER = "other", "look at the chain's own message"
 
 
-REMEDIES: Mapping[Refusal, str] = MappingProxyType(
-    {
-        Refusal.NOT_REGISTERED: "register the hotkey in the subnet",
-        Refusal.NO_PERMIT: "stake more: the subnet gives permits to the largest stakes",
-        Refusal.LOW_STAKE: "stake more than the chain's threshold",
-        Refusal.VERSION_KEY: "adopt rules of a higher version; where there are none, the owner can "
-        "lower weights_version_key",
-        Refusal.TOO_SOON: "wait until the rate limit has passed",
-        Refusal.TOO_MANY_PENDING: "wait until a committed row is revealed",
-        Refusal.UNKNOWN_UID: "read the neurons again: a uid is gone",
-        Refusal.DUPLICATE_UID: "report it: a row has each uid once",
-        Refusal.TOO_FEW: "compare the rule set's allocation with min_allowed_weights",
-        Refusal.TOO_LARGE: "compare the rule set's allocation with max_weights_limit",
-        Refusal.NO_SUBNET: "compare netuid and mechanism of the network file with the chain",
-        Refusal.NO_BLOCK: "name an archive node: this one does not keep so old a block",
-        Refusal.NO_COMMITMENT_SPACE: "wait for the next tempo: the space for commitments is used",
-        Refusal.OLD_RUNTIME: "install an SDK that this chain's runtime can answer (bittensor 11.1)",
-        Refusal.UNREACHABLE: "look at the endpoint and the network",
-        Refusal.NOT_MODELLED: "ask a real chain: the simulated one does not have it",
-        Refusal.OTHER: "look at the chain's own message",
-    }
-)
-"""Remedies by code, each a sentence for an operator."""
+REMEDIES: Mapping[Refusal, str] = MappingProxyType({code: code.remedy for code in Refusal})
+"""Remedies by code."""
 
 
 class ChainError(TallystickError):
@@ -76,7 +81,7 @@ class ChainError(TallystickError):
     """
 
     def __init__(self, message: str, code: Refusal) -> None:
-        super().__init__(f"{message}: {REMEDIES[code]}")
+        super().__init__(f"{message}: {code.remedy}")
         self.code, self.message = code, message
 
 
@@ -161,13 +166,11 @@ class PendingRow:
         epoch: of the chain, in which it was committed.
         block: of the commit.
         reveal_round: of the randomness beacon that reveals it.
-        ciphertext_blake2: BLAKE2b-256 of what was committed, in hexadecimal digits.
     """
 
     epoch: int
     block: int
     reveal_round: int
-    ciphertext_blake2: str
 
 
 MAX_COMMITMENT_BYTES = 128
@@ -209,6 +212,21 @@ class Receipt:
     reveal_round: int | None = None
 
 
+def has_too_large_share(pairs: Pairs, max_weight_u16: int) -> bool:
+    """Return whether an entry of a row has more than the greatest share, of 65535, that it may.
+
+    As the chain computes it: in 32 binary digits.
+
+    >>> has_too_large_share(((3, 65535), (4, 1)), 32767)
+    True
+    """
+    total = sum(weight for _, weight in pairs)
+    if max_weight_u16 == U16_MAX or not total:
+        return False
+    greatest = max(weight for _, weight in pairs)
+    return (greatest << 32) // total > (max_weight_u16 << 32) // U16_MAX
+
+
 class Chain(Protocol):
     """A chain, as one validator with its hotkey sees it; calls block.
 
@@ -221,6 +239,9 @@ class Chain(Protocol):
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block, `0x` and 64 hexadecimal digits."""
+
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block as the chain has it, in UTC, of whole milliseconds."""
 
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet."""

@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
-from tallystick.io.text import visible
 from tallystick_state.trust.encoding import check_private, ss58_text
 from tallystick_state.trust.envelope import pae
 from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
@@ -74,22 +73,6 @@ class Hotkey:
         """
         return cls.of_pair(Pair.of_seed(seed))
 
-    @classmethod
-    def of_keypair(cls, keypair: Any) -> Hotkey:  # noqa: ANN401  # of one of the SDKs
-        """Return the hotkey of a key pair that an SDK has opened.
-
-        Raises:
-            TrustError: it is of another scheme than sr25519.
-        """
-        if int(keypair.crypto_type) != 1:
-            message = f"found a key of type {keypair.crypto_type}, expected sr25519 (1)"
-            raise TrustError(message, code="unknown-key-type")
-        # bytes, never text: an SDK takes text that begins with 0x for hexadecimal digits
-        return cls(
-            PublicKey("sr25519", bytes(keypair.public_key)),
-            lambda data: bytes(keypair.sign(bytes(data))),
-        )
-
     @property
     def address(self) -> str:
         """The SS58 address of the hotkey, of any Substrate network (42)."""
@@ -115,34 +98,12 @@ class Hotkey:
         return self._sign(payload)
 
 
-@attrs.frozen
-class Watcher:
-    """An address without its key, which reads a chain and signs nothing.
-
-    Attributes:
-        address: the SS58 address of a hotkey.
-    """
-
-    address: str
-
-    def sign(self, _message: bytes) -> NoReturn:
-        """Refuse to sign.
-
-        Raises:
-            TrustError: always.
-        """
-        text = f"found the address {visible(self.address)} alone, expected its key, which signs"
-        raise TrustError(text, code="signer-failed")
-
-
-def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
-    """Return the hotkey of an address or of what signs.
+def hotkey_of(key: Signer) -> Hotkey:
+    """Return the hotkey of what signs.
 
     Raises:
         TrustError: the signer has no key of sr25519 at hand, so that it cannot sign calls.
     """
-    if isinstance(key, str):
-        return Watcher(key)
     if isinstance(key, Hotkey):
         return key
     if isinstance(key, PairSigner) and isinstance(key.pair, Pair):
@@ -188,7 +149,12 @@ def of_wallet(
     except Exception as error:  # each SDK has errors of its own, none of which may show the secret
         message = f"{file}: the password does not open this key: try another"
         raise TrustError(message, code="wrong-password") from error
-    return Hotkey.of_keypair(keypair)
+    if int(keypair.crypto_type) != 1:
+        message = f"{file}: found a key of type {keypair.crypto_type}, expected sr25519 (1)"
+        raise TrustError(message, code="unknown-key-type")
+    # bytes, never text: an SDK takes text that begins with 0x for hexadecimal digits
+    public = PublicKey("sr25519", bytes(keypair.public_key))
+    return Hotkey(public, lambda data: bytes(keypair.sign(bytes(data))))
 
 
 def _wallet_class() -> Any:  # noqa: ANN401  # of one of the SDKs

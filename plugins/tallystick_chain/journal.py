@@ -1,8 +1,8 @@
-"""The journal of submissions: an SQLite table to which entries are only ever appended.
+"""The journal of submissions: an SQLite table with a row for each attempt.
 
-Beside each entry stands its SHA-256: SQLite sees damage of its pages, and not a digit that a disk
+Beside each attempt stands its SHA-256: SQLite sees damage of its pages, and not a digit that a disk
 has changed. One process has a journal at a time, as SQLite's own lock is held until it is closed.
-An entry is on the disk when `Journal.append` returns.
+An attempt is on the disk when `Journal.write` returns.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import msgspec
 
 from tallystick.errors import OutputError, TallystickError
 from tallystick.io.paths import PathLike, path_of
-from tallystick_chain.submission import Attempt, Entry, attempts_of
+from tallystick_chain.submission import Attempt
 
-FORMAT = 2
+FORMAT = 3
 """Version of the tables."""
 
 _TABLES = (
     "CREATE TABLE subject (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE entry (number INTEGER PRIMARY KEY, entry BLOB NOT NULL, sha256 BLOB NOT NULL)",
+    "CREATE TABLE attempt (epoch INT, number INT, data BLOB, sha256 BLOB, UNIQUE (epoch, number))",
 )
-_DECODER = msgspec.json.Decoder(Entry)
+_DECODER = msgspec.json.Decoder(Attempt)
 _IN_USE = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _OUTSIDE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
 """Names of the errors of which the disk and the rights of the folder are the cause."""
@@ -55,7 +55,7 @@ class Journal:
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         """Take a connection, which `open` makes."""
         self.path, self._db = path, database
-        self._content: tuple[list[Entry], tuple[Attempt, ...]] | None = None
+        self._attempts: dict[tuple[int, int], Attempt] | None = None
 
     @classmethod
     def open(cls, path: PathLike, subject: Mapping[str, str]) -> Self:
@@ -96,38 +96,31 @@ class Journal:
         self.close()
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The entries, in their order."""
-        return tuple(self._loaded()[0])
-
-    @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The attempts that the entries are about."""
-        return self._loaded()[1]
+        """The attempts, by epoch and number."""
+        return tuple(self._loaded().values())
 
-    def append(self, entry: Entry) -> None:
-        """Write an entry; it is on the disk when this returns.
+    def write(self, attempt: Attempt) -> None:
+        """Write an attempt, a new one or the newest of an epoch with what came of it.
 
         Raises:
-            JournalOrderError: it cannot follow the entries before it; nothing is written.
             OutputError: it cannot be written, as on a full disk; try again later.
         """
-        entries = [*self.entries, entry]
-        attempts = attempts_of(entries)
-        data = msgspec.json.encode(entry)
-        # after an error the disk alone tells whether it has the entry
-        self._content = None
+        attempts, key = self._loaded(), (attempt.epoch, attempt.number)
+        data = msgspec.json.encode(attempt)
+        # after an error the disk alone tells whether it has the attempt
+        self._attempts = None
         with self._errors():
-            row = (len(entries), data, hashlib.sha256(data).digest())
-            self._db.execute("INSERT INTO entry VALUES (?, ?, ?)", row)
-        self._content = entries, attempts
+            row = (*key, data, hashlib.sha256(data).digest())
+            self._db.execute("INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?)", row)
+        self._attempts = {**attempts, key: attempt}
 
-    def _loaded(self) -> tuple[list[Entry], tuple[Attempt, ...]]:
-        """Return the entries and their attempts, read from the disk behind an error."""
-        if self._content is None:
+    def _loaded(self) -> dict[tuple[int, int], Attempt]:
+        """Return the attempts by epoch and number, read from the disk behind an error."""
+        if self._attempts is None:
             with self._errors():
-                self._content = self._read()
-        return self._content
+                self._attempts = self._read()
+        return self._attempts
 
     def _begin(self, subject: Mapping[str, str]) -> None:
         """Take the lock, make the tables of a new file, and read those of another."""
@@ -146,19 +139,24 @@ class Journal:
         for name, value in subject.items():
             if known.get(name) != value:
                 raise self._other(name, str(known.get(name)), value)
-        self._content = self._read()
+        self._attempts = self._read()
 
-    def _read(self) -> tuple[list[Entry], tuple[Attempt, ...]]:
-        entries = list[Entry]()
-        rows = self._db.execute("SELECT number, entry, sha256 FROM entry ORDER BY number")
+    def _read(self) -> dict[tuple[int, int], Attempt]:
+        attempts = dict[tuple[int, int], Attempt]()
+        rows = self._db.execute("SELECT * FROM attempt ORDER BY epoch, number")
         try:
-            for number, data, sha256 in rows:
-                entries.append(_DECODER.decode(data))
-                if number != len(entries) or hashlib.sha256(data).digest() != sha256:
-                    raise self._damaged(f"found the entry {number} with another number or SHA-256")
-            return entries, attempts_of(entries)
+            for epoch, number, data, sha256 in rows:
+                attempt = _DECODER.decode(data)
+                is_it = (attempt.epoch, attempt.number) == (epoch, number)
+                if not is_it or hashlib.sha256(data).digest() != sha256:
+                    problem = f"found the attempt {number} of epoch {epoch} with other content"
+                    raise self._damaged(problem)
+                if number > 1 and (epoch, number - 1) not in attempts:
+                    raise self._damaged(f"found no attempt {number - 1} of epoch {epoch}")
+                attempts[epoch, number] = attempt
         except (ValueError, TypeError, msgspec.MsgspecError) as error:
             raise self._damaged(str(error)) from error
+        return attempts
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -18,7 +19,6 @@ from tallystick.canonical import digest
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
 from tallystick.rules.findings import shown
-from tallystick.rules.toml import KeyPath
 from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.chain import Neuron
 
@@ -38,9 +38,13 @@ _DAEMON = "validator"
 
 Types: TypeAlias = tuple[str, ...] | Literal["all"]
 """Skill types, ascending; or all that the rules have."""
-Word = TypeVar("Word", bound=str)
 DueKind = Literal["round", "epoch", "commit", "vote", "close", "weights"]
 """Kinds of blocks that a network file names; see `Network.next_blocks`."""
+
+
+def _sorted(value: Any) -> Any:  # noqa: ANN401  # a word, or some
+    """Return a word as it is, and a list in ascending order."""
+    return value if isinstance(value, str) else tuple(sorted(value))
 
 
 @attrs.frozen
@@ -57,8 +61,8 @@ class Exchange:
 
     commit_by: int
     vote_by: int
-    quorum: Fraction = QUORUM
-    hear: tuple[str, ...] | Literal["permit"] = "permit"
+    quorum: Fraction = attrs.field(default=QUORUM, converter=Fraction)
+    hear: tuple[str, ...] | Literal["permit"] = attrs.field(default="permit", converter=_sorted)
     minimum_stake_rao: int = 0
 
     def is_heard(self, neuron: Neuron) -> bool:
@@ -81,11 +85,11 @@ class MinerRules:
         by_uid: types by uid.
     """
 
-    types: Types = "all"
+    types: Types = attrs.field(default="all", converter=_sorted)
     validators_from_rao: int | None = None
     immunity_blocks: int = 0
-    by_hotkey: Mapping[str, Types] = attrs.field(factory=dict)
-    by_uid: Mapping[int, Types] = attrs.field(factory=dict)
+    by_hotkey: Mapping[str, Types] = MappingProxyType({})
+    by_uid: Mapping[int, Types] = MappingProxyType({})
 
     def types_of(self, neuron: Neuron, every: Collection[str]) -> tuple[str, ...]:
         """Return the skill types of a neuron, ascending; empty of one that is no miner.
@@ -94,11 +98,8 @@ class MinerRules:
             neuron: the neuron.
             every: the types that the rules in force have.
         """
-        if neuron.hotkey in self.by_hotkey:
-            types = self.by_hotkey[neuron.hotkey]
-        elif neuron.uid in self.by_uid:
-            types = self.by_uid[neuron.uid]
-        else:
+        types = self.by_hotkey.get(neuron.hotkey, self.by_uid.get(neuron.uid))
+        if types is None:
             least = self.validators_from_rao
             if least is not None and neuron.permit and neuron.stake_rao >= least:
                 return ()
@@ -153,7 +154,7 @@ class Network:
     genesis: str | None = None
     exchange: Exchange | None = None
     seed_delay: int = SEED_DELAY
-    miners: MinerRules = attrs.field(factory=MinerRules)
+    miners: MinerRules = MinerRules()
 
     @classmethod
     def load(cls, path: PathLike) -> Network:
@@ -207,15 +208,13 @@ class Network:
 
     def round_at(self, block: int) -> int | None:
         """Return the round that has a block; None before the anchor block."""
-        return (
-            None if block < self.anchor_block else (block - self.anchor_block) // self.round_blocks
-        )
+        since = block - self.anchor_block
+        return None if since < 0 else since // self.round_blocks
 
     def epoch_at(self, block: int) -> int | None:
         """Return the epoch that has a block; None before the anchor block."""
-        return (
-            None if block < self.anchor_block else (block - self.anchor_block) // self.epoch_blocks
-        )
+        number = self.round_at(block)
+        return None if number is None else self.epoch_of_round(number)
 
     def first_block(self, epoch: int) -> int:
         """Return the first block of an epoch."""
@@ -268,64 +267,37 @@ class Network:
         Args:
             after: the block behind which they are.
         """
-        length, end = self.epoch_blocks, self.end_block(0)
-        first: list[tuple[DueKind, int, int]] = [
-            ("round", self.anchor_block, self.round_blocks),
-            ("epoch", self.anchor_block, length),
-            ("close", self.closing_block(0), length),
-            ("weights", end + self.weights_at, length),
-        ]
+        starts: dict[DueKind, int] = {
+            "round": self.anchor_block,
+            "epoch": self.anchor_block,
+            "close": self.closing_block(0),
+            "weights": self.weights_block(0),
+        }
         if self.exchange is not None:
-            first += [
-                ("commit", self.commit_block(0), length),
-                ("vote", self.vote_block(0), length),
-            ]
+            starts |= {"commit": self.commit_block(0), "vote": self.vote_block(0)}
         due = []
-        for kind, start, period in first:
+        for kind, start in starts.items():
+            period = self.round_blocks if kind == "round" else self.epoch_blocks
             number = max(0, (after - start) // period + 1)
             due.append(Due(start + number * period, kind, number))
         return tuple(sorted(due, key=lambda item: (item.block, item.kind)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the content as the JSON value that has the digest; defaults are left out."""
-        exchange = {}
-        if self.exchange is not None:
-            commit_by, vote_by = self.exchange.commit_by, self.exchange.vote_by
-            exchange = {"commit_by": commit_by, "vote_by": vote_by}
-            exchange |= _but(self.exchange, Exchange(commit_by, vote_by))
-        return {
-            "format": 1,
-            "network": {
-                "name": self.name,
-                "netuid": self.netuid,
-                "anchor_block": self.anchor_block,
-                **_present(mechanism=self.mechanism, genesis=self.genesis),
-            },
-            "rounds": {"blocks": self.round_blocks},
-            "epochs": {"rounds": self.epoch_rounds},
-            "weights": {"at": self.weights_at},
-            **_present(
-                exchange=exchange,
-                groups={} if self.seed_delay == SEED_DELAY else {"delay": self.seed_delay},
-                miners=_but(self.miners, MinerRules()),
-            ),
-        }
+        return {"format": 1, **_table(self)}
 
 
 def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
-    network = tables["network"]
-    epoch_blocks = tables["rounds"]["blocks"] * tables["epochs"]["rounds"]
-    exchange = _exchange(tables["exchange"], epoch_blocks) if "exchange" in tables else None
+    round_blocks, epoch_rounds = tables["rounds"]["blocks"], tables["epochs"]["rounds"]
+    exchange = None
+    if "exchange" in tables:
+        exchange = _exchange(tables["exchange"], round_blocks * epoch_rounds)
     closed = 0 if exchange is None else exchange.vote_by
     return Network(
-        name=network["name"],
-        netuid=network["netuid"],
-        anchor_block=network["anchor_block"],
-        round_blocks=tables["rounds"]["blocks"],
-        epoch_rounds=tables["epochs"]["rounds"],
+        **tables["network"],
+        round_blocks=round_blocks,
+        epoch_rounds=epoch_rounds,
         weights_at=tables.get("weights", {}).get("at", closed),
-        mechanism=network.get("mechanism", 0),
-        genesis=network.get("genesis"),
         exchange=exchange,
         seed_delay=tables.get("groups", {}).get("delay", SEED_DELAY),
         miners=_miners(tables.get("miners", {}), source),
@@ -334,52 +306,21 @@ def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
 
 def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
     commit_by = table.get("commit_by", max(1, min(COMMIT_BY, epoch_blocks // 4)))
-    return Exchange(
-        commit_by=commit_by,
-        vote_by=table.get("vote_by", min(2 * commit_by, epoch_blocks)),
-        quorum=Fraction(table.get("quorum", QUORUM)),
-        hear=_sorted(table.get("hear", "permit")),
-        minimum_stake_rao=table.get("minimum_stake_rao", 0),
-    )
+    vote_by = table.get("vote_by", min(2 * commit_by, epoch_blocks))
+    return Exchange(**{**table, "commit_by": commit_by, "vote_by": vote_by})
 
 
 def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
-    by_hotkey, by_uid = dict[str, Types](), dict[int, Types]()
+    named: dict[str, dict[Any, Types]] = {"hotkeys": {}, "uids": {}}
     for index, rule in enumerate(table.get("rule", ())):
-        types = _sorted(rule["types"])
-        path: KeyPath = ("miners", "rule", index)
-        _add(by_hotkey, rule.get("hotkeys", ()), types, (*path, "hotkeys"), source)
-        _add(by_uid, rule.get("uids", ()), types, (*path, "uids"), source)
-    return MinerRules(
-        types=_sorted(table.get("types", "all")),
-        validators_from_rao=table.get("validators_from_rao"),
-        immunity_blocks=table.get("immunity_blocks", 0),
-        by_hotkey=by_hotkey,
-        by_uid=by_uid,
-    )
-
-
-def _sorted(value: Word | list[str]) -> Word | tuple[str, ...]:
-    """Return a word as it is, and a list in ascending order."""
-    return tuple(sorted(value)) if isinstance(value, list) else value
-
-
-def _add(
-    by_key: dict[Any, Types],
-    keys: Collection[Any],
-    types: Types,
-    path: KeyPath,
-    source: TomlSource,
-) -> None:
-    """Note the types of some hotkeys or uids.
-
-    Raises:
-        InputError: another rule names one of them.
-    """
-    for index, key in enumerate(keys):
-        if key in by_key:
-            raise source.error((*path, index), f"found {shown(key)}, expected each in one rule")
-        by_key[key] = types
+        for name, by_key in named.items():
+            for place, key in enumerate(rule.get(name, ())):
+                if key in by_key:
+                    path = ("miners", "rule", index, name, place)
+                    raise source.error(path, f"found {shown(key)}, expected each in one rule")
+                by_key[key] = _sorted(rule["types"])
+    others = {name: value for name, value in table.items() if name != "rule"}
+    return MinerRules(**others, by_hotkey=named["hotkeys"], by_uid=named["uids"])
 
 
 def _check_blocks(network: Network, source: TomlSource) -> None:
@@ -388,25 +329,22 @@ def _check_blocks(network: Network, source: TomlSource) -> None:
     Raises:
         InputError: the first of them.
     """
-    length, closed = network.epoch_blocks, 0
-    exchange = network.exchange
-    if exchange is not None:
-        closed = exchange.vote_by
-        if exchange.commit_by >= closed:
-            expected = f"more than commit_by, {exchange.commit_by}: votes are about commits"
-            raise source.error(("exchange", "vote_by"), f"found {closed}, expected {expected}")
-        if closed > length:
-            expected = f"at most the {length} blocks of an epoch: the next has commits of its own"
-            raise source.error(("exchange", "vote_by"), f"found {closed}, expected {expected}")
-    at = ("weights", "at")
+    length, exchange, delay = network.epoch_blocks, network.exchange, network.seed_delay
+    closed = 0 if exchange is None else exchange.vote_by
+    vote_by, at = ("exchange", "vote_by"), ("weights", "at")
+    most = f"at most the {length} blocks of an epoch: the next has"
+    if exchange is not None and exchange.commit_by >= closed:
+        expected = f"more than commit_by, {exchange.commit_by}: votes are about commits"
+        raise source.error(vote_by, f"found {closed}, expected {expected}")
+    if closed > length:
+        raise source.error(vote_by, f"found {closed}, expected {most} commits of its own")
     if network.weights_at < closed:
         expected = f"at least vote_by, {closed}: weights are those of a closed epoch"
         raise source.error(at, f"found {network.weights_at}, expected {expected}")
     if network.weights_at > length:
-        expected = f"at most the {length} blocks of an epoch: the next has a row of its own"
-        raise source.error(at, f"found {network.weights_at}, expected {expected}")
-    if network.anchor_block < network.seed_delay:
-        expected = f"at least {network.seed_delay}, as the first round has a seed: groups.delay"
+        raise source.error(at, f"found {network.weights_at}, expected {most} a row of its own")
+    if network.anchor_block < delay:
+        expected = f"at least {delay}, as the first round has a seed: groups.delay"
         found = f"found {network.anchor_block}, expected {expected}"
         raise source.error(("network", "anchor_block"), found)
 
@@ -427,16 +365,11 @@ def exact_number(value: Any) -> Any:  # noqa: ANN401  # JSON
     return str(value) if isinstance(value, int) and value > _LARGEST_NUMBER else value
 
 
-def _present(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
-    """Return the members of an object that are not None, 0 or empty."""
-    return {name: member for name, member in members.items() if member}
-
-
-def _but(value: Any, default: Any) -> dict[str, Any]:  # noqa: ANN401  # attrs values of one class
-    """Return the fields of a value by which it differs from another, as JSON."""
-    items = attrs.asdict(value, recurse=False).items()
+def _table(value: Any) -> dict[str, Any]:  # noqa: ANN401  # any attrs value of this module
+    """Return the fields of a value as JSON; those that have their default are left out."""
+    items = ((field, getattr(value, field.name)) for field in attrs.fields(type(value)))
     return {
-        name: exact_number(json_value(item))
-        for name, item in items
-        if item != getattr(default, name)
+        field.name: _table(item) if attrs.has(type(item)) else exact_number(json_value(item))
+        for field, item in items
+        if item != field.default
     }

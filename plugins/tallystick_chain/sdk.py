@@ -1,21 +1,21 @@
 """SDK: a chain through an SDK of any major version, each of which reaches nodes in its own way.
 
-`SdkChain` is the chain: all that it reads it takes from a few reads of a `Node`, and what a call
-came to is judged here. The calls of a `Node` are all that differs between two versions.
+`SdkChain` is the chain: all that it reads it takes from a few reads of a `Node`, and what it writes
+is one call of the chain. The calls of a `Node` are all that differs between two versions.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
 
-from tallystick.errors import TallystickError
+from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick.io.text import visible
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX
@@ -30,13 +30,20 @@ from tallystick_chain.chain import (
     Receipt,
     Refusal,
     Subnet,
+    has_too_large_share,
 )
-from tallystick_chain.hotkey import Hotkey, Watcher
+from tallystick_chain.hotkey import Hotkey, hotkey_of
+from tallystick_state.trust.encoding import ss58_text
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 
 PALLET = "SubtensorModule"
 """The pallet of subnets."""
+OTHER_NODES = ("fallback_endpoints", "archive_endpoints")
+"""Options of an SDK with nodes that it also asks; it chooses some by itself unless told of none."""
+_COMMIT_VERSION = 4
+"""Version of the form in which rows are sealed."""
 _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
@@ -193,8 +200,10 @@ class Node(Protocol):
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> Sequence[Any]:
-        """Return items of the storage of subnets, each by its name and the parts of its key."""
+    def values(
+        self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET
+    ) -> Sequence[Any]:
+        """Return items of the storage of a pallet, each by its name and the parts of its key."""
 
     def entries(self, pallet: str, name: str, key: int, block: int) -> Iterable[tuple[Any, Any]]:
         """Return the entries of a map of the storage below a key."""
@@ -202,15 +211,13 @@ class Node(Protocol):
     def call(self, name: str, netuid: int, block: int) -> Any:  # noqa: ANN401  # any answer
         """Return the answer of the runtime to a call about a subnet."""
 
-    def submit_row(
-        self, subnet: tuple[int, int], pairs: Pairs, version_key: int, signer: CallSigner
-    ) -> Receipt:
-        """Set or commit a row in a subnet and its mechanism, as the subnet asks."""
+    def seal(self, **row: Any) -> tuple[bytes, int]:  # noqa: ANN401  # of the SDK
+        """Return a row sealed until a round of the beacon, and the round, by the SDK's function."""
 
-    def submit_commitment(
-        self, netuid: int, info: Mapping[str, Any], signer: CallSigner
+    def send(
+        self, pallet: str, name: str, arguments: Mapping[str, Any], signer: CallSigner
     ) -> Receipt:
-        """Publish the argument of `set_commitment` in a subnet."""
+        """Sign a call, submit it, and wait until its block is final."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -224,12 +231,14 @@ class SdkChain:
 
     Args:
         network: which, for messages.
-        key: the validator's hotkey; or its address, which only reads.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         connect: opens a connection, at the first call and at the first one behind `close`.
     """
 
-    def __init__(self, network: str, key: Hotkey | Watcher, connect: Callable[[], Node]) -> None:
-        self._network, self._key, self._connect = network, key, connect
+    def __init__(self, network: str, key: str | Signer, connect: Callable[[], Node]) -> None:
+        self._network, self._connect = network, connect
+        self._key = None if isinstance(key, str) else hotkey_of(key)
+        self._hotkey = key if isinstance(key, str) else ss58_text(key.public.data)
         self._open: Node | None = None
 
     def close(self) -> None:
@@ -252,6 +261,15 @@ class SdkChain:
     def block_hash(self, block: int) -> str:
         """Return the hash of a block, `0x` and 64 hexadecimal digits."""
         return self._read(lambda node: node.block_hash(block))
+
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block as the chain has it, in UTC, of whole milliseconds."""
+
+        def read(node: Node) -> datetime:
+            (milliseconds,) = node.values([("Now",)], block, "Timestamp")
+            return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(milliseconds))
+
+        return self._read(read)
 
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet."""
@@ -276,8 +294,9 @@ class SdkChain:
 
     def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
         """Return the row that the chain has of a validator."""
-        index = storage_index(netuid, mechanism)
-        return self._read(lambda node: row_of(_value(node, block, "Weights", index, uid)))
+        item = ("Weights", storage_index(netuid, mechanism), uid)
+        pairs = self._read(lambda node: _value(node, block, *item))
+        return tuple(sorted((int(target), int(weight)) for target, weight in pairs or ()))
 
     def pending(
         self, netuid: int, mechanism: int, hotkey: str, block: int
@@ -297,19 +316,43 @@ class SdkChain:
         """Set or commit a row of weights, as the subnet asks; signed before a deadline."""
 
         def send(node: Node, signer: CallSigner) -> Receipt:
-            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey())
-            return refusal or node.submit_row((netuid, mechanism), pairs, version_key, signer)
+            block = node.best()
+            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey(), block)
+            if refusal is not None:
+                return refusal
+            row = {
+                "netuid": netuid,
+                "mecid": mechanism,
+                "dests": [uid for uid, _ in pairs],
+                "weights": [weight for _, weight in pairs],
+                "version_key": version_key,
+            }
+            if not _value(node, block, "CommitRevealWeightsEnabled", netuid):
+                return node.send(PALLET, "set_mechanism_weights", row, signer)
+            sealed, reveal_round = _sealed(node, row, signer, block)
+            commit = {
+                "netuid": netuid,
+                "mecid": mechanism,
+                "commit": sealed,
+                "reveal_round": reveal_round,
+                "commit_reveal_version": _COMMIT_VERSION,
+            }
+            receipt = node.send(PALLET, "commit_timelocked_mechanism_weights", commit, signer)
+            if receipt.kind != "included":
+                return receipt
+            return attrs.evolve(receipt, kind="committed", reveal_round=reveal_round)
 
         return row_defect(pairs) or self._write(send, deadline_s)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet; signed before a deadline."""
-        try:
-            info = commitment_info(data)
-        except ValueError as error:
-            return refused(Refusal.OTHER, str(error))
+        if not 1 <= len(data) <= MAX_COMMITMENT_BYTES:
+            found = f"found a commitment of {len(data)} bytes, expected 1 to {MAX_COMMITMENT_BYTES}"
+            return refused(Refusal.OTHER, found)
+        call = {"netuid": netuid, "info": {"fields": [[{f"Raw{len(data)}": data}]]}}
         return self._write(
-            lambda node, signer: node.submit_commitment(netuid, info, signer), deadline_s
+            lambda node, signer: node.send("Commitments", "set_commitment", call, signer),
+            deadline_s,
         )
 
     def sign(self, message: bytes) -> bytes:
@@ -318,11 +361,16 @@ class SdkChain:
         Raises:
             TrustError: there is an address without its key, or the statement is wrapped already.
         """
+        if self._key is None:
+            raise TrustError(self._lacking(), code="signer-failed")
         return self._key.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
-        return self._key.address
+        return self._hotkey
+
+    def _lacking(self) -> str:
+        return f"found the address {visible(self._hotkey)} alone, expected its key, which signs"
 
     def _node(self) -> Node:
         """Return the open connection.
@@ -353,9 +401,8 @@ class SdkChain:
 
     def _write(self, send: Callable[[Node, CallSigner], Receipt], deadline_s: float) -> Receipt:
         """Return the receipt of a write, whatever happens."""
-        if isinstance(self._key, Watcher):
-            found = f"found the address {self.hotkey()} alone, expected its key"
-            return refused(Refusal.OTHER, found)
+        if self._key is None:
+            return refused(Refusal.OTHER, self._lacking())
         signer = CallSigner(self._key, time.monotonic() + deadline_s)
         try:
             node = self._node()
@@ -380,44 +427,37 @@ def _item(updates: Sequence[Any] | None, uid: int) -> int:
     return int(updates[uid]) if updates and uid < len(updates) else 0
 
 
+_COUNTS = MappingProxyType(
+    {
+        "n": "SubnetworkN",
+        "tempo": "Tempo",
+        "last_epoch_block": "LastEpochBlock",
+        "rate_limit_blocks": "WeightsSetRateLimit",
+        "min_allowed": "MinAllowedWeights",
+        "max_weight_u16": "MaxWeightsLimit",
+        "version_key": "WeightsVersionKey",
+        "reveal_epochs": "RevealPeriodEpochs",
+    }
+)
+"""Items of the storage by the attributes of a `Subnet` that they are."""
+
+
 def _subnet(node: Node, netuid: int, mechanism: int, block: int) -> Subnet:
-    names = (
-        "NetworksAdded",
-        "MechanismCountCurrent",
-        "SubnetworkN",
-        "Tempo",
-        "LastEpochBlock",
-        "WeightsSetRateLimit",
-        "MinAllowedWeights",
-        "MaxWeightsLimit",
-        "WeightsVersionKey",
-        "CommitRevealWeightsEnabled",
-        "RevealPeriodEpochs",
-        "SubnetOwnerHotkey",
-    )
-    *values, owner = node.values([(name, netuid) for name in names], block)
-    is_there, mechanisms, n, tempo, last, rate, fewest, most, key, commits, reveal = (
-        int(value or 0) for value in values
-    )
-    if not is_there or mechanism >= mechanisms:
+    names = ("NetworksAdded", "MechanismCountCurrent", "CommitRevealWeightsEnabled")
+    items = [(name, netuid) for name in (*names, "SubnetOwnerHotkey", *_COUNTS.values())]
+    is_there, mechanisms, commits, owner, *counts = node.values(items, block)
+    if not is_there or mechanism >= int(mechanisms or 0):
         raise no_subnet(netuid, mechanism, block)
     # runtimes before, or after, those that let a subnet choose have no such storage
     mode = _or_none(lambda: _value(node, block, "SubnetEpochConsensus", netuid))
     name = next(iter(mode)) if isinstance(mode, dict) and mode else mode
     following = _or_none(lambda: node.call("get_next_epoch_start_block", netuid, block))
     return Subnet(
-        n=n,
-        tempo=tempo,
-        last_epoch_block=last,
         next_epoch_block=None if following is None else int(following),
-        rate_limit_blocks=rate,
-        min_allowed=fewest,
-        max_weight_u16=most,
-        version_key=key,
         commit_reveal=bool(commits),
-        reveal_epochs=reveal,
         consensus=_CONSENSUS.get(name, "unknown"),
         owner=str(owner or ""),
+        **{field: int(count or 0) for field, count in zip(_COUNTS, counts, strict=True)},
     )
 
 
@@ -431,9 +471,10 @@ def _or_none(read: Callable[[], Any]) -> Any:  # noqa: ANN401  # any answer
         return None
 
 
-def _gate(node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str) -> Receipt | None:
-    """Return the refusal of a row that the chain or an SDK would not take; None where they may."""
-    block = node.best()
+def _gate(  # noqa: PLR0913, PLR0917  # a row, and where it goes
+    node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str, block: int
+) -> Receipt | None:
+    """Return the refusal of a row that the chain would not take; None where it may."""
     names = ("SubnetworkN", "MinAllowedWeights", "MaxWeightsLimit", "WeightsSetRateLimit")
     uid, updates, *counts = node.values(
         [
@@ -457,10 +498,36 @@ def _gate(node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str) ->
     if len(pairs) < min(n, least):
         message = f"found {len(pairs)} entries, expected at least {min(n, least)}"
         return refused(Refusal.TOO_FEW, message)
-    if is_over_limit(pairs, most):
-        message = f"found an entry above max_weights_limit, {most} of 65535, which an SDK would cut"
+    if has_too_large_share(pairs, most):
+        message = f"found an entry above max_weights_limit, {most} of 65535"
         return refused(Refusal.TOO_LARGE, message)
     return None
+
+
+def _sealed(
+    node: Node, row: Mapping[str, Any], signer: CallSigner, block: int
+) -> tuple[bytes, int]:
+    """Return a row, sealed until the round of the beacon at which the chain reveals it."""
+    names = {
+        "last_epoch_block": "LastEpochBlock",
+        "pending_epoch_at": "PendingEpochAt",
+        "subnet_epoch_index": "SubnetEpochIndex",
+        "tempo": "Tempo",
+        "blocks_since_last_step": "BlocksSinceLastStep",
+        "subnet_reveal_period_epochs": "RevealPeriodEpochs",
+    }
+    counts = node.values([(name, row["netuid"]) for name in names.values()], block)
+    # the SDKs' own calls around it scale rows, and take defaults for granted
+    sealed, reveal_round = node.seal(
+        uids=row["dests"],
+        weights=row["weights"],
+        version_key=row["version_key"],
+        current_block=block,
+        block_time=node.seconds_per_block(),
+        hotkey=signer.public_key,
+        **{name: int(count or 0) for name, count in zip(names, counts, strict=True)},
+    )
+    return sealed, int(reveal_round)
 
 
 def _code_of(error: Exception) -> Refusal:
@@ -555,9 +622,9 @@ def shown(message: str) -> str:
 
 
 def row_defect(pairs: Pairs) -> Receipt | None:
-    """Return the refusal of a row that an SDK or the chain would change; None for a sound row.
+    """Return the refusal of a row that the chain would change; None for a sound row.
 
-    Only rows whose greatest weight is 65535 arrive as they are: SDKs and the chain scale others.
+    Only rows whose greatest weight is 65535 are stored as they are: the chain scales others.
     """
     uids = [uid for uid, _ in pairs]
     weights = [weight for _, weight in pairs]
@@ -573,43 +640,16 @@ def row_defect(pairs: Pairs) -> Receipt | None:
     return None
 
 
-def is_over_limit(pairs: Pairs, max_weight_u16: int) -> bool:
-    """Return whether an entry has more than the largest share of a row.
-
-    >>> is_over_limit(((3, 65535), (4, 1)), 32767)
-    True
-    """
-    total = sum(weight for _, weight in pairs)
-    return max_weight_u16 < U16_MAX and max_weight_u16 * total < U16_MAX * U16_MAX
-
-
-def commitment_info(data: bytes) -> dict[str, Any]:
-    """Return bytes as the call `set_commitment` takes them.
-
-    Raises:
-        ValueError: there are none, or more than 128.
-    """
-    if not 1 <= len(data) <= MAX_COMMITMENT_BYTES:
-        most = MAX_COMMITMENT_BYTES
-        raise ValueError(f"found a commitment of {len(data)} bytes, expected 1 to {most}")
-    return {"fields": [[{f"Raw{len(data)}": data}]]}
-
-
 def commitments_of(records: Iterable[tuple[Any, Any]]) -> tuple[Commitment, ...]:
     """Return the commitments of one plain field each, by hotkey, from the storage `CommitmentOf`.
 
     Hashes, sealed commitments and those of several fields are another tool's, and left out.
     """
-    read = (
-        (str(hotkey), record, _plain(record["info"]["fields"]))
-        for hotkey, record in records
-        if record
-    )
-    found = [
-        Commitment(hotkey, int(record["block"]), data)
-        for hotkey, record, data in read
-        if data is not None
-    ]
+    found = list[Commitment]()
+    for hotkey, record in records:
+        data = _plain(record["info"]["fields"]) if record else None
+        if data is not None:
+            found.append(Commitment(str(hotkey), int(record["block"]), data))
     return tuple(sorted(found, key=lambda commitment: commitment.hotkey))
 
 
@@ -635,31 +675,18 @@ def octets(value: Any) -> bytes:  # noqa: ANN401  # as an SDK decodes bytes
     """
     if isinstance(value, str):
         return bytes.fromhex(value[2:]) if value.startswith("0x") else value.encode("utf-8")
-    if isinstance(value, (list, tuple)):
-        if len(value) == 1 and not isinstance(value[0], int):
-            return octets(value[0])
-        return bytes(value)
-    return bytes(value)
+    is_wrapped = isinstance(value, (list, tuple)) and len(value) == 1
+    return octets(value[0]) if is_wrapped and not isinstance(value[0], int) else bytes(value)
 
 
 def pending_of(epochs: Iterable[tuple[Any, Any]], hotkey: str) -> tuple[PendingRow, ...]:
     """Return a hotkey's rows in the storage `TimelockedWeightCommits`, in their order."""
     return tuple(
-        PendingRow(
-            int(epoch),
-            int(block),
-            int(reveal_round),
-            hashlib.blake2b(octets(ciphertext), digest_size=32).hexdigest(),
-        )
+        PendingRow(int(epoch), int(block), int(reveal_round))
         for epoch, rows in sorted(epochs, key=lambda entry: int(entry[0]))
-        for who, block, ciphertext, reveal_round in rows or ()
+        for who, block, _, reveal_round in rows or ()
         if str(who) == hotkey
     )
-
-
-def row_of(pairs: Iterable[Sequence[Any]] | None) -> Pairs:
-    """Return a row of the storage `Weights`, its uids ascending."""
-    return tuple(sorted((int(uid), int(weight)) for uid, weight in pairs or ()))
 
 
 def neurons_of(graph: Mapping[str, Any]) -> tuple[Neuron, ...]:

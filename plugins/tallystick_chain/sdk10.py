@@ -11,14 +11,14 @@ says; a call is signed once, so that the chain takes it at most once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Pairs, Receipt, Refusal
-from tallystick_chain.hotkey import hotkey_of
+from tallystick_chain.chain import ChainError, Receipt, Refusal
 from tallystick_chain.sdk import (
+    OTHER_NODES,
     PALLET,
     CallSigner,
     SdkChain,
@@ -27,47 +27,29 @@ from tallystick_chain.sdk import (
     public_endpoint,
 )
 from tallystick_chain.submission import MORTAL_BLOCKS
-from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.keys import Signer
 
 MAJOR = 10
-_COMMIT_VERSION = 4
 _MISSING_HASH = f"0x{'0' * 64}"
 
 
-def connect(
-    network: str,
-    key: str | Signer,
-    *,
-    fallback_endpoints: Sequence[str] = (),
-    archive_endpoints: Sequence[str] = (),
-    subtensor: Callable[[], Any] | None = None,
-) -> SdkChain:
+def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noqa: ANN401  # of the SDK
     """Return the chain of a network; the first call connects.
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
         key: what signs as the validator's hotkey; or its address, which only reads.
-        fallback_endpoints: nodes to ask where the first does not answer; none unless named here.
-        archive_endpoints: nodes to ask about older blocks; likewise.
-        subtensor: another way to make the SDK's `Subtensor`, which connects as it is made.
+        options: of the SDK's `Subtensor`, such as ``fallback_endpoints``, nodes to ask where the
+            first does not answer, and ``archive_endpoints``, about older blocks: none unless they
+            are named here.
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
         TrustError: the key is of another scheme than sr25519.
     """
     sdk = installed(MAJOR, "bittensor>=10.5,<11")
-
-    def opened() -> Any:  # noqa: ANN401  # of the SDK
-        return sdk.Subtensor(
-            network,
-            fallback_endpoints=list(fallback_endpoints),
-            archive_endpoints=list(archive_endpoints),
-            retry_forever=False,
-        )
-
-    make = subtensor or opened
-    return SdkChain(public_endpoint(network), hotkey_of(key), lambda: _Node(make()))
+    options = {**{name: [] for name in OTHER_NODES}, "retry_forever": False, **options}
+    return SdkChain(public_endpoint(network), key, lambda: _Node(sdk.Subtensor(network, **options)))
 
 
 class _Node:
@@ -99,20 +81,20 @@ class _Node:
             raise ChainError(f"found no block {block}", Refusal.NO_BLOCK)
         return str(block_hash)
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> list[Any]:
+    def values(self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET) -> list[Any]:
         block_hash = self.block_hash(block)
-        return [self._value(name, key, block_hash) for name, *key in items]
+        return [self._value(pallet, name, key, block_hash) for name, *key in items]
 
-    def _value(self, name: str, key: list[Any], block_hash: str) -> Any:  # noqa: ANN401  # any item
+    def _value(self, pallet: str, name: str, key: list[Any], block_hash: str) -> Any:  # noqa: ANN401  # any item
         """Return an item of the storage.
 
         The SDK's own query takes every error of a node for an item that is not set, and returns the
         item's default. So the node is asked without it, and the query only for a default.
         """
-        place = self._substrate.create_storage_key(PALLET, name, key, block_hash=block_hash)
+        place = self._substrate.create_storage_key(pallet, name, key, block_hash=block_hash)
         data = self._asked("state_getStorageAt", [place.to_hex(), block_hash])
         if data is None:
-            return _plain(self._substrate.query(PALLET, name, key, block_hash=block_hash))
+            return _plain(self._substrate.query(pallet, name, key, block_hash=block_hash))
         octets = bytes.fromhex(data[2:])
         return _plain(self._substrate.decode_scale(place.value_scale_type, octets))
 
@@ -128,73 +110,18 @@ class _Node:
         block_hash, api = self.block_hash(block), "SubnetInfoRuntimeApi"
         return _plain(self._substrate.runtime_call(api, name, [netuid], block_hash))
 
-    def submit_row(
-        self, subnet: tuple[int, int], pairs: Pairs, version_key: int, signer: CallSigner
-    ) -> Receipt:
-        netuid, mechanism = subnet
-        block = self.best()
-        arguments = {
-            "netuid": netuid,
-            "mecid": mechanism,
-            "dests": [uid for uid, _ in pairs],
-            "weights": [weight for _, weight in pairs],
-            "version_key": version_key,
-        }
-        if not self.values([("CommitRevealWeightsEnabled", netuid)], block)[0]:
-            return self._send(PALLET, "set_mechanism_weights", arguments, signer)
-        sealed, reveal_round = self._sealed(arguments, block, signer)
-        arguments = {
-            "netuid": netuid,
-            "mecid": mechanism,
-            "commit": sealed,
-            "reveal_round": reveal_round,
-            "commit_reveal_version": _COMMIT_VERSION,
-        }
-        name = "commit_timelocked_mechanism_weights"
-        return self._send(PALLET, name, arguments, signer, reveal_round)
-
-    def submit_commitment(
-        self, netuid: int, info: Mapping[str, Any], signer: CallSigner
-    ) -> Receipt:
-        return self._send("Commitments", "set_commitment", {"netuid": netuid, "info": info}, signer)
-
     def close(self) -> None:
         self._subtensor.close()
 
-    def _sealed(self, row: Mapping[str, Any], block: int, signer: CallSigner) -> tuple[bytes, int]:
-        """Return a row, sealed until the round of the beacon at which the chain reveals it."""
-        # the SDK's own call around it takes 12 seconds a block, and defaults, for granted
+    def seal(self, **row: Any) -> tuple[bytes, int]:  # noqa: ANN401  # of the SDK
         from bittensor.core.extrinsics.weights import get_encrypted_commit_v2
 
-        names = {
-            "last_epoch_block": "LastEpochBlock",
-            "pending_epoch_at": "PendingEpochAt",
-            "subnet_epoch_index": "SubnetEpochIndex",
-            "tempo": "Tempo",
-            "blocks_since_last_step": "BlocksSinceLastStep",
-            "subnet_reveal_period_epochs": "RevealPeriodEpochs",
-        }
-        counts = self.values([(name, row["netuid"]) for name in names.values()], block)
-        sealed, reveal_round = get_encrypted_commit_v2(
-            uids=row["dests"],
-            weights=row["weights"],
-            version_key=row["version_key"],
-            current_block=block,
-            block_time=self.seconds_per_block(),
-            hotkey=ss58_bytes(signer.ss58_address),
-            **{name: int(count or 0) for name, count in zip(names, counts, strict=True)},
-        )
-        return sealed, int(reveal_round)
+        sealed: tuple[bytes, int] = get_encrypted_commit_v2(**row)
+        return sealed
 
-    def _send(
-        self,
-        pallet: str,
-        name: str,
-        arguments: Mapping[str, Any],
-        signer: CallSigner,
-        reveal_round: int | None = None,
+    def send(
+        self, pallet: str, name: str, arguments: Mapping[str, Any], signer: CallSigner
     ) -> Receipt:
-        """Sign a call, submit it, and wait until its block is final."""
         call = self._substrate.compose_call(
             call_module=pallet, call_function=name, call_params=arguments
         )
@@ -213,8 +140,7 @@ class _Node:
         # the response itself is true also when it has failed
         if response.success is not True:
             return failed(_name_of(response.error), str(response.message), block_hash)
-        kind: Literal["included", "committed"] = "included" if reveal_round is None else "committed"
-        return Receipt(kind, block_hash=block_hash, reveal_round=reveal_round)
+        return Receipt("included", block_hash=block_hash)
 
 
 @attrs.frozen

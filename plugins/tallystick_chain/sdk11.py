@@ -15,9 +15,9 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any, TypeVar
 
-from tallystick_chain.chain import ChainError, Pairs, Receipt, Refusal
-from tallystick_chain.hotkey import hotkey_of
+from tallystick_chain.chain import ChainError, Receipt, Refusal
 from tallystick_chain.sdk import (
+    OTHER_NODES,
     PALLET,
     CallSigner,
     SdkChain,
@@ -34,46 +34,26 @@ T = TypeVar("T")
 MAJOR = 11
 _CLOSE_S = 2.0
 """Seconds that a client may take to say goodbye."""
-_BEFORE_SENDING = {
-    "not_registered": Refusal.NOT_REGISTERED,
-    "not_authorized": Refusal.NO_PERMIT,
-    "rate_limited": Refusal.TOO_SOON,
-    "subnet_not_exists": Refusal.NO_SUBNET,
-}
-"""Codes by those of the SDK's own checks, which come before anything is sent."""
 
 
-def connect(
-    network: str,
-    key: str | Signer,
-    *,
-    fallback_endpoints: Sequence[str] = (),
-    archive_endpoints: Sequence[str] = (),
-    substrate: object | None = None,
-) -> SdkChain:
+def connect(network: str, key: str | Signer, **options: Any) -> SdkChain:  # noqa: ANN401  # of the SDK
     """Return the chain of a network; the first call connects.
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
         key: what signs as the validator's hotkey; or its address, which only reads.
-        fallback_endpoints: nodes to ask where the first does not answer; none unless they are
-            named here, other than the SDK's own choice.
-        archive_endpoints: nodes to ask about older blocks; likewise.
-        substrate: another way to reach a chain, by the SDK's protocol `Substrate`.
+        options: of the SDK's `Subtensor`, as `tallystick_chain.sdk10.connect`; ``substrate`` is
+            another way to reach a chain, by the SDK's protocol `Substrate`.
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
         TrustError: the key is of another scheme than sr25519.
     """
     sdk = installed(MAJOR, "tallystick[bittensor]")
-    options = {
-        "fallback_endpoints": list(fallback_endpoints),
-        "archive_endpoints": list(archive_endpoints),
-        "substrate": substrate,
-    }
+    options = {**{name: [] for name in OTHER_NODES}, **options}
     return SdkChain(
         public_endpoint(network),
-        hotkey_of(key),
+        key,
         lambda: _Node(sdk, sdk.Subtensor(network, **options)),
     )
 
@@ -140,9 +120,9 @@ class _Node:
     def block_hash(self, block: int) -> str:
         return str(self._loop.result(self._substrate.block_hash(block)))
 
-    def values(self, items: Sequence[Sequence[Any]], block: int) -> list[Any]:
+    def values(self, items: Sequence[Sequence[Any]], block: int, pallet: str = PALLET) -> list[Any]:
         query = self._client.query
-        asked = (query((PALLET, name), key, block=block) for name, *key in items)
+        asked = (query((pallet, name), key, block=block) for name, *key in items)
         return self._loop.result(_gathered(asked))
 
     def entries(self, pallet: str, name: str, key: int, block: int) -> Iterable[tuple[Any, Any]]:
@@ -155,43 +135,20 @@ class _Node:
         method = ("SubnetInfoRuntimeApi", name)
         return self._loop.result(self._client.runtime(method, [netuid], block=block))
 
-    def submit_row(
-        self, subnet: tuple[int, int], pairs: Pairs, version_key: int, signer: CallSigner
-    ) -> Receipt:
-        netuid, mechanism = subnet
-        intent = self._sdk.SetWeights(
-            netuid=netuid, weights=dict(pairs), mechid=mechanism, version_key=version_key
-        )
-        return self._receipt(self._client.execute(intent, signer, period=MORTAL_BLOCKS, retries=0))
+    def seal(self, **row: Any) -> tuple[bytes, int]:  # noqa: ANN401  # of the SDK
+        import bittensor_core  # of the SDK
 
-    def submit_commitment(
-        self, netuid: int, info: Mapping[str, Any], signer: CallSigner
+        sealed: tuple[bytes, int] = bittensor_core.get_encrypted_commit_v2(**row)
+        return sealed
+
+    def send(
+        self, pallet: str, name: str, arguments: Mapping[str, Any], signer: CallSigner
     ) -> Receipt:
-        call = self._sdk.calls.Commitments.set_commitment(netuid=netuid, info=info)
+        call = getattr(getattr(self._sdk.calls, pallet), name)(**arguments)
         options = {"signer": "hotkey", "period": MORTAL_BLOCKS}
-        return self._receipt(self._client.submit_call(call, signer, **options))
-
-    def close(self) -> None:
-        # it is left anyway
-        with suppress(Exception):
-            self._loop.result(asyncio.wait_for(self._client.close(), _CLOSE_S))
-        self._loop.end()
-
-    def _receipt(self, call: Awaitable[Any]) -> Receipt:
-        """Return the receipt of what the SDK says of a call, or raises."""
         try:
-            result = self._loop.result(call)
+            result = self._loop.result(self._client.submit_call(call, signer, **options))
         except self._sdk.ChainError as error:
-            if error.code.value == "invalid_argument" and "requires at least" in str(error):
-                # it compares with min_allowed_weights alone, the chain with min(n, that)
-                return refused(
-                    Refusal.TOO_FEW,
-                    f"{error} (the subnet has fewer neurons, so the chain would take this row and "
-                    "its min_allowed_weights is too large for this SDK: ask its owner to lower it)",
-                )
-            code = _BEFORE_SENDING.get(error.code.value)
-            if error.name is None and code is not None:
-                return refused(code, str(error))
             return failed(error.name, str(error), None)
         except self._sdk.RpcConnectionError:
             # it may have been sent
@@ -199,12 +156,15 @@ class _Node:
         except self._sdk.BittensorError as error:
             return refused(Refusal.OTHER, str(error))
         if result.success is not True:
-            name = None if result.error is None else result.error.name
-            return failed(name, str(result.message or result.error), result.block_hash)
-        reveal_round = result.data.get("reveal_round")
-        if reveal_round is None:
-            return Receipt("included", block_hash=result.block_hash)
-        return Receipt("committed", block_hash=result.block_hash, reveal_round=int(reveal_round))
+            reason = None if result.error is None else result.error.name
+            return failed(reason, str(result.message or result.error), result.block_hash)
+        return Receipt("included", block_hash=result.block_hash)
+
+    def close(self) -> None:
+        # it is left anyway
+        with suppress(Exception):
+            self._loop.result(asyncio.wait_for(self._client.close(), _CLOSE_S))
+        self._loop.end()
 
 
 async def _gathered(asked: Iterable[Awaitable[Any]]) -> list[Any]:

@@ -1,7 +1,7 @@
 """The setter of weights: reads the chain, asks `submission.next_action`, and does what it says.
 
-It is the edge: each step writes at most one entry of the journal, or makes one call between two
-entries. So it can be killed anywhere; the next `WeightSetter.advance` goes on from the journal and
+It is the edge: each step writes an attempt into the journal, and makes a call between two such
+writes. So it can be killed anywhere; the next `WeightSetter.advance` goes on from the journal and
 the chain.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import attrs
-import msgspec
 
 from tallystick_chain.bounded_chain import DEADLINE_SECONDS
 from tallystick_chain.chain import (
@@ -25,16 +24,12 @@ from tallystick_chain.chain import (
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.submission import (
-    MORTAL_BLOCKS,
     Action,
-    Answer,
     Attempt,
     ChainFacts,
     DueRow,
-    Intent,
     Landing,
     Outcome,
-    Settlement,
     is_row,
     next_action,
     pays_another,
@@ -75,7 +70,6 @@ class WeightSetter:
         network: whose subnet and mechanism are given weights.
         journal: of the validator; see `journal_subject`.
         deadline_s: seconds that a call may take; after them its outcome is unknown.
-        mortal_blocks: blocks for which the signature of a call is valid, at least.
     """
 
     def __init__(
@@ -85,11 +79,9 @@ class WeightSetter:
         journal: Journal,
         *,
         deadline_s: float = DEADLINE_SECONDS,
-        mortal_blocks: int = MORTAL_BLOCKS,
     ) -> None:
         self._chain, self._network, self._journal = chain, network, journal
-        self._subnet = network.netuid, network.mechanism
-        self._deadline_s, self._mortal_blocks = deadline_s, mortal_blocks
+        self._subnet, self._deadline_s = (network.netuid, network.mechanism), deadline_s
         self._hotkey = chain.hotkey()
 
     def advance(self, weights: WeightsToSet | None = None) -> SetterStatus:
@@ -101,14 +93,13 @@ class WeightSetter:
 
         Raises:
             ChainError: the chain gives no answer to a read; call again later.
-            JournalError: as `Journal.append`.
             OutputError: the journal cannot be written.
         """
         for _ in range(_MOST_STEPS):
             facts = self.facts()
             row = None if weights is None else self._row_due(weights, facts)
             due = None if weights is None or row is None else _due(weights, row)
-            action = next_action(self._journal.attempts, facts, due, self._mortal_blocks)
+            action = next_action(self._journal.attempts, facts, due)
             if not self._act(action, facts):
                 break
         stale = self._is_stale(due)
@@ -117,17 +108,15 @@ class WeightSetter:
     def _is_stale(self, due: DueRow | None) -> bool:
         if due is None:
             return False
-        own = [item for item in self._journal.attempts if item.intent.epoch == due.epoch]
+        own = [item for item in self._journal.attempts if item.epoch == due.epoch]
         return bool(own) and own[-1].settled is None and pays_another(own[-1], due)
 
     def outcomes(self) -> Mapping[int, tuple[Outcome | None, str]]:
         """Return by epoch the newest outcome with its detail; None while there is none."""
-        outcomes = dict[int, tuple[Outcome | None, str]]()
-        for attempt in self._journal.attempts:
-            settlement = attempt.settled or attempt.committed
-            detail = "" if settlement is None else settlement.detail
-            outcomes[attempt.intent.epoch] = attempt.outcome, detail
-        return outcomes
+        return {
+            attempt.epoch: (attempt.outcome, attempt.newest.detail if attempt.newest else "")
+            for attempt in self._journal.attempts
+        }
 
     def facts(self) -> ChainFacts:
         """Return the chain at the newest finalized block.
@@ -165,26 +154,20 @@ class WeightSetter:
 
     def _act(self, action: Action, facts: ChainFacts) -> bool:
         """Do an action; gives whether something was done, after which the chain is read again."""
-        entry, attempt = action.entry, action.attempt
-        if action.kind == "compare" and attempt is not None:
-            entry = self._compared(attempt, facts)
-        if isinstance(entry, Settlement) and attempt is not None:
-            entry = self._inherited(attempt.intent, entry)
-        if entry is None:
+        attempt = action.attempt
+        if attempt is None or action.kind not in {"write", "compare"}:
             return False
-        self._journal.append(entry)
-        if isinstance(entry, Intent):
-            self._send(entry)
+        if action.kind == "compare":
+            attempt = self._compared(attempt, facts)
+        attempt = self._inherited(attempt)
+        self._journal.write(attempt)
+        if attempt.receipt is None and attempt.newest is None:
+            receipt = self._chain.submit_row(
+                *self._subnet, attempt.pairs, attempt.version_key, self._deadline_s
+            )
+            # where the head cannot be read, the answer is written as interrupted when it can
+            self._journal.write(attempt.answered(self._chain.head().best, receipt))
         return True
-
-    def _send(self, intent: Intent) -> None:
-        receipt = self._chain.submit_row(
-            *self._subnet, intent.pairs, intent.version_key, self._deadline_s
-        )
-        # where the head cannot be read, the answer is written as interrupted when it can
-        best = self._chain.head().best
-        answer = Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt)
-        self._journal.append(answer)
 
     def _own(self, neurons: tuple[Neuron, ...]) -> Neuron | None:
         return next((neuron for neuron in neurons if neuron.hotkey == self._hotkey), None)
@@ -208,9 +191,9 @@ class WeightSetter:
         """Return the committed rows of this validator at a block."""
         return self._chain.pending(*self._subnet, self._hotkey, block)
 
-    def _compared(self, attempt: Attempt, facts: ChainFacts) -> Settlement:
-        """Return what became of a committed row, by the block of its reveal."""
-        intent, committed = attempt.intent, attempt.committed
+    def _compared(self, attempt: Attempt, facts: ChainFacts) -> Attempt:
+        """Return an attempt with what became of its committed row, by the block of its reveal."""
+        committed = attempt.committed
         assert committed is not None  # noqa: S101  # what is compared was committed
 
         def at_reveal() -> tuple[int, Pairs, Pairs | None]:
@@ -219,30 +202,31 @@ class WeightSetter:
 
         at = _if_kept(at_reveal)
         block, row, before = at or (facts.block, self._row(facts.block), None)
-        newer = [item.intent for item in self._journal.attempts if item.committed is not None]
-        if is_row(row, intent.pairs):
+        attempts = self._journal.attempts
+        newer = attempts[attempts.index(attempt) + 1 :]
+        if is_row(row, attempt.pairs):
             outcome = Outcome.SET
-        elif any(_is_newer(item, intent) and is_row(row, item.pairs) for item in newer):
+        elif any(item.committed is not None and is_row(row, item.pairs) for item in newer):
             # rows that one of the chain's epochs has committed are revealed together, in order
             outcome = Outcome.SUPERSEDED
         elif before is None:
             outcome = Outcome.UNKNOWN
         else:
             outcome = Outcome.VANISHED if row == before else Outcome.REVEALED_OTHER
-        return Settlement(epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block)
+        return attempt.settle(outcome, block)
 
-    def _inherited(self, intent: Intent, settlement: Settlement) -> Settlement:
-        """Return an outcome, which is another where a row that is set pays who took a slot over."""
-        if settlement.outcome is not Outcome.SET:
-            return settlement
-        netuid, block = self._network.netuid, settlement.block
+    def _inherited(self, attempt: Attempt) -> Attempt:
+        """Return an attempt, with another outcome where its row pays who took a slot over."""
+        settled = attempt.settled
+        if settled is None or settled.outcome is not Outcome.SET:
+            return attempt
+        netuid, block = self._network.netuid, settled.block
         at = _if_kept(lambda: (dict(self._row(block)), self._chain.neurons(netuid, block)))
         row, holders = at or ({}, ())
-        since = [n.uid for n in holders if row.get(n.uid) and n.registered_block > intent.block]
+        since = [n.uid for n in holders if row.get(n.uid) and n.registered_block > attempt.block]
         if not since:
-            return settlement
-        detail = f"uid {', '.join(map(str, since))}"
-        return msgspec.structs.replace(settlement, outcome=Outcome.INHERITED, detail=detail)
+            return attempt
+        return attempt.settle(Outcome.INHERITED, block, f"uid {', '.join(map(str, since))}")
 
     def _reveal_block(self, committed: int, last: int) -> int:
         """Return the first block in which a commit is not pending any more.
@@ -269,10 +253,6 @@ def _if_kept(read: Callable[[], T]) -> T | None:
         if error.code is not Refusal.NO_BLOCK:
             raise
         return None
-
-
-def _is_newer(other: Intent, intent: Intent) -> bool:
-    return (other.epoch, other.attempt) > (intent.epoch, intent.attempt)
 
 
 def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:

@@ -2,7 +2,7 @@
 
 Invariants:
 
-- an intent is in the journal before its call is made, and one call is made for an intent;
+- an attempt is in the journal before its call is made, and one call is made for an attempt;
 - while a call may still land, no other is made, of whichever epoch; what is unknown is decided by
   finalized blocks alone;
 - a call whose answer is lost can land for as long as its signature is valid (`MORTAL_BLOCKS`), and
@@ -13,10 +13,10 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal, Self
 
 import attrs
 import msgspec
@@ -46,192 +46,133 @@ PASSING = frozenset(
 
 
 class Outcome(StrEnum):
-    """Outcomes of the row of an epoch; all but `COMMITTED` are final."""
-
-    SET = "set"
-    COMMITTED = "committed"
-    REVEALED_OTHER = "revealed-other"
-    SUPERSEDED = "superseded"
-    INHERITED = "inherited"
-    VANISHED = "vanished"
-    REFUSED = "refused"
-    LAPSED = "lapsed"
-    UNKNOWN = "unknown"
-
-
-OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.SET: "the chain has the row",
-        Outcome.COMMITTED: "the row is committed, and will be revealed",
-        Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
-        "validator with the same key",
-        Outcome.SUPERSEDED: "a newer row of this validator was revealed in the same block",
-        Outcome.INHERITED: "the chain has the row, and pays whoever took a slot over before it was "
-        "set or revealed: look at the next epoch's row",
-        Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
-        "at its reveal with what the subnet asks for",
-        Outcome.REFUSED: "the chain refused the row",
-        Outcome.LAPSED: "the call never came to the chain: look at the endpoint and the network",
-        Outcome.UNKNOWN: "the blocks that would tell are not kept: name an archive node",
-    }
-)
-"""Outcomes with their meaning and, where something is wrong, what to do."""
-
-
-class Intent(msgspec.Struct, frozen=True, kw_only=True, tag="intent"):
-    """A row that is going to be sent.
+    """Outcomes of the row of an epoch; all but `COMMITTED` are final.
 
     Attributes:
-        epoch: whose row it is.
-        attempt: the number of the attempt for the epoch, from 1.
-        block: the finalized block at which it was decided.
-        best: the newest block then.
-        uid: of the validator.
-        last_update: the block of its last row or commit, as the finalized block has it.
-        pairs: the row.
-        version_key: that it names.
+        meaning: what it means and, where something is wrong, what to do.
     """
 
-    epoch: int
-    attempt: int
-    block: int
-    best: int
-    uid: int
-    last_update: int
-    pairs: Pairs
-    version_key: int
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str = "") -> Self:
+        """Return the outcome, with its meaning beside it."""
+        member = str.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
+
+    SET = "set", "the chain has the row"
+    COMMITTED = "committed", "the row is committed, and will be revealed"
+    REVEALED_OTHER = (
+        "revealed-other",
+        "the chain has another row of this hotkey: look for another validator with the same key",
+    )
+    SUPERSEDED = "superseded", "a newer row of this validator was revealed in the same block"
+    INHERITED = (
+        "inherited",
+        (
+            "the chain has the row, and pays whoever took a slot over before it was set or "
+            "revealed: look at the next epoch's row"
+        ),
+    )
+    VANISHED = (
+        "vanished",
+        (
+            "the committed row was never set: compare permit, stake and version key at its reveal "
+            "with what the subnet asks for"
+        ),
+    )
+    REFUSED = "refused", "the chain refused the row"
+    LAPSED = "lapsed", "the call never came to the chain: look at the endpoint and the network"
+    UNKNOWN = "unknown", "the blocks that would tell are not kept: name an archive node"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
-    """The receipt of the call of an intent; unknown too where the process was interrupted.
+OUTCOMES: Mapping[Outcome, str] = MappingProxyType({item: item.meaning for item in Outcome})
+"""Meanings by outcome."""
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """An outcome, by finalized blocks.
 
     Attributes:
-        epoch: of the intent.
-        attempt: of the intent.
-        best: the newest block as the answer came.
-        receipt: the answer.
-    """
-
-    epoch: int
-    attempt: int
-    best: int
-    receipt: Receipt
-
-
-class Settlement(msgspec.Struct, frozen=True, kw_only=True, tag="settlement"):
-    """The outcome of an intent, by finalized blocks.
-
-    Attributes:
-        epoch: of the intent.
-        attempt: of the intent.
         outcome: the outcome.
         block: where it is seen: that of the commit, of the row, or of the reveal.
         detail: of a commit, the round of its reveal; of a refusal its code, and the chain's error.
     """
 
-    epoch: int
-    attempt: int
     outcome: Outcome
     block: int
     detail: str = ""
 
 
-Entry = Intent | Answer | Settlement
-"""Entries of a journal of submissions."""
-
-
-@attrs.frozen
-class Attempt:
-    """One call for the row of an epoch, as the journal has it.
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One call for the row of an epoch: what was decided before it, and what came of it.
 
     Attributes:
-        intent: the row.
-        answer: the receipt; None where the process was interrupted before it was written.
+        epoch: whose row it is.
+        number: of the attempt for the epoch, from 1.
+        block: the finalized block at which it was decided.
+        best: the newest block then.
+        last_update: the block of the validator's last row or commit, as the finalized block has it.
+        pairs: the row.
+        version_key: that it names.
+        receipt: the answer to the call; None until it came. It is unknown too where the process
+            was interrupted.
+        receipt_best: the newest block as the answer came.
         committed: the commit, where the row was committed.
         settled: the final outcome; None while there is none.
     """
 
-    intent: Intent
-    answer: Answer | None = None
+    epoch: int
+    number: int
+    block: int
+    best: int
+    last_update: int
+    pairs: Pairs
+    version_key: int
+    receipt: Receipt | None = None
+    receipt_best: int = 0
     committed: Settlement | None = None
     settled: Settlement | None = None
 
     @property
+    def newest(self) -> Settlement | None:
+        """The newest outcome, with its block and detail; None before any."""
+        return self.settled or self.committed
+
+    @property
     def outcome(self) -> Outcome | None:
         """The newest outcome; None before any."""
-        settlement = self.settled or self.committed
-        return None if settlement is None else settlement.outcome
+        return None if self.newest is None else self.newest.outcome
 
     @property
     def newest_block(self) -> int:
         """The newest finalized block that decided something about it."""
-        settlements = filter(None, (self.committed, self.settled))
-        return max(self.intent.block, *(item.block for item in settlements), 0)
+        return self.block if self.newest is None else max(self.block, self.newest.block)
 
-    def may_land_until(self, mortal_blocks: int) -> int | None:
-        """Return the last block in which the call may land; None where it cannot any more.
+    def answered(self, best: int, receipt: Receipt) -> Attempt:
+        """Return the attempt with the answer to its call."""
+        return msgspec.structs.replace(self, receipt=receipt, receipt_best=best)
 
-        Args:
-            mortal_blocks: for which the signature of a call is valid.
-        """
-        if self.answer is None:
-            return self.intent.best + mortal_blocks
-        receipt = self.answer.receipt
+    def settle(self, outcome: Outcome, block: int, detail: str = "") -> Attempt:
+        """Return the attempt with an outcome."""
+        settlement = Settlement(outcome, block, detail)
+        if outcome is Outcome.COMMITTED:
+            return msgspec.structs.replace(self, committed=settlement)
+        return msgspec.structs.replace(self, settled=settlement)
+
+    @property
+    def may_land_until(self) -> int | None:
+        """The last block in which the call may land; None where it cannot any more."""
+        receipt = self.receipt
+        if receipt is None:
+            return self.best + MORTAL_BLOCKS
         if receipt.kind == "refused" and receipt.block_hash is None:
             return None
         is_there = self.committed is not None or self.outcome in {Outcome.SET, Outcome.INHERITED}
         if receipt.kind != "refused" and is_there:
             # a call is in one finalized block at most
             return None
-        return self.answer.best + mortal_blocks
-
-
-class JournalOrderError(ValueError):
-    """An entry that cannot follow those before it."""
-
-
-def attempts_of(entries: Iterable[Entry]) -> tuple[Attempt, ...]:
-    """Return the attempts that the entries of a journal are about, in their order.
-
-    Raises:
-        JournalOrderError: an entry cannot follow those before it.
-    """
-    attempts = dict[tuple[int, int], Attempt]()
-    for entry in entries:
-        key = entry.epoch, entry.attempt
-        if isinstance(entry, Intent):
-            epoch, number = next(reversed(attempts), (-1, 0))
-            if key != (epoch, number + 1) and (entry.epoch <= epoch or entry.attempt != 1):
-                raise JournalOrderError(f"found {_name(entry)}, expected ascending ones")
-            # only the newest can be open, as none begins behind an open one
-            if attempts and attempts[epoch, number].outcome is None:
-                raise JournalOrderError(f"found {_name(entry)} while the one before it is open")
-            attempts[key] = Attempt(entry)
-        elif key not in attempts:
-            raise JournalOrderError(f"found {_name(entry)}, expected an intent before it")
-        else:
-            attempts[key] = _continued(attempts[key], entry)
-    return tuple(attempts.values())
-
-
-def _continued(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
-    """Return an attempt with a further entry: each stage once, and none behind a later one."""
-    stage = "answer"
-    if isinstance(entry, Settlement):
-        stage = "committed" if entry.outcome is Outcome.COMMITTED else "settled"
-    later = _STAGES[_STAGES.index(stage) :]
-    if any(getattr(attempt, name) is not None for name in later):
-        raise JournalOrderError(f"found that {_name(entry)} is {stage} again, expected it once")
-    change: dict[str, Any] = {stage: entry}
-    return attrs.evolve(attempt, **change)
-
-
-def _name(entry: Entry) -> str:
-    return f"attempt {entry.attempt} of epoch {entry.epoch}"
-
-
-_STAGES = ("answer", "committed", "settled")
-"""Attributes of an `Attempt` that entries behind its intent give it, in their order."""
+        return self.receipt_best + MORTAL_BLOCKS
 
 
 @attrs.frozen
@@ -273,14 +214,14 @@ class ChainFacts:
     landing: Landing | None
     pending: tuple[PendingRow, ...]
 
-    def landed_after(self, intent: Intent) -> Landing | None:
-        """Return the row or commit that came behind an intent; None where none has.
+    def landed_after(self, attempt: Attempt) -> Landing | None:
+        """Return the row or commit that came behind an attempt; None where none has.
 
         A registration sets the block of the last row, too, and is none.
         """
         if self.own is None or self.landing is None:
             return None
-        before = max(intent.last_update, self.own.registered_block)
+        before = max(attempt.last_update, self.own.registered_block)
         return self.landing if self.landing.block > before else None
 
 
@@ -301,7 +242,7 @@ class DueRow:
     reason: str = ""
 
 
-ActionKind = Literal["nothing", "wait", "write", "read-back", "watch", "compare", "stop"]
+ActionKind = Literal["nothing", "wait", "write", "compare", "stop"]
 """Kinds of actions; see `Action`."""
 
 
@@ -310,15 +251,13 @@ class Action:
     """The next thing to do.
 
     Attributes:
-        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``write`` an entry, behind
-            which the row of an intent is sent; ``read-back``: look again at later finalized blocks,
-            as the call may still land; ``watch``: look again, as a committed row is not revealed
-            yet; ``compare``: read the row at its reveal; ``stop``: the subnet's version key is
+        kind: ``nothing`` is due, or left to do; ``wait``, as for a later finalized block or the
+            reveal of a committed row; ``write`` an attempt, behind which the row of a new one is
+            sent; ``compare``: read the row at its reveal; ``stop``: the subnet's version key is
             above that of the rules.
         reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
         until: the block until which to wait at least; None where no block is known.
-        attempt: that it is about.
-        entry: what to write.
+        attempt: that it is about, as it is to be written.
         detail: what was found, for people.
     """
 
@@ -326,23 +265,16 @@ class Action:
     reason: str = ""
     until: int | None = None
     attempt: Attempt | None = None
-    entry: Entry | None = None
     detail: str = ""
 
 
-def next_action(
-    attempts: tuple[Attempt, ...],
-    facts: ChainFacts,
-    due: DueRow | None,
-    mortal_blocks: int = MORTAL_BLOCKS,
-) -> Action:
+def next_action(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow | None) -> Action:
     """Return the next action.
 
     Args:
         attempts: those of the journal; no call is being made.
         facts: the chain at a finalized block.
         due: the newest row that is due; None where none is.
-        mortal_blocks: for which the signature of a call is valid.
     """
     watching: Action | None = None
     for attempt in attempts:
@@ -350,42 +282,40 @@ def next_action(
             continue
         if attempt.committed is not None:
             if any(row.block == attempt.committed.block for row in facts.pending):
-                watching = watching or Action("watch", "committed", attempt=attempt)
+                watching = watching or Action("wait", "committed", attempt=attempt)
                 continue
             if facts.block > attempt.committed.block:
                 return Action("compare", "revealed", attempt=attempt)
-            return Action("read-back", "older-block", attempt.committed.block, attempt)
-        return _reconcile(attempt, facts, mortal_blocks)
-    return _submit(attempts, facts, due, mortal_blocks, watching or Action("nothing"))
+            return Action("wait", "older-block", attempt.committed.block, attempt)
+        return _reconcile(attempt, facts)
+    return _submit(attempts, facts, due, watching or Action("nothing"))
 
 
-def _reconcile(attempt: Attempt, facts: ChainFacts, mortal_blocks: int) -> Action:
+def _reconcile(attempt: Attempt, facts: ChainFacts) -> Action:
     """Return the action for a call of which no outcome is known."""
-    if attempt.answer is None:
+    receipt = attempt.receipt
+    if receipt is None:
         # the process was interrupted: no answer will come
-        answer = Answer(
-            epoch=attempt.intent.epoch,
-            attempt=attempt.intent.attempt,
-            best=facts.best,
-            receipt=Receipt("unknown", chain_error="interrupted"),
-        )
-        return Action("write", "unknown", attempt=attempt, entry=answer)
-    last = attempt.may_land_until(mortal_blocks)
+        interrupted = Receipt("unknown", chain_error="interrupted")
+        return Action("write", "unknown", attempt=attempt.answered(facts.best, interrupted))
+    refusal = ": ".join(filter(None, (receipt.code, receipt.chain_error)))
+    last, landing = attempt.may_land_until, facts.landed_after(attempt)
     if last is None:
-        detail = _refusal(attempt.answer)
-        return _settle(attempt, Outcome.REFUSED, attempt.answer.best, detail)
-    landing = facts.landed_after(attempt.intent)
+        return _settled(attempt.settle(Outcome.REFUSED, attempt.receipt_best, refusal))
     if landing is None:
-        if facts.block > last:
-            was_refused = attempt.answer.receipt.kind == "refused"
-            outcome = Outcome.REFUSED if was_refused else Outcome.LAPSED
-            return _settle(attempt, outcome, facts.block, _refusal(attempt.answer))
-        return Action("read-back", "unknown", last + 1, attempt)
+        if facts.block <= last:
+            return Action("wait", "unknown", last + 1, attempt)
+        outcome = Outcome.REFUSED if receipt.kind == "refused" else Outcome.LAPSED
+        return _settled(attempt.settle(outcome, facts.block, refusal))
     if landing.commit is not None:
         detail = str(landing.commit.reveal_round)
-        return _settle(attempt, Outcome.COMMITTED, landing.block, detail)
-    is_ours = is_row(landing.row, attempt.intent.pairs)
-    return _settle(attempt, Outcome.SET if is_ours else Outcome.REVEALED_OTHER, landing.block)
+        return _settled(attempt.settle(Outcome.COMMITTED, landing.block, detail))
+    outcome = Outcome.SET if is_row(landing.row, attempt.pairs) else Outcome.REVEALED_OTHER
+    return _settled(attempt.settle(outcome, landing.block))
+
+
+def _settled(attempt: Attempt) -> Action:
+    return Action("write", attempt.outcome or "", attempt=attempt)
 
 
 def is_row(row: Pairs, pairs: Pairs) -> bool:
@@ -396,25 +326,10 @@ def is_row(row: Pairs, pairs: Pairs) -> bool:
     )
 
 
-def _refusal(answer: Answer) -> str:
-    """Return the code of a refusal with the chain's own error."""
-    receipt = answer.receipt
-    return ": ".join(filter(None, (receipt.code, receipt.chain_error)))
-
-
-def _settle(attempt: Attempt, outcome: Outcome, block: int, detail: str = "") -> Action:
-    intent = attempt.intent
-    settlement = Settlement(
-        epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block, detail=detail
-    )
-    return Action("write", outcome, attempt=attempt, entry=settlement)
-
-
 def _submit(
     attempts: tuple[Attempt, ...],
     facts: ChainFacts,
     due: DueRow | None,
-    mortal_blocks: int,
     idle: Action,
 ) -> Action:
     """Return the action for the row that is due; no outcome is open."""
@@ -425,21 +340,19 @@ def _submit(
         return Action("stop", Refusal.VERSION_KEY, detail=f"{detail} {due.version_key}")
     if not due.pairs:
         return Action("nothing", due.reason)
-    wait = _wait(attempts, facts, due, mortal_blocks)
+    wait = _wait(attempts, facts, due)
     if wait is not None:
         return wait
-    assert facts.own is not None  # noqa: S101  # who has none waits
-    intent = Intent(
+    attempt = Attempt(
         epoch=due.epoch,
-        attempt=sum(attempt.intent.epoch == due.epoch for attempt in attempts) + 1,
+        number=sum(attempt.epoch == due.epoch for attempt in attempts) + 1,
         block=facts.block,
         best=facts.best,
-        uid=facts.own.uid,
         last_update=facts.last_update,
         pairs=due.pairs,
         version_key=due.version_key,
     )
-    return Action("write", entry=intent)
+    return Action("write", attempt=attempt)
 
 
 def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
@@ -448,24 +361,21 @@ def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
     A row of the same epoch that pays whoever took a slot over is sent once more, without it.
     """
     for attempt in attempts:
-        if attempt.intent.epoch > due.epoch:
+        if attempt.epoch > due.epoch:
             return True
-        if attempt.intent.epoch == due.epoch:
-            answer = attempt.answer
-            if pays_another(attempt, due):
-                continue
-            if attempt.outcome is Outcome.REFUSED:
-                if answer is None or answer.receipt.code not in PASSING:
-                    return True
-            elif attempt.outcome is not Outcome.LAPSED:
-                return True
+        is_to_repeat = attempt.outcome is Outcome.LAPSED or pays_another(attempt, due)
+        if attempt.epoch < due.epoch or is_to_repeat:
+            continue
+        code = None if attempt.receipt is None else attempt.receipt.code
+        if attempt.outcome is not Outcome.REFUSED or code not in PASSING:
+            return True
     return False
 
 
 def pays_another(attempt: Attempt, due: DueRow) -> bool:
     """Return whether an attempt pays, or is going to, who took a slot over since it was sent."""
     is_of_slots = attempt.outcome in {Outcome.COMMITTED, Outcome.INHERITED}
-    return is_of_slots and bool(due.pairs) and attempt.intent.pairs != due.pairs
+    return is_of_slots and bool(due.pairs) and attempt.pairs != due.pairs
 
 
 def unable(own: Neuron | None) -> Refusal | None:
@@ -475,9 +385,7 @@ def unable(own: Neuron | None) -> Refusal | None:
     return None if own.permit else Refusal.NO_PERMIT
 
 
-def _wait(
-    attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow, mortal_blocks: int
-) -> Action | None:
+def _wait(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow) -> Action | None:
     """Return why a row cannot be sent at a block, and until when; None where it can."""
     own, subnet = facts.own, facts.subnet
     newest = max((attempt.newest_block for attempt in attempts), default=0)
@@ -487,7 +395,7 @@ def _wait(
     cannot = unable(own)
     if cannot is not None:
         return Action("wait", cannot, subnet.next_epoch_block if own else None)
-    last = max((item.may_land_until(mortal_blocks) or -1 for item in attempts), default=-1)
+    last = max((attempt.may_land_until or -1 for attempt in attempts), default=-1)
     if facts.block <= last:
         return Action("wait", "unknown", last + 1)
     passed = facts.last_update + subnet.rate_limit_blocks
@@ -495,10 +403,10 @@ def _wait(
         return Action("wait", Refusal.TOO_SOON, passed)
     if len(facts.pending) > MOST_PENDING:
         return Action("wait", Refusal.TOO_MANY_PENDING, subnet.next_epoch_block)
-    refused = [a for a in attempts if a.intent.epoch == due.epoch and a.outcome is Outcome.REFUSED]
-    if refused and refused[-1].answer is not None:
+    refused = [a for a in attempts if a.epoch == due.epoch and a.outcome is Outcome.REFUSED]
+    if refused and refused[-1].receipt is not None:
         doublings = min(len(refused) - 1, MOST_DOUBLINGS)
-        until = refused[-1].answer.best + BACKOFF_BLOCKS * 2**doublings
+        until = refused[-1].receipt_best + BACKOFF_BLOCKS * 2**doublings
         if facts.block < until:
-            return Action("wait", refused[-1].answer.receipt.code or Refusal.OTHER, until)
+            return Action("wait", refused[-1].receipt.code or Refusal.OTHER, until)
     return None

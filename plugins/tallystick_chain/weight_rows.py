@@ -1,7 +1,7 @@
 """Rows of weights: from the weights of a state to the whole numbers that a chain stores.
 
-The greatest weight of a row is 65535, uids ascend, and there are no zeros: so neither an SDK nor
-the chain changes a number. `tallystick_allocation.uint16` alone rounds, here as in
+The greatest weight of a row is 65535, uids ascend, and there are no zeros: so the chain changes no
+number. `tallystick_allocation.uint16` alone rounds, here as in
 ``tallystick weights``.
 
 A weight is a hotkey's, and goes to its uid only while the hotkey holds it by the registration that
@@ -102,28 +102,25 @@ class WeightsToSet:
         by_uid = {neuron.uid: neuron for neuron in neurons}
         slots, lost = dict[str, int](), dict[str, str]()
         for key in sorted(key for key, weight in self.weights.items() if weight):
-            uid = slot_of(key)
             if not is_bound(key):
                 raise RowError(
                     f"found a share of {key}, whoever holds that slot, expected {EXPECTED}",
                     code="recipient-unbound",
                 )
-            if uid is not None:
-                reason = _moved(key, by_uid.get(uid))
-            else:
-                neuron = by_hotkey.get(owner if key == OWNER else key)
-                reason = self._lost(key, neuron)
-                uid = 0 if neuron is None else neuron.uid
-            if reason and (key in self.recipients or key == OWNER or slot_of(key) is not None):
+            uid = slot_of(key)
+            hotkey = owner if key == OWNER else key
+            neuron = by_hotkey.get(hotkey) if uid is None else by_uid.get(uid)
+            reason = self._lost(key, neuron)
+            if neuron is not None and not reason:
+                slots[key] = neuron.uid
+            elif key in self.recipients or key == OWNER or uid is not None:
                 raise RowError(
                     f"found no {visible(key)} to pay its share {to_text(self.weights[key])} to: "
                     f"{reason}; nobody else is given it",
                     code="recipient-lost",
                 )
-            if reason:
-                lost[key] = reason
             else:
-                slots[key] = uid
+                lost[key] = reason
         shares = dict[int, int]()
         for key, uid in slots.items():
             shares[uid] = shares.get(uid, 0) + self.weights[key]
@@ -135,26 +132,22 @@ class WeightsToSet:
         tiny = {key: too_small[uid] for key, uid in slots.items() if uid in too_small}
         return WeightRow(tuple(zip(uids, values, strict=True)), {**lost, **tiny})
 
-    def _lost(self, hotkey: str, neuron: Neuron | None) -> str:
-        """Return why a hotkey, or the owner, is not paid at a block; empty where it is."""
+    def _lost(self, key: str, neuron: Neuron | None) -> str:
+        """Return why a hotkey, the owner or a slot is not paid at a block; empty where it is."""
+        is_slot = slot_of(key) is not None
+        if neuron is None and is_slot:
+            return "the subnet has no such uid"
         if neuron is None:
-            return "it holds no uid" if hotkey in self.recipients else "it holds no uid any more"
-        known = self.registered.get(hotkey)
-        if known is not None and neuron.registered_block != known:
-            return (
-                f"it registered at block {neuron.registered_block}, and the state knows its "
-                f"registration at {known}"
-            )
-        return ""
-
-
-def _moved(key: str, neuron: Neuron | None) -> str:
-    """Return why nobody holds a slot by a registration at a block; empty where somebody does."""
-    if neuron is None:
-        return "the subnet has no such uid"
-    if neuron.registered_block != registration_of(key):
-        return f"{visible(neuron.hotkey)} registered there at block {neuron.registered_block}"
-    return ""
+            return "it holds no uid" if key in self.recipients else "it holds no uid any more"
+        known = registration_of(key) if is_slot else self.registered.get(key)
+        if known is None or neuron.registered_block == known:
+            return ""
+        if is_slot:
+            return f"{visible(neuron.hotkey)} registered there at block {neuron.registered_block}"
+        return (
+            f"it registered at block {neuron.registered_block}, and the state knows its "
+            f"registration at {known}"
+        )
 
 
 def weights_to_set(queries: StateQueries) -> WeightsToSet:

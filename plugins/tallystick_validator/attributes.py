@@ -7,6 +7,7 @@ of the epoch, so that whoever replays it reads no chain.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -48,11 +49,13 @@ class ChainBlock:
         number: the block.
         digest: its hash.
         neurons: of the subnet, by uid.
+        time: its time, which the rounds and the epoch are closed at.
     """
 
     number: int
     digest: str
     neurons: tuple[Neuron, ...]
+    time: datetime
 
     @classmethod
     def read(cls, chain: Chain, netuid: int, number: int) -> ChainBlock:
@@ -61,7 +64,8 @@ class ChainBlock:
         Raises:
             ChainError: it gives no answer, or keeps no such block.
         """
-        return cls(number, chain.block_hash(number), chain.neurons(netuid, number))
+        neurons = chain.neurons(netuid, number)
+        return cls(number, chain.block_hash(number), neurons, chain.block_time(number))
 
 
 @attrs.frozen

@@ -4,7 +4,7 @@
 block. `close` syncs the miners, closes every round with the records of the counted batches, takes
 late ones, and closes the epoch, all in one transaction: kill -9 anywhere leaves the state before it
 or after it. Nothing in it depends on when or in which order anything arrived, nor on whose state it
-is: no time is written, batches go by hotkey, their lines by their own order.
+is: times are those of the chain's blocks, batches go by hotkey, their lines by their own order.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from tallystick.records.rejects import Reject
 from tallystick_state.authority import OPERATOR, Authority, batch_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tallystick_chain.network import Network
     from tallystick_state.event import StateEvent
     from tallystick_state.ingest import Ingested
@@ -124,7 +126,8 @@ def close(
     Args:
         ledger: the state.
         network: the blocks and rounds of epochs.
-        counted: the batches of the epoch.
+        counted: the batches of the epoch, and the block at which it ends: its rounds are closed
+            at the time of it.
         slots: the miners at its last block, as `Ledger.sync_miners` takes them.
         attributes: what the rules ask of miners and rounds, as `Ledger.close_epoch` takes it; None
             where they ask for nothing.
@@ -141,9 +144,10 @@ def close(
             return _outcome(joined, epoch, already=True)
         if slots:
             joined.sync_miners(slots)
-        taken = _Taken(joined, network, epoch)
+        at = None if counted.end is None else counted.end.time
+        taken = _Taken(joined, network, epoch, at)
         taken.take(counted.batches)
-        joined.close_epoch(epoch, round=attributes)
+        joined.close_epoch(epoch, at, round=attributes)
         return attrs.evolve(
             _outcome(joined, epoch),
             recorded=taken.recorded,
@@ -209,8 +213,8 @@ def objection(
 class _Taken:
     """The lines of counted batches as they go into a state."""
 
-    def __init__(self, ledger: Ledger, network: Network, epoch: int) -> None:
-        self._ledger, self._network, self._epoch = ledger, network, epoch
+    def __init__(self, ledger: Ledger, network: Network, epoch: int, at: datetime | None) -> None:
+        self._ledger, self._network, self._epoch, self._at = ledger, network, epoch, at
         self.refused = list[Refused]()
         self.recorded = self.late = 0
 
@@ -268,7 +272,9 @@ class _Taken:
                 (late if head.epoch < self._epoch else of_epoch)[index] = line
         if of_epoch:
             lines = of_epoch.values()
-            _, ingested = self._ledger.close_round(lines, authority=authority, bad="reject")
+            _, ingested = self._ledger.close_round(
+                lines, at=self._at, authority=authority, bad="reject"
+            )
             self._note(batch.validator, [*of_epoch], ingested)
         if late:
             lines = late.values()

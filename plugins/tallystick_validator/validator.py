@@ -605,6 +605,7 @@ class Validator:
         self._compare_epochs(rules)
         slots = miner_slots(self.network, block.neurons, rules.type_rules)
         attributes = self.options.attributes.of_epoch(rules.lines, self.network, block)
+        counted = attrs.evolve(counted, end=block)
         closing = close(self.ledger, self.network, counted, slots, attributes)
         _LOG.info(
             "closed an epoch",

@@ -14,14 +14,14 @@ from tallystick_chain.setter import SetterStatus, WeightSetter, journal_subject
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
-from tallystick_chain.submission import Entry
+from tallystick_chain.submission import Attempt
 from tallystick_chain.weight_rows import WeightsToSet
 
 NETUID = 7
 VALIDATOR = hotkey_of("validator")
 MINERS = tuple(hotkey_of(f"miner {number}") for number in range(5))
 MORTAL = 12
-"""Blocks for which a call may land in these tests; a late fault is within them."""
+"""Blocks for which a call may land in tests of rows; a late fault is within them."""
 NETWORK = Network(
     name="demo", netuid=NETUID, anchor_block=10, round_blocks=10, epoch_rounds=4, weights_at=2
 )
@@ -81,15 +81,16 @@ class SteppedChain(FaultyChain):
 
 
 class SteppedJournal(Journal):
-    """A journal that tells the steps round each entry that is written."""
+    """A journal that tells the steps round each stage of an attempt that is written."""
 
     step: Step
 
-    def append(self, entry: Entry) -> None:
-        """Write an entry."""
-        name = type(entry).__name__.lower()
+    def write(self, attempt: Attempt) -> None:
+        """Write an attempt."""
+        stages = (attempt.settled, attempt.committed, attempt.receipt, attempt)
+        name = type(next(filter(None, stages))).__name__.lower()
         self.step(name)
-        super().append(entry)
+        super().write(attempt)
         self.step(f"{name} written")
 
 
@@ -120,7 +121,7 @@ class Process:
         view = SteppedChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
         self.journal = SteppedJournal.open(self.path, journal_subject(NETWORK, self.hotkey))
         self.journal.step = self._step
-        self.setter = WeightSetter(view, NETWORK, self.journal, mortal_blocks=MORTAL)
+        self.setter = WeightSetter(view, NETWORK, self.journal)
         return self.setter
 
     def stop(self) -> None:

@@ -51,6 +51,7 @@ def everything(view: Chain, netuid: int, block: int) -> tuple[object, ...]:
     neurons = view.neurons(netuid, block)
     return (
         view.block_hash(block),
+        view.block_time(block),
         view.subnet(netuid, 0, block),
         neurons,
         view.commitments(netuid, block),

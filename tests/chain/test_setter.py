@@ -16,6 +16,7 @@ from chain.setting import (
     weights_of,
 )
 
+from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
 from tallystick_chain.journal import Journal, JournalError
 from tallystick_chain.setter import WeightSetter, journal_subject
@@ -27,6 +28,11 @@ END = NETWORK.end_block(2) + 3 * MORTAL
 FIRST_END = NETWORK.end_block(0) + 5 * MORTAL
 """Blocks by which the rows of three epochs are settled, and of the first one alone."""
 NIGHTLY = pytest.mark.nightly
+
+
+@pytest.fixture(autouse=True)
+def _mortal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "MORTAL_BLOCKS", MORTAL)
 
 
 def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
@@ -111,7 +117,7 @@ def test_a_fork_that_takes_the_row_back_is_waited_for(
         if sent(chain) and not forked:
             forked.append(chain.fork(1))
             for entry in forked[0] if replay else ():
-                row = entry.netuid, entry.mechanism, entry.pairs, entry.version_key
+                row = NETUID, entry.mechanism, entry.pairs, entry.version_key
                 chain.as_hotkey(entry.hotkey).submit_row(*row, 1.0)
             chain.advance()
 
@@ -129,7 +135,7 @@ def test_a_call_that_never_came_is_sent_again_only_when_it_cannot_land(tmp_path:
     status = process.advance(weights_of(0))
     assert status is not None
     action = status.action
-    assert (action.kind, action.reason) == ("read-back", "unknown")
+    assert (action.kind, action.reason) == ("wait", "unknown")
     assert action.until is not None
     assert not sent(chain)
     # one block before it, the call may still land; nothing is sent
@@ -168,7 +174,7 @@ def test_a_permit_that_is_lost_before_the_reveal_lets_the_row_vanish(tmp_path: P
 
     def lose(chain: SimulatedChain) -> None:
         if sent(chain):
-            chain.set_permit(NETUID, 0, permit=False)
+            chain.do("set_neuron", NETUID, uid=0, permit=False)
 
     process.run(FIRST_END, 1, lose)
     assert _outcomes(process) == [Outcome.VANISHED]
@@ -183,7 +189,7 @@ def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
 
     def raise_key(chain: SimulatedChain) -> None:
         if sent(chain):
-            chain.set_hyperparameters(NETUID, version_key=6)
+            chain.do("set_hyperparameters", NETUID, version_key=6)
 
     process.run(FIRST_END, 1, raise_key)
     assert _outcomes(process) == [Outcome.VANISHED]
@@ -219,7 +225,7 @@ def test_a_version_key_above_ours_stops_it_before_any_call(tmp_path: Path) -> No
     assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
     assert not sent(chain)
     assert process.journal is not None
-    assert not process.journal.entries
+    assert not process.journal.attempts
     # a version that has the key goes on
     process.advance(weights_of(0, version_key=6))
     assert sum(sent(chain).values()) == 1
@@ -235,7 +241,7 @@ def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> Non
     assert [attempt.outcome for attempt in attempts] == [Outcome.REFUSED] * len(attempts)
     # after 5, then 10 blocks
     assert len(attempts) == 3
-    chain.set_stake(NETUID, 0, 10_000)
+    chain.do("set_neuron", NETUID, uid=0, stake_rao=10_000)
     process.run(start + 50, 1)
     assert _rows(chain, 1) == [1]
     assert _outcomes(process) == [Outcome.SET]
@@ -255,12 +261,15 @@ def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda chain: chain.set_permit(NETUID, 0, permit=False), Refusal.NO_PERMIT),
+        (lambda chain: chain.do("set_neuron", NETUID, uid=0, permit=False), Refusal.NO_PERMIT),
         (
             lambda chain: chain.register(NETUID, hotkey_of("another"), uid=0),
             Refusal.NOT_REGISTERED,
         ),
-        (lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=500), Refusal.TOO_SOON),
+        (
+            lambda chain: chain.do("set_hyperparameters", NETUID, rate_limit_blocks=500),
+            Refusal.TOO_SOON,
+        ),
     ],
 )
 def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: Refusal) -> None:  # noqa: ANN001  # one of the lambdas above
@@ -272,7 +281,7 @@ def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: R
     assert (status.action.kind, status.action.reason) == ("wait", code)
     assert not chain.log
     assert process.journal is not None
-    assert not process.journal.entries
+    assert not process.journal.attempts
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -321,7 +330,7 @@ def test_a_validator_whose_uid_moves_knows_its_row(tmp_path: Path, commit_reveal
             sent(chain, process.hotkey)
             and len(chain.as_hotkey("x").neurons(NETUID, chain.best)) > 7
         ):
-            chain.trim(NETUID, [6])
+            chain.do("trim", NETUID, uids=[6])
 
     process.run(NETWORK.weights_block(0) + 40, 1, trim)
     assert process.setter is not None
@@ -353,7 +362,7 @@ def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_pa
         process.run(NETWORK.weights_block(0) + 5, 1)
         process.stop()
         if other:
-            chain.set_permit(NETUID, 0, permit=False)
+            chain.do("set_neuron", NETUID, uid=0, permit=False)
         chain.advance(100)
         process.advance(weights_of(0))
         assert _outcomes(process) == [outcome]
@@ -388,11 +397,14 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
         pass
 
 
-def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(tmp_path: Path) -> None:
+def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submission, "MORTAL_BLOCKS", 1000)
     chain = subnet()
     view = FaultyChain(chain.as_hotkey(VALIDATOR), Faults("landed"))
     with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
-        setter = WeightSetter(view, NETWORK, journal, mortal_blocks=1000)
+        setter = WeightSetter(view, NETWORK, journal)
         while chain.best < NETWORK.weights_block(1) + 6:
             chain.advance()
             epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1

@@ -66,9 +66,9 @@ def test_all_who_name_the_file_share_one_chain_and_a_restart_loses_nothing(path:
     view = connect(f"simulate:{link}", VALIDATORS[1])
     assert submit(chains[0]).kind == "included"
     assert view.commit(NETUID, b"x", 1.0).kind == "included"
-    assert chains[0].do("register", netuid=NETUID, hotkey="5New") == 5
+    assert chains[0].do("register", NETUID, hotkey="5New").subnets[NETUID].uid_of("5New") == 5
     block = chains[1].advance(3)
-    chains[0].do("set_permit", netuid=NETUID, uid=0, permit=False)
+    chains[0].do("set_neuron", netuid=NETUID, uid=0, permit=False)
     assert submit(chains[1]).code is Refusal.NO_PERMIT
     kept = everything(view, NETUID, block)
     assert kept == everything(SharedChain(path).as_hotkey("5R"), NETUID, block)
@@ -81,23 +81,24 @@ def test_a_fork_is_one_for_all(path: Path) -> None:
     submit(first)
     block = first.advance()
     before = second.now().block(block).digest
-    assert [entry.kind for entry in second.do("fork", depth=1)] == ["row"]
-    assert first.now().best == block - 1
+    assert [entry.kind for entry in second.fork(1)] == ["row"]
+    assert (first.now().best, first.now().log) == (block - 1, ())
     first.advance()
     assert second.now().block(block).digest == first.now().block(block).digest != before
     assert SharedChain(path).now().block(block).subnets[NETUID].mechanisms[0].rows == {}
+    with pytest.raises(ChainError, match="finalized ones stay"):
+        first.fork(9)
 
 
 def test_what_is_refused_has_not_happened(path: Path) -> None:
     chain = SharedChain(path)
     before = everything(chain.as_hotkey("5R"), NETUID, chain.now().best)
     for name, arguments in (
-        ("register", {"netuid": NETUID, "hotkey": VALIDATORS[0]}),
-        ("fork", {"depth": 9}),
+        ("register", {"hotkey": VALIDATORS[0]}),
         ("advance", {"blocks": 1}),
     ):
         with pytest.raises(ChainError):
-            chain.do(name, **arguments)
+            chain.do(name, NETUID, **arguments)
     for one in (chain, SharedChain(path)):
         assert everything(one.as_hotkey("5R"), NETUID, one.now().best) == before
 

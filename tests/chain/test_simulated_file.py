@@ -104,13 +104,16 @@ netuid = 1
             "file:4: subnet[0].hyperparameters: found 'burn', expected none but",
         ),
         (f"{SUBNET}mechanisms = 17", "file:4: subnet[0].mechanisms: found 17, expected"),
-        (NEURON, "subnet[0].neuron[0]: found none of hotkey and name, expected one"),
+        (NEURON, "subnet[0].neuron[0]: found an object, expected a neuron: a hotkey, or a name"),
         (
             f'{NEURON}name = "a"\nhotkey = "5A"',
-            "subnet[0].neuron[0]: found two of hotkey and name, expected one",
+            "subnet[0].neuron[0]: found an object, expected a neuron: a hotkey, or a name",
         ),
-        (f'{NEURON}hotkey = "5A"\ncount = 2', "file:6: subnet[0].neuron[0].count: found it"),
-        (f'{NEURON}hotkey = "5A"\nhas_key = true', "file:6: subnet[0].neuron[0].has_key: found it"),
+        (f'{NEURON}hotkey = "5A"\ncount = 2', "subnet[0].neuron[0]: found no 'name', expected it"),
+        (
+            f'{NEURON}hotkey = "5A"\nhas_key = true',
+            "subnet[0].neuron[0]: found no 'name', expected it",
+        ),
         (f'{NEURON}name = "A"', "file:5: subnet[0].neuron[0].name: found 'A', expected"),
         (f'{NEURON}hotkey = ""', "file:5: subnet[0].neuron[0].hotkey: found '', expected"),
         (

@@ -88,7 +88,7 @@ def test_a_hotkey_that_is_not_registered() -> None:
 def test_the_stake_is_the_threshold_or_more() -> None:
     chain = subnet(attrs.evolve(OPEN, stake_threshold_rao=51))
     assert refusal(submit(chain))[1:] == (Refusal.LOW_STAKE, "NotEnoughStakeToSetWeights")
-    chain.set_stake(NETUID, 0, 51)
+    chain.do("set_neuron", NETUID, uid=0, stake_rao=51)
     assert submit(chain).kind == "included"
 
 
@@ -180,28 +180,16 @@ def test_the_share_is_that_of_all_entries() -> None:
     assert submit(chain, halves).kind == "included"
 
 
-@pytest.mark.parametrize(
-    ("pairs", "key"),
-    [
-        (((3, 65536),), 0),
-        (((3, -1),), 0),
-        (((65536, 1),), 0),
-        (ROW, -1),
-        (ROW, 1 << 64),
-        (((3, True),), 0),
-    ],
-)
-def test_numbers_that_no_call_has_room_for(pairs: Pairs, key: int) -> None:
-    assert refusal(submit(subnet(), pairs, key=key))[:2] == ("refused", Refusal.OTHER)
-
-
 Change = Callable[[SimulatedChain], object]
 WRONGS: tuple[tuple[Refusal, Change], ...] = (
     (Refusal.NOT_REGISTERED, lambda chain: chain.register(NETUID, STRANGER, uid=0)),
-    (Refusal.LOW_STAKE, lambda chain: chain.set_hyperparameters(NETUID, stake_threshold_rao=51)),
-    (Refusal.VERSION_KEY, lambda chain: chain.set_hyperparameters(NETUID, version_key=9)),
-    (Refusal.TOO_SOON, lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=99)),
-    (Refusal.NO_PERMIT, lambda chain: chain.set_permit(NETUID, 0, permit=False)),
+    (
+        Refusal.LOW_STAKE,
+        lambda chain: chain.do("set_hyperparameters", NETUID, stake_threshold_rao=51),
+    ),
+    (Refusal.VERSION_KEY, lambda chain: chain.do("set_hyperparameters", NETUID, version_key=9)),
+    (Refusal.TOO_SOON, lambda chain: chain.do("set_hyperparameters", NETUID, rate_limit_blocks=99)),
+    (Refusal.NO_PERMIT, lambda chain: chain.do("set_neuron", NETUID, uid=0, permit=False)),
 )
 """Refusals of a caller, in the order in which the chain looks."""
 

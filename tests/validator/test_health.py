@@ -114,7 +114,7 @@ def test_who_can_set_no_row_is_told_at_the_start(
             chain.advance(LAG + 1)
             await validator.step()
             codes.append({*told(validator)})
-            chain.set_permit(NETUID, uid, permit=True)
+            chain.do("set_neuron", NETUID, uid=uid, permit=True)
             chain.advance(LAG + 1)
             await validator.step()
             codes.append({*told(validator)})
@@ -335,7 +335,7 @@ def test_an_exchange_that_cannot_write_is_told_while_it_cannot(
 def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_is_committed(
     tmp_path: Path, state: Path, chain: SimulatedChain
 ) -> None:
-    chain.set_hyperparameters(NETUID, commit_reveal=True, rate_limit_blocks=12)
+    chain.do("set_hyperparameters", NETUID, commit_reveal=True, rate_limit_blocks=12)
     longer = attrs.evolve(network(), epoch_rounds=20)
     made = Validator(state, longer, chain.as_hotkey(ALICE), tmp_path / "daemon")
 
@@ -347,7 +347,7 @@ def test_a_slot_that_is_taken_over_before_the_reveal_is_told_until_another_row_i
                 await validator.step()
                 chain.advance()
             assert validator.health().facts["rows"] == {"0": "committed"}
-            chain.trim(NETUID, [0])
+            chain.do("trim", NETUID, uids=[0])
             chain.register(NETUID, hotkey_of("newcomer"))
             codes = []
             for _ in range(20):

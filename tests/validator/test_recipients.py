@@ -113,7 +113,7 @@ def test_who_is_named_is_paid(tmp_path: Path, begin: Begin, recipient: str, uid:
     "change",
     [
         lambda chain: chain.register(NETUID, hotkey_of("stranger"), uid=BURNER_UID),
-        lambda chain: chain.trim(NETUID, [BURNER_UID]),
+        lambda chain: chain.do("trim", NETUID, uids=[BURNER_UID]),
     ],
 )
 def test_nobody_is_paid_in_the_place_of_who_is_gone(

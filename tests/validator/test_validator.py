@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,8 +15,8 @@ from validator.daemons import (
     ANCHOR,
     EPOCH_BLOCKS,
     LAG,
+    MINERS,
     NETUID,
-    PATIENCE,
     RULES,
     chain_of,
     lines,
@@ -29,12 +28,12 @@ from validator.states import begun
 import tallystick
 from tallystick.cli.locked import NoLock
 from tallystick.errors import InputError, OutputError, StoreError, TrustError
-from tallystick_chain.bounded_chain import BoundedChain
-from tallystick_chain.chain import Chain, ChainError, Head, Receipt, Refusal
+from tallystick_chain.chain import Chain, ChainError, Head, Refusal
 from tallystick_chain.journal import Journal
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.adoptions import ScheduledRules
 from tallystick_validator.validator import Options, Step, Validator
@@ -103,6 +102,31 @@ def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain)
             assert (await validator.step()).closed == (1, 2, 3)
             checkpoint = validator.folder / "checkpoints" / "latest.txt"
             assert read_checkpoint(checkpoint.read_bytes()).size == 4
+
+    asyncio.run(run())
+
+
+def test_rounds_count_by_the_time_of_the_blocks(
+    tmp_path: Path, validator: Validator, chain: SimulatedChain
+) -> None:
+    """An epoch has twelve hours, and a miner two rounds of each; the last 24 hours have four."""
+    chain.seconds_per_block = 12 * 3600 / EPOCH_BLOCKS
+    other = Validator(tmp_path / "peer.db", NETWORK, chain.as_hotkey(ALICE), tmp_path / "peer")
+    begun(tmp_path / "peer.db", RULES)
+
+    async def run() -> None:
+        async with validator, other:
+            for epoch in range(4):
+                for each in (validator, other):
+                    sent(each, epoch)
+            chain.advance(4 * EPOCH_BLOCKS + LAG)
+            for each in (validator, other):
+                assert (await each.step()).closed == (0, 1, 2, 3)
+            assert digest(validator) == digest(other)
+            with validator.ledger.queries() as queries:
+                profile = queries.profile(MINERS[0])
+            assert (profile.rounds, profile.counted) == (4, "hours")
+            assert verify(validator.ledger).entries
 
     asyncio.run(run())
 
@@ -328,7 +352,7 @@ def test_a_full_disk_stops_rows_no_longer_than_it_lasts(
         async with validator:
             sent(validator, 0)
             with monkeypatch.context() as patch:
-                patch.setattr(Journal, "append", full)
+                patch.setattr(Journal, "write", full)
                 chain.advance(EPOCH_BLOCKS + LAG + 2)
                 assert (await validator.step()).closed == (0,)
                 assert codes(validator) == {"weights"}
@@ -516,97 +540,6 @@ def test_a_chain_that_fails_is_told_and_asked_again(
     asyncio.run(run())
 
 
-def test_a_read_that_hangs_is_given_up(chain: SimulatedChain) -> None:
-    released, connected, made = threading.Event(), threading.Event(), list[bool]()
-
-    def connect() -> Chain:
-        made.append(not made)
-        hangs = made[-1]
-        connected.set()
-        return Proxy(chain.as_hotkey(ALICE), lambda _: hangs and released.wait())  # type: ignore[arg-type, return-value]  # it has all
-
-    bounded = BoundedChain(connect, deadline_s=0)
-    with pytest.raises(ChainError, match="no answer to head within"):
-        bounded.head()
-    connected.wait()
-    # another connection answers, while the first one hangs
-    bounded.deadline_s = PATIENCE
-    assert bounded.head().best == ANCHOR
-    assert len(made) == 2
-    released.set()
-    bounded.close()
-
-
-def test_a_write_that_nobody_waits_for_is_never_sent(chain: SimulatedChain) -> None:
-    released, ended = threading.Event(), threading.Event()
-    hotkey = chain.as_hotkey(ALICE)
-
-    class Slow(Proxy):
-        def close(self) -> None:
-            ended.set()
-
-    def connect() -> Chain:
-        # as a node that answers long after the deadline
-        released.wait()
-        return Slow(hotkey, lambda _: None)  # type: ignore[return-value]  # it has all
-
-    bounded = BoundedChain(connect)
-    receipt = bounded.submit_row(NETUID, 0, ((1, 65535),), 0, -5.0)
-    assert receipt.kind == "unknown"
-    released.set()
-    # the worker has come to its end, behind the call
-    ended.wait()
-    chain.advance(3)
-    assert not [entry for entry in chain.log if entry.kind == "row"]
-
-
-def test_a_write_has_the_time_that_connecting_left(chain: SimulatedChain) -> None:
-    given = list[float]()
-
-    class Timed(Proxy):
-        def commit(self, _netuid: int, _data: bytes, deadline_s: float) -> Receipt:
-            given.append(deadline_s)
-            return Receipt("unknown")
-
-    def connect() -> Chain:
-        return Timed(chain.as_hotkey(ALICE), lambda _: None)  # type: ignore[return-value]  # it has all
-
-    bounded = BoundedChain(connect)
-    bounded.commit(NETUID, b"x", 60.0)
-    assert 0 < given[0] < 60
-    # within the seconds in which the backend may still tell, nothing is begun
-    receipt = bounded.commit(NETUID, b"x", 0.0)
-    assert (receipt.kind, len(given)) == ("unknown", 1)
-    bounded.close()
-
-
-@pytest.mark.parametrize("error", [TimeoutError(), OSError("gone"), RuntimeError("what")])
-def test_a_write_without_an_answer_is_unknown(chain: SimulatedChain, error: Exception) -> None:
-    def fails(name: str) -> None:
-        if name in {"submit_row", "commit"}:
-            raise error
-
-    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
-    receipts: list[Receipt] = [
-        bounded.submit_row(NETUID, 0, ((1, 65535),), 0, 1.0),
-        bounded.commit(NETUID, b"x", 1.0),
-    ]
-    assert {receipt.kind for receipt in receipts} == {"unknown"}
-    bounded.close()
-
-
-def test_what_an_sdk_says_is_one_line(chain: SimulatedChain) -> None:
-    def fails(_: str) -> None:
-        raise RuntimeError("first\nsecond\x1b[31m")
-
-    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
-    with pytest.raises(ChainError) as caught:
-        bounded.head()
-    assert "\n" not in str(caught.value)
-    assert "\x1b" not in str(caught.value)
-    bounded.close()
-
-
 ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor = true\n'
 
 
@@ -712,7 +645,7 @@ def test_rules_that_are_not_locked_close_nothing(
 
 
 def test_a_version_key_above_ours_stops_rows(validator: Validator, chain: SimulatedChain) -> None:
-    chain.set_hyperparameters(NETUID, version_key=2_000_000)
+    chain.do("set_hyperparameters", NETUID, version_key=2_000_000)
 
     async def run() -> None:
         async with validator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +17,7 @@ from tallystick_chain.cli.inputs import BLOCK, reading
 from tallystick_state.cli.options import opened, state_option
 
 if TYPE_CHECKING:
-    from tallystick_chain.network import DueKind, Network
+    from tallystick_chain.network import DueKind
 
 _WORDS: dict[DueKind, str] = {
     "round": "round {} begins",
@@ -67,11 +67,24 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
 
     Validators of one network have the same digest. Without --block the blocks are those of epoch 0.
     """
+    from tallystick.json_values import json_value
     from tallystick_chain.network import Network
 
     network = Network.load(file)
+    dues = network.next_blocks(network.anchor_block - 1 if block is None else block)
+    now = dict[str, int | None]()
+    if block is not None:
+        now = {"block": block, "epoch": network.epoch_at(block), "round": network.round_at(block)}
     if as_json:
-        print_json(_value(network, block))
+        print_json(
+            {
+                "digest": network.digest,
+                "network": network.to_json(),
+                "epoch_blocks": network.epoch_blocks,
+                **now,
+                "next": json_value(dues),
+            }
+        )
         return
     subnet = f"subnet {network.netuid}, mechanism {network.mechanism}"
     echo(
@@ -80,11 +93,10 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
         f"rounds   {network.round_blocks} blocks each, from block {network.anchor_block}",
         f"epochs   {network.epoch_rounds} rounds, {network.epoch_blocks} blocks each",
     )
-    if block is not None:
-        epoch, number = network.epoch_at(block), network.round_at(block)
-        place = "no epoch has begun" if epoch is None else f"epoch {epoch}, round {number}"
-        echo(f"block    {block}: {place}")
-    rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in _dues(network, block)]
+    if now:
+        begun = "no epoch has begun" if now["epoch"] is None else "epoch {epoch}, round {round}"
+        echo(f"block    {block}: {begun.format_map(now)}")
+    rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in dues]
     echo("", *table_lines(("block", "next"), rows))
 
 
@@ -190,25 +202,3 @@ def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     ]
     headings = ("uid", "hotkey", "chain uint16", "state uint16", "chain", "state", "difference")
     echo("", *table_lines(headings, rows))
-
-
-def _dues(network: Network, block: int | None) -> tuple[Any, ...]:
-    return network.next_blocks(network.anchor_block - 1 if block is None else block)
-
-
-def _value(network: Network, block: int | None) -> dict[str, Any]:
-    """Return the JSON value of the command."""
-    from tallystick.json_values import json_value
-
-    place = {
-        "block": block,
-        "epoch": None if block is None else network.epoch_at(block),
-        "round": None if block is None else network.round_at(block),
-    }
-    return {
-        "digest": network.digest,
-        "network": network.to_json(),
-        "epoch_blocks": network.epoch_blocks,
-        **(place if block is not None else {}),
-        "next": json_value(_dues(network, block)),
-    }

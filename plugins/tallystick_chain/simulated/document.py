@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,12 @@ class SimulationFile:
     """The content of the file of a simulated chain.
 
     Attributes:
-        chain: the values of its table ``chain`` that are parameters of `SimulatedChain`.
+        source: the file.
         block_time: seconds between two blocks; 0: a program makes them.
-        source: the file, with its subnets.
     """
 
-    chain: Mapping[str, Any]
-    block_time: float
     source: TomlSource
+    block_time: float
 
     @classmethod
     def load(cls, path: Path) -> SimulationFile:
@@ -57,9 +55,7 @@ class SimulationFile:
     @classmethod
     def _of(cls, source: TomlSource) -> SimulationFile:
         source.check("simulated-1")
-        table = dict(source.tables.get("chain", {}))
-        block_time = float(table.pop("block_time", BLOCK_SECONDS))
-        return cls(table, block_time, source)
+        return cls(source, float(source.tables.get("chain", {}).get("block_time", BLOCK_SECONDS)))
 
     def begin(self) -> SimulatedChain:
         """Return the chain at the block at which what it begins with is finalized.
@@ -68,8 +64,10 @@ class SimulationFile:
             InputError: a neuron or a number is there twice, or a neuron has no hotkey or two.
             TrustError: a neuron has a key, and the library of sr25519 is missing.
         """
+        parameters = {**self.source.tables.get("chain", {})}
+        parameters.pop("block_time", None)
         seconds = self.block_time or BLOCK_SECONDS
-        chain = SimulatedChain(seconds_per_block=seconds, **self.chain)
+        chain = SimulatedChain(seconds_per_block=seconds, **parameters)
         for index, table in enumerate(self.source.tables.get("subnet", ())):
             _create(chain, table, index, self.source)
         chain.advance(1 + chain.finality_lag)
@@ -85,36 +83,25 @@ def _create(
             netuid,
             Hyperparameters(**table.get("hyperparameters", {})),
             mechanisms=table.get("mechanisms", 1),
-            owner=table.get("owner"),
+            owner=table.get("owner", ""),
         )
     except ChainError as error:
         raise source.error((*path, "netuid"), error.message) from error
     for number, neuron in enumerate(table.get("neuron", ())):
-        neuron_path = (*path, "neuron", number)
         own = {key: neuron[key] for key in ("stake_rao", "permit", "coldkey") if key in neuron}
-        for hotkey in _hotkeys(neuron, neuron_path, source):
+        for hotkey in _hotkeys(neuron):
             try:
                 chain.register(netuid, hotkey, **own)
             except ChainError as error:
-                raise source.error(neuron_path, error.message) from error
+                raise source.error((*path, "neuron", number), error.message) from error
 
 
-def _hotkeys(
-    neuron: Mapping[str, Any], path: tuple[str | int, ...], source: TomlSource
-) -> Iterator[str]:
-    """Yield the hotkeys of a table: one, or a number of names."""
-    if ("hotkey" in neuron) == ("name" in neuron):
-        number = "two" if "hotkey" in neuron else "none"
-        raise source.error(path, f"found {number} of hotkey and name, expected one")
+def _hotkeys(neuron: Mapping[str, Any]) -> list[str]:
+    """Return the hotkeys of a table: one, or those of a number of names."""
     if "hotkey" in neuron:
-        for key in {"count", "has_key"} & neuron.keys():
-            raise source.error((*path, key), "found it beside a hotkey, expected a name")
-        yield neuron["hotkey"]
-        return
+        return [neuron["hotkey"]]
     name, count = neuron["name"], neuron.get("count")
     names = [name] if count is None else [f"{name}-{n}" for n in range(1, count + 1)]
-    for own_name in names:
-        if neuron.get("has_key", False):
-            yield address_of(signer_of(own_name))
-        else:
-            yield hotkey_of(own_name)
+    if neuron.get("has_key", False):
+        return [address_of(signer_of(name)) for name in names]
+    return [hotkey_of(name) for name in names]

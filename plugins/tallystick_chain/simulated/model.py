@@ -1,7 +1,7 @@
 """A simulated chain at one block, as frozen values: what is read, and what its rules change.
 
 The defaults are those of the chain's own metadata (runtime 461), under which a new subnet begins;
-live subnets set their own. A block that changes nothing shares every value with the one before, so
+live subnets set their own. A subnet that a block does not change is the one of the block before, so
 that the history of all blocks costs little.
 """
 
@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
-from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, PendingRow, Refusal
+from tallystick_allocation.uint16 import U16_MAX
+from tallystick_chain.chain import Commitment, Neuron, Pairs
 
-U16_MAX = (1 << 16) - 1
-"""The largest weight, uid and netuid."""
-U64_MAX = (1 << 64) - 1
-"""The largest block, stake and version key."""
 LEAST_COMMITMENT_SPACE = 100
 """Space that a shorter commitment uses too, in bytes."""
 MAX_PENDING_ROWS = 10
@@ -27,24 +24,6 @@ BEACON_ROUNDS_PER_BLOCK = 4
 """Rounds of the randomness beacon in one block: one each three seconds, a block each twelve."""
 FIRST_BEACON_ROUND = 1000
 """The round of the beacon at block 0."""
-
-
-def is_whole(number: object, most: int, least: int = 0) -> bool:
-    """Return whether a value is a whole number within limits; truth values are none."""
-    return isinstance(number, int) and not isinstance(number, bool) and least <= number <= most
-
-
-def _whole(default: int | None, most: int, least: int = 0) -> Any:  # noqa: ANN401  # as attrs.field
-    """Return a field that is a whole number within limits, or the default that it has."""
-
-    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
-        if value is not default and not is_whole(value, most, least):
-            raise ChainError(
-                f"{field.name}: found {value!r}, expected a whole number from {least} to {most}",
-                Refusal.NOT_MODELLED,
-            )
-
-    return attrs.field(default=default, validator=check)
 
 
 @attrs.frozen
@@ -64,45 +43,52 @@ class Hyperparameters:
             permits as they are set.
         stake_threshold_rao: the least stake of who sets weights, in rao.
         commitment_space: bytes of commitments of a hotkey in an epoch.
-
-    Raises:
-        ChainError: a value is out of its range.
     """
 
-    tempo: int = _whole(360, U16_MAX)
-    rate_limit_blocks: int = _whole(100, U64_MAX)
-    min_allowed: int = _whole(1024, U16_MAX)
-    max_weight_u16: int = _whole(U16_MAX, U16_MAX)
-    version_key: int = _whole(0, U64_MAX)
-    commit_reveal: bool = attrs.field(default=True)
-    reveal_epochs: int = _whole(1, 100, 1)
-    max_uids: int = _whole(256, U16_MAX, 1)
-    max_validators: int | None = _whole(None, U16_MAX)
-    stake_threshold_rao: int = _whole(0, U64_MAX)
-    commitment_space: int = _whole(3100, (1 << 32) - 1)
+    tempo: int = 360
+    rate_limit_blocks: int = 100
+    min_allowed: int = 1024
+    max_weight_u16: int = U16_MAX
+    version_key: int = 0
+    commit_reveal: bool = True
+    reveal_epochs: int = 1
+    max_uids: int = 256
+    max_validators: int | None = None
+    stake_threshold_rao: int = 0
+    commitment_space: int = 3100
 
-    @commit_reveal.validator
-    def _check(self, _: object, value: object) -> None:
-        if not isinstance(value, bool):
-            message = f"commit_reveal: found {value!r}, expected true or false"
-            raise ChainError(message, Refusal.NOT_MODELLED)
+
+LogKind = Literal["row", "committed", "revealed", "vanished", "commitment"]
+"""Kinds of entries of a log."""
 
 
 @attrs.frozen
-class CommittedRow:
-    """A row that is committed; nobody sees its entries before its reveal.
+class LogEntry:
+    """One thing that the chain accepted in a subnet, or did with a committed row.
 
     Attributes:
-        hotkey: who committed it.
-        seen: what others see of it.
+        kind: a row that is set, committed, revealed, or vanished at its reveal; or a commitment.
+        block: in which it happened.
+        hotkey: whose it is.
+        mechanism: of a row.
         pairs: the row.
-        version_key: that it names.
+        version_key: that the row names.
+        data: the bytes of a commitment.
+        reason: why a row vanished, as the chain names it.
+        epoch: of the chain, which a committed row belongs to.
+        reveal_round: of the beacon, which a committed row waits for; 0: none.
     """
 
+    kind: LogKind
+    block: int
     hotkey: str
-    seen: PendingRow
-    pairs: Pairs
-    version_key: int
+    mechanism: int = 0
+    pairs: Pairs = ()
+    version_key: int = 0
+    data: bytes = b""
+    reason: str = ""
+    epoch: int = 0
+    reveal_round: int = 0
 
 
 @attrs.frozen
@@ -112,12 +98,12 @@ class MechanismState:
     Attributes:
         last_update: by uid, the block of the last row or commit, or of the registration; 0: never.
         rows: the row of each uid that has one.
-        committed: rows to be revealed, in the order of their commits.
+        committed: rows to be revealed, in the order of their commits; nobody sees their entries.
     """
 
     last_update: tuple[int, ...] = ()
     rows: Mapping[int, Pairs] = MappingProxyType({})
-    committed: tuple[CommittedRow, ...] = ()
+    committed: tuple[LogEntry, ...] = ()
 
 
 @attrs.frozen
@@ -128,23 +114,25 @@ class SubnetState:
         hyperparameters: those in force.
         neurons: by uid.
         mechanisms: by their number.
-        owner: the hotkey of the subnet's owner, who needs no permit; None: nobody.
+        owner: the hotkey of the subnet's owner, who needs no permit; empty: nobody.
         epoch: the number of the chain's epochs of this subnet so far.
         last_epoch_block: of the last one.
         pending_epoch_block: at which one is asked for; 0: none is.
         commitments: the newest of each hotkey.
         used_space: by hotkey, the epoch of its last commitment and the bytes used in it.
+        log: what happened in the block.
     """
 
     hyperparameters: Hyperparameters
     neurons: tuple[Neuron, ...] = ()
     mechanisms: tuple[MechanismState, ...] = (MechanismState(),)
-    owner: str | None = None
+    owner: str = ""
     epoch: int = 0
     last_epoch_block: int = 0
     pending_epoch_block: int = 0
     commitments: Mapping[str, Commitment] = MappingProxyType({})
     used_space: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    log: tuple[LogEntry, ...] = ()
 
     def uid_of(self, hotkey: str) -> int | None:
         """Return the uid of a hotkey; None where it is not registered."""
@@ -152,11 +140,8 @@ class SubnetState:
 
     def is_epoch_due(self, block: int) -> bool:
         """Return whether one of the chain's epochs is due at a block."""
-        if self.hyperparameters.tempo == 0:
-            return False
-        if 0 < self.pending_epoch_block <= block:
-            return True
-        return block - self.last_epoch_block >= self.hyperparameters.tempo
+        following = self.next_epoch_block()
+        return following is not None and following <= block
 
     def epoch_with_lookahead(self, block: int) -> int:
         """Return the epoch that a commit or a reveal at a block belongs to."""
@@ -171,8 +156,8 @@ class SubnetState:
 
 
 @attrs.frozen
-class SealedBlock:
-    """A block that is made.
+class Block:
+    """A block.
 
     Attributes:
         number: of the block.
@@ -183,34 +168,3 @@ class SealedBlock:
     number: int
     digest: str
     subnets: Mapping[int, SubnetState]
-
-
-LogKind = Literal["row", "committed", "revealed", "vanished", "commitment"]
-"""Kinds of entries of a log."""
-
-
-@attrs.frozen
-class LogEntry:
-    """One thing that the chain accepted, or did with a committed row.
-
-    Attributes:
-        kind: a row that is set, committed, revealed, or vanished at its reveal; or a commitment.
-        block: in which it happened.
-        hotkey: whose it is.
-        netuid: of the subnet.
-        mechanism: of a row.
-        pairs: the row.
-        version_key: that the row names.
-        data: the bytes of a commitment.
-        reason: why a row vanished, as the chain names it.
-    """
-
-    kind: LogKind
-    block: int
-    hotkey: str
-    netuid: int
-    mechanism: int = 0
-    pairs: Pairs = ()
-    version_key: int = 0
-    data: bytes = b""
-    reason: str = ""

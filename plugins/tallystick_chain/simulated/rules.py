@@ -1,17 +1,17 @@
 """The rules of the chain: what it refuses, in its order, and what each accepted call changes.
 
-Each function takes a subnet at the block that is built and returns it changed, or refuses by a
-`ChainError` whose message is the chain's own name, and nothing has changed. The
-source is ``pallets/subtensor/src/subnets/weights.rs`` of the chain (commit 04957d05), ``uids.rs``
-and ``coinbase/reveal_commits.rs`` beside it, and ``pallets/commitments``; names of errors are
-theirs. The permits of an epoch follow the stakes alone; what an epoch pays is not modelled.
+`RULES` has by name all that happens in a subnet and does not follow from the blocks. Each rule is
+given the subnet, the number of the block that is built, and the arguments of the call; it returns
+the subnet changed, or refuses by a `ChainError` whose message is the chain's own name. The source
+is ``pallets/subtensor/src/subnets/weights.rs`` of the chain (commit 04957d05), ``uids.rs`` and
+``coinbase/reveal_commits.rs`` beside it, and ``pallets/commitments``; names of errors are theirs.
+The permits of an epoch follow the stakes alone; what an epoch pays is not modelled.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -22,20 +22,17 @@ from tallystick_chain.chain import (
     Commitment,
     Neuron,
     Pairs,
-    PendingRow,
     Refusal,
+    has_too_large_share,
 )
 from tallystick_chain.simulated.model import (
     BEACON_ROUNDS_PER_BLOCK,
     FIRST_BEACON_ROUND,
     LEAST_COMMITMENT_SPACE,
     MAX_PENDING_ROWS,
-    U16_MAX,
-    U64_MAX,
-    CommittedRow,
+    LogEntry,
     MechanismState,
     SubnetState,
-    is_whole,
 )
 
 
@@ -44,9 +41,36 @@ def beacon_round(block: int) -> int:
     return FIRST_BEACON_ROUND + BEACON_ROUNDS_PER_BLOCK * block
 
 
-def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of the chain
-    subnet: SubnetState, mechanism: int, hotkey: str, pairs: Pairs, version_key: int, block: int
+def begin_block(subnet: SubnetState, block: int) -> SubnetState:
+    """Reveal the rows that are due at the start of a block, and run an epoch where one is due."""
+    if subnet.log:
+        subnet = attrs.evolve(subnet, log=())
+    subnet = _reveal_rows(subnet, block)
+    return _run_epoch(subnet, block) if subnet.is_epoch_due(block) else subnet
+
+
+def submit_row(  # noqa: PLR0913  # the arguments of the chain's call
+    subnet: SubnetState,
+    block: int,
+    /,
+    *,
+    hotkey: str,
+    mechanism: int,
+    pairs: Iterable[Iterable[int]],
+    version_key: int,
 ) -> SubnetState:
+    """Set a row of a hotkey, or commit it where the subnet asks so.
+
+    Raises:
+        ChainError: by a rule.
+    """
+    # as a value of their own, whatever kind of sequence they came as
+    own = tuple((uid, weight) for uid, weight in pairs)
+    row = LogEntry("row", block, hotkey, mechanism, own, version_key)
+    return (_commit_row if subnet.hyperparameters.commit_reveal else _set_row)(subnet, row)
+
+
+def _set_row(subnet: SubnetState, row: LogEntry) -> SubnetState:  # noqa: C901  # the chain's checks
     """Set a row in the open, or apply one that is revealed.
 
     The rate limit holds, and LastUpdate moves, only where commit-reveal is off: else the commit
@@ -55,20 +79,19 @@ def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of 
     Raises:
         ChainError: by a rule.
     """
-    _refuse_beyond_types(pairs, version_key)
-    rows = _mechanism(subnet, mechanism)
+    rows, pairs = mechanism_of(subnet, row.mechanism), row.pairs
     if len(pairs) > len(subnet.neurons):
         raise ChainError("UidsLengthExceedUidsInSubNet", Refusal.UNKNOWN_UID)
-    neuron = _registered(subnet, hotkey)
+    neuron = _registered(subnet, row.hotkey)
     own, rules = neuron.uid, subnet.hyperparameters
     if neuron.stake_rao < rules.stake_threshold_rao:
         raise ChainError("NotEnoughStakeToSetWeights", Refusal.LOW_STAKE)
-    if rules.version_key and version_key < rules.version_key:
+    if rules.version_key and row.version_key < rules.version_key:
         raise ChainError("IncorrectWeightVersionKey", Refusal.VERSION_KEY)
-    if not rules.commit_reveal and _is_too_soon(subnet, rows, own, block):
+    if not rules.commit_reveal and _is_too_soon(subnet, rows, own, row.block):
         raise ChainError("SettingWeightsTooFast", Refusal.TOO_SOON)
     is_self_weight = len(pairs) == 1 and pairs[0][0] == own
-    if not (is_self_weight or hotkey == subnet.owner or neuron.permit):
+    if not (is_self_weight or row.hotkey == subnet.owner or neuron.permit):
         raise ChainError("NeuronNoValidatorPermit", Refusal.NO_PERMIT)
     uids = [uid for uid, _ in pairs]
     if len(set(uids)) < len(uids):
@@ -78,43 +101,36 @@ def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of 
     if not is_self_weight and len(pairs) < min(len(subnet.neurons), rules.min_allowed):
         raise ChainError("WeightVecLengthIsLow", Refusal.TOO_FEW)
     stored = _upscaled(pairs)
-    if not is_self_weight and _exceeds(stored, rules.max_weight_u16):
+    if not is_self_weight and has_too_large_share(stored, rules.max_weight_u16):
         raise ChainError("MaxWeightExceeded", Refusal.TOO_LARGE)
     rows = attrs.evolve(rows, rows={**rows.rows, own: stored})
     if not rules.commit_reveal:
-        rows = _updated(rows, own, block)
-    return _with_mechanism(subnet, mechanism, rows)
+        rows = _updated(rows, own, row.block)
+    return _with_rows(subnet, row.mechanism, rows, row)
 
 
-def commit_row(  # noqa: PLR0913, PLR0917  # the arguments of the chain's call
-    subnet: SubnetState, mechanism: int, hotkey: str, pairs: Pairs, version_key: int, block: int
-) -> SubnetState:
+def _commit_row(subnet: SubnetState, row: LogEntry) -> SubnetState:
     """Commit a row, the newest of its mechanism; whether it may be set its reveal asks alone.
 
     Raises:
         ChainError: by a rule.
     """
-    _refuse_beyond_types(pairs, version_key)
-    rows = _mechanism(subnet, mechanism)
-    if not subnet.hyperparameters.commit_reveal:
-        raise ChainError("CommitRevealDisabled", Refusal.OTHER)
-    own = _registered(subnet, hotkey).uid
+    rows, block = mechanism_of(subnet, row.mechanism), row.block
+    own = _registered(subnet, row.hotkey).uid
     if _is_too_soon(subnet, rows, own, block):
         raise ChainError("CommittingWeightsTooFast", Refusal.TOO_SOON)
     epoch = subnet.epoch_with_lookahead(block)
-    pending = sum(row.hotkey == hotkey and row.seen.epoch == epoch for row in rows.committed)
+    pending = sum(item.hotkey == row.hotkey and item.epoch == epoch for item in rows.committed)
     if pending >= MAX_PENDING_ROWS:
         raise ChainError("TooManyUnrevealedCommits", Refusal.TOO_MANY_PENDING)
     reveal_round = beacon_round(_expected_reveal_block(subnet, block))
-    digest = _ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending)
-    seen = PendingRow(epoch, block, reveal_round, digest)
-    committed = CommittedRow(hotkey, seen, pairs, version_key)
-    rows = attrs.evolve(_updated(rows, own, block), committed=(*rows.committed, committed))
-    return _with_mechanism(subnet, mechanism, rows)
+    row = attrs.evolve(row, kind="committed", epoch=epoch, reveal_round=reveal_round)
+    rows = attrs.evolve(_updated(rows, own, block), committed=(*rows.committed, row))
+    return _with_rows(subnet, row.mechanism, rows, row)
 
 
-def publish(subnet: SubnetState, hotkey: str, data: bytes, block: int) -> SubnetState:
-    """Publish a commitment.
+def commit(subnet: SubnetState, block: int, /, *, hotkey: str, data: bytes) -> SubnetState:
+    """Publish bytes of a hotkey.
 
     Raises:
         ChainError: by a rule.
@@ -133,44 +149,39 @@ def publish(subnet: SubnetState, hotkey: str, data: bytes, block: int) -> Subnet
         subnet,
         commitments={**subnet.commitments, hotkey: Commitment(hotkey, block, data)},
         used_space={**subnet.used_space, hotkey: (subnet.epoch, used)},
+        log=(*subnet.log, LogEntry("commitment", block, hotkey, data=data)),
     )
 
 
-def reveal_rows(
-    subnet: SubnetState, block: int
-) -> tuple[SubnetState, tuple[tuple[int, CommittedRow, str], ...]]:
+def _reveal_rows(subnet: SubnetState, block: int) -> SubnetState:
     """Apply the committed rows that are due at the start of a block; those too late vanish.
 
     A row is due in the epoch ``reveal_epochs`` after its own, once the beacon has its round.
-
-    Returns:
-        The subnet, and the rows that have ended, each with its mechanism and the reason for which
-        it vanished, empty where it was set.
     """
-    reveals = list[tuple[int, CommittedRow, str]]()
     epoch = subnet.epoch_with_lookahead(block) - subnet.hyperparameters.reveal_epochs
-    for mechanism, before in enumerate(subnet.mechanisms):
-        remaining = list[CommittedRow]()
-        for row in before.committed:
-            if row.seen.epoch < epoch:
-                reveals.append((mechanism, row, "expired"))
-                continue
-            if row.seen.epoch > epoch or row.seen.reveal_round > beacon_round(block):
-                remaining.append(row)
-                continue
-            reason = ""
-            try:
-                subnet = set_row(subnet, mechanism, row.hotkey, row.pairs, row.version_key, block)
-            except ChainError as refusal:
-                reason = refusal.message
-            reveals.append((mechanism, row, reason))
-        if len(remaining) < len(before.committed):
-            rows = attrs.evolve(subnet.mechanisms[mechanism], committed=tuple(remaining))
-            subnet = _with_mechanism(subnet, mechanism, rows)
-    return subnet, tuple(reveals)
+    for rows in subnet.mechanisms:
+        for row in rows.committed:
+            is_there = row.epoch == epoch and row.reveal_round <= beacon_round(block)
+            if is_there or row.epoch < epoch:
+                subnet = _reveal_row(subnet, row, block, epoch)
+    return subnet
 
 
-def run_epoch(subnet: SubnetState, block: int) -> SubnetState:
+def _reveal_row(subnet: SubnetState, row: LogEntry, block: int, epoch: int) -> SubnetState:
+    rows = subnet.mechanisms[row.mechanism]
+    remaining = tuple(item for item in rows.committed if item is not row)
+    subnet = _with_rows(subnet, row.mechanism, attrs.evolve(rows, committed=remaining))
+    row, reason = attrs.evolve(row, kind="revealed", block=block), "expired"
+    if row.epoch == epoch:
+        try:
+            return _set_row(subnet, row)
+        except ChainError as refusal:
+            reason = refusal.message
+    row = attrs.evolve(row, kind="vanished", reason=reason)
+    return attrs.evolve(subnet, log=(*subnet.log, row))
+
+
+def _run_epoch(subnet: SubnetState, block: int) -> SubnetState:
     """Run one of the chain's epochs, as far as it is modelled: its number, and the permits."""
     most = subnet.hyperparameters.max_validators
     neurons = subnet.neurons
@@ -188,7 +199,17 @@ def run_epoch(subnet: SubnetState, block: int) -> SubnetState:
     )
 
 
-def register(subnet: SubnetState, neuron: Neuron, block: int) -> SubnetState:
+def register(  # noqa: PLR0913  # what a neuron has
+    subnet: SubnetState,
+    block: int,
+    /,
+    *,
+    hotkey: str,
+    uid: int | None = None,
+    stake_rao: int = 0,
+    permit: bool = False,
+    coldkey: str = "",
+) -> SubnetState:
     """Give a hotkey the next uid, or one that another has until now.
 
     A uid that is taken over loses its rows, and its weight in the rows of others becomes 0; rows
@@ -197,21 +218,21 @@ def register(subnet: SubnetState, neuron: Neuron, block: int) -> SubnetState:
     Raises:
         ChainError: the hotkey has a uid, there is no room, or the uid is the owner's.
     """
-    if subnet.uid_of(neuron.hotkey) is not None:
-        raise ChainError(f"the hotkey {neuron.hotkey} is registered already", Refusal.OTHER)
+    if subnet.uid_of(hotkey) is not None:
+        raise ChainError(f"the hotkey {hotkey} is registered already", Refusal.OTHER)
     n = len(subnet.neurons)
-    if neuron.uid == n:
+    uid = n if uid is None else uid
+    neuron = Neuron(uid, hotkey, permit, block, stake_rao, coldkey)
+    if uid == n:
         return _append(subnet, neuron, block)
-    if neuron.uid > n:
-        raise ChainError(f"found the uid {neuron.uid}, expected at most {n}", Refusal.UNKNOWN_UID)
-    previous = subnet.neurons[neuron.uid].hotkey
+    previous = neuron_of(subnet, uid).hotkey
     if previous == subnet.owner:
-        message = f"the uid {neuron.uid} is that of the subnet's owner, which nobody takes over"
+        message = f"the uid {uid} is that of the subnet's owner, which nobody takes over"
         raise ChainError(message, Refusal.OTHER)
     return attrs.evolve(
         subnet,
-        neurons=_replaced(subnet.neurons, neuron.uid, neuron),
-        mechanisms=tuple(_cleared(rows, neuron.uid, block) for rows in subnet.mechanisms),
+        neurons=_replaced(subnet.neurons, uid, neuron),
+        mechanisms=tuple(_cleared(rows, uid, block) for rows in subnet.mechanisms),
         commitments={key: c for key, c in subnet.commitments.items() if key != previous},
         used_space={key: used for key, used in subnet.used_space.items() if key != previous},
     )
@@ -239,17 +260,15 @@ def _cleared(rows: MechanismState, uid: int, block: int) -> MechanismState:
     return _updated(attrs.evolve(rows, rows=others), uid, block)
 
 
-def trim(subnet: SubnetState, removed: Iterable[int]) -> SubnetState:
+def trim(subnet: SubnetState, _block: int, /, *, uids: Iterable[int]) -> SubnetState:
     """Remove uids; those that stay move down into the gaps, and rows with them.
 
     Raises:
         ChainError: there is no such uid, or it is the owner's.
     """
-    gone = set(removed)
+    gone = set(uids)
     for uid in gone:
-        if not 0 <= uid < len(subnet.neurons):
-            raise ChainError(f"found no uid {uid}", Refusal.UNKNOWN_UID)
-        if subnet.neurons[uid].hotkey == subnet.owner:
+        if neuron_of(subnet, uid).hotkey == subnet.owner:
             raise ChainError(f"the uid {uid} is that of the subnet's owner", Refusal.OTHER)
     kept = [neuron for neuron in subnet.neurons if neuron.uid not in gone]
     new_uids = {neuron.uid: uid for uid, neuron in enumerate(kept)}
@@ -272,33 +291,64 @@ def _moved(rows: MechanismState, new_uids: Mapping[int, int]) -> MechanismState:
     )
 
 
-def change_neuron(subnet: SubnetState, uid: int, **changes: Any) -> SubnetState:  # noqa: ANN401  # by name
-    """Change a neuron's stake or permit.
+def set_neuron(subnet: SubnetState, _block: int, /, *, uid: int, **changes: Any) -> SubnetState:  # noqa: ANN401  # by name
+    """Change a neuron's ``stake_rao`` or ``permit``, which an epoch gives too.
+
+    Raises:
+        ChainError: there is no such uid.
+    """
+    neuron = attrs.evolve(neuron_of(subnet, uid), **changes)
+    return attrs.evolve(subnet, neurons=_replaced(subnet.neurons, uid, neuron))
+
+
+def set_hyperparameters(subnet: SubnetState, _block: int, /, **changes: Any) -> SubnetState:  # noqa: ANN401  # by name
+    """Change hyperparameters, as `Hyperparameters` has them."""
+    changed = attrs.evolve(subnet.hyperparameters, **changes)
+    return attrs.evolve(subnet, hyperparameters=changed)
+
+
+def request_epoch(subnet: SubnetState, _block: int, /, *, block: int) -> SubnetState:
+    """Ask for an epoch at a block, before the tempo is over."""
+    return attrs.evolve(subnet, pending_epoch_block=block)
+
+
+RULES: Mapping[str, Callable[..., SubnetState]] = MappingProxyType(
+    {
+        rule.__name__: rule
+        for rule in (
+            submit_row,
+            commit,
+            register,
+            trim,
+            set_neuron,
+            set_hyperparameters,
+            request_epoch,
+        )
+    }
+)
+"""All that can be done in a subnet, by name."""
+
+
+def mechanism_of(subnet: SubnetState, mechanism: int) -> MechanismState:
+    """Return a mechanism of a subnet.
+
+    Raises:
+        ChainError: there is none.
+    """
+    if not 0 <= mechanism < len(subnet.mechanisms):
+        raise ChainError("MechanismDoesNotExist", Refusal.NO_SUBNET)
+    return subnet.mechanisms[mechanism]
+
+
+def neuron_of(subnet: SubnetState, uid: int) -> Neuron:
+    """Return a neuron of a subnet.
 
     Raises:
         ChainError: there is no such uid.
     """
     if not 0 <= uid < len(subnet.neurons):
         raise ChainError(f"found no uid {uid}", Refusal.UNKNOWN_UID)
-    neuron = attrs.evolve(subnet.neurons[uid], **changes)
-    return attrs.evolve(subnet, neurons=_replaced(subnet.neurons, uid, neuron))
-
-
-def _refuse_beyond_types(pairs: Pairs, version_key: int) -> None:
-    """Refuse numbers that the call has no room for, as no client can encode them."""
-    if not is_whole(version_key, U64_MAX):
-        name = f"found the version key {version_key!r}, expected 0 to {U64_MAX}"
-        raise ChainError(name, Refusal.OTHER)
-    for number in chain.from_iterable(pairs):
-        if not is_whole(number, U16_MAX):
-            name = f"found {number!r} in a row, expected uids and weights from 0 to {U16_MAX}"
-            raise ChainError(name, Refusal.OTHER)
-
-
-def _mechanism(subnet: SubnetState, mechanism: int) -> MechanismState:
-    if not 0 <= mechanism < len(subnet.mechanisms):
-        raise ChainError("MechanismDoesNotExist", Refusal.NO_SUBNET)
-    return subnet.mechanisms[mechanism]
+    return subnet.neurons[uid]
 
 
 def _registered(subnet: SubnetState, hotkey: str) -> Neuron:
@@ -321,15 +371,6 @@ def _upscaled(pairs: Pairs) -> Pairs:
     return tuple((uid, weight) for (uid, _), weight in zip(pairs, weights, strict=True))
 
 
-def _exceeds(pairs: Pairs, most: int) -> bool:
-    """Return whether the greatest share of a row is above a limit of 65535, in 32 binary digits."""
-    total = sum(weight for _, weight in pairs)
-    if most == U16_MAX or not total:
-        return False
-    greatest = max(weight for _, weight in pairs)
-    return (greatest << 32) // total > (most << 32) // U16_MAX
-
-
 def _expected_reveal_block(subnet: SubnetState, block: int) -> int:
     """Return the first block of the epoch of a reveal, as a client that commits computes it."""
     tempo, later = subnet.hyperparameters.tempo, subnet.hyperparameters.reveal_epochs
@@ -338,14 +379,11 @@ def _expected_reveal_block(subnet: SubnetState, block: int) -> int:
     return (subnet.next_epoch_block() or block) + tempo * (later - 1)
 
 
-def _ciphertext_digest(*content: object) -> str:
-    # no two commits of a hotkey have the same content: equal rows of one block have other numbers
-    return hashlib.blake2b(repr(content).encode(), digest_size=32).hexdigest()
-
-
-def _with_mechanism(subnet: SubnetState, mechanism: int, rows: MechanismState) -> SubnetState:
+def _with_rows(
+    subnet: SubnetState, mechanism: int, rows: MechanismState, *log: LogEntry
+) -> SubnetState:
     mechanisms = (*subnet.mechanisms[:mechanism], rows, *subnet.mechanisms[mechanism + 1 :])
-    return attrs.evolve(subnet, mechanisms=mechanisms)
+    return attrs.evolve(subnet, mechanisms=mechanisms, log=(*subnet.log, *log))
 
 
 def _updated(rows: MechanismState, uid: int, block: int) -> MechanismState:

@@ -1,8 +1,8 @@
 """A simulated chain that the processes of a machine share by one SQLite file.
 
 The file holds the text that the chain began with, the inputs since (calls, registrations and what
-else `INPUTS` names) with the block that was built at each, and the newest block. The chain is a
-function of these: each process folds them into a `SimulatedChain` of its own. Every look is a
+else is done in a subnet) with the block that was built at each, and the newest block. The chain is
+a function of these: each process folds them into a `SimulatedChain` of its own. Every look is a
 transaction, and so is every input; one that does not end has not happened.
 
 Blocks follow the clock as long as somebody looks: a chain that nobody asked for a while goes on
@@ -15,7 +15,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.simulated.document import SimulationFile
+from tallystick_chain.simulated.model import Block, LogEntry
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.trust.keys import Signer
 
@@ -39,6 +40,8 @@ WAIT_SECONDS = 10.0
 _APPLICATION = 0x74616C31
 """Application id of the SQLite files of this format: ``tal1``."""
 _ANEW = "move the SQLite file away, and the chain begins anew"
+_FORK = "fork"
+"""Name of the input that is no rule of a subnet."""
 _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     "CREATE TABLE chain (document TEXT, began_ns INTEGER, newest INTEGER, made_ns INTEGER)",
@@ -98,16 +101,32 @@ class SharedChain:
         with self._current() as (_, chain):
             return chain
 
-    def do(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401  # of any of its methods
-        """Call a method of `SimulatedChain` that `INPUTS` names, and return what it returns.
+    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
+        """Apply a rule as `SimulatedChain.do`, and return the block with it.
 
         Raises:
-            ChainError: there is no such method, it refuses, or as `now`; nothing has happened then.
+            ChainError: there is no such rule or subnet, the rule refuses, or as `now`; nothing has
+                happened then.
             InputError: the file is damaged.
         """
+        block: Block = self._put(name, {"netuid": netuid, **arguments})
+        return block
+
+    def fork(self, depth: int) -> tuple[LogEntry, ...]:
+        """Take the newest blocks back, as `SimulatedChain.fork`, and return what was in them.
+
+        Raises:
+            ChainError: one of them is finalized, or as `now`; nothing has happened then.
+            InputError: the file is damaged.
+        """
+        lost: tuple[LogEntry, ...] = self._put(_FORK, {"depth": depth})
+        return lost
+
+    def _put(self, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # of the input
+        """Let an input happen, and keep it; give what comes of it."""
         with self._current() as (database, chain):
             block = chain.building
-            value = chain.do(name, **arguments)
+            value = _happen(chain, name, arguments)
             row = block, name, msgspec.msgpack.encode(arguments)
             insert = "INSERT INTO input (block, name, arguments) VALUES (?, ?, ?)"
             self._folded = database.execute(insert, row).lastrowid or 0
@@ -162,7 +181,7 @@ class SharedChain:
         for number, block, name, arguments in database.execute(inputs, (self._folded,)):
             try:
                 chain.advance(block - chain.building)
-                chain.do(name, **msgspec.msgpack.decode(arguments))
+                _happen(chain, name, msgspec.msgpack.decode(arguments))
             except (msgspec.MsgspecError, ChainError, TypeError, ValueError) as error:
                 raise InputError(
                     f"{self.file}: found an input {number} that is none ({visible(str(error))}): "
@@ -199,3 +218,7 @@ class SharedChain:
         except sqlite3.Error as error:
             message = f"{self.file}: found no simulated chain ({error}): {_ANEW}"
             raise InputError(message) from error
+
+
+def _happen(chain: SimulatedChain, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # of the input
+    return chain.fork(**arguments) if name == _FORK else chain.do(name, **arguments)

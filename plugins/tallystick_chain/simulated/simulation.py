@@ -6,7 +6,7 @@ run whoever submits first.
 
 Invariants:
 
-* A block that is sealed never changes, and one that is finalized is never taken back.
+* A block that is made never changes, and one that is finalized is never taken back.
 * A call that is refused changes nothing.
 * No row is there without a call: the log has each row, commit, reveal and commitment once.
 * What is not modelled is refused, and nothing is made up.
@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import attrs
@@ -36,40 +35,24 @@ from tallystick_chain.chain import (
 from tallystick_chain.simulated import rules
 from tallystick_chain.simulated.hotkeys import address_of
 from tallystick_chain.simulated.model import (
-    U16_MAX,
-    U64_MAX,
+    Block,
     Hyperparameters,
     LogEntry,
-    LogKind,
     MechanismState,
-    SealedBlock,
     SubnetState,
-    is_whole,
 )
 from tallystick_state.trust.keys import Signer
 
-INPUTS = (
-    "submit_row",
-    "commit",
-    "register",
-    "trim",
-    "set_stake",
-    "set_permit",
-    "set_hyperparameters",
-    "request_epoch",
-    "fork",
-)
-"""Names of the methods by which all happens that does not follow from the blocks."""
-MAX_HOTKEY_LENGTH = 128
-"""Maximum length of a hotkey, in characters."""
 _ROOT = 0
+_BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""The time of block 0."""
 
 
 class SimulatedChain:
     """A chain in memory; `as_hotkey` gives the view of one validator.
 
     A call is checked by the state of the block that is built, the one after the newest, and is
-    readable once `advance` has sealed that block. All else than rows and commitments, such as
+    readable once `advance` has made that block. All else than rows and commitments, such as
     registrations, is done by whoever holds this object, and is part of that block too.
 
     Args:
@@ -79,6 +62,9 @@ class SimulatedChain:
         keep_blocks: how many of the newest blocks can be read.
         seconds_per_block: as `Head` gives them.
         spec_version: of the runtime.
+
+    Attributes:
+        finalized: the newest block that stays.
     """
 
     def __init__(  # noqa: PLR0913  # a parameter of the chain each
@@ -95,52 +81,43 @@ class SimulatedChain:
         self.seconds_per_block, self.spec_version = seconds_per_block, spec_version
         self._seed, self._forks = seed, 0
         self._lock = threading.RLock()
-        first = SealedBlock(first_block, self._digest("", first_block), {})
+        first = Block(first_block, self._digest("", first_block), {})
         self._blocks = {first_block: first}
-        self._finalized = first_block
-        self._log = list[LogEntry]()
-        self._building = first.subnets
+        self._building = self._following(first)
+        self.finalized = first_block
 
     # what is there
 
     @property
     def best(self) -> int:
         """The newest block."""
-        return self.newest()[0].number
-
-    @property
-    def finalized(self) -> int:
-        """The newest block that stays."""
-        return self._finalized
+        return self.building - 1
 
     @property
     def building(self) -> int:
         """The block that is built: calls are part of it."""
-        return self.best + 1
+        return self._building.number
 
     @property
     def log(self) -> tuple[LogEntry, ...]:
-        """The log of what was accepted and revealed, that of the block that is built included."""
-        return tuple(self._log)
+        """The log of the blocks that can be read, and of the block that is built."""
+        blocks = (*self._blocks.values(), self._building)
+        return tuple(
+            entry for block in blocks for subnet in block.subnets.values() for entry in subnet.log
+        )
 
-    def newest(self) -> tuple[SealedBlock, int]:
-        """Return the newest block, and the number of the newest one that stays."""
-        with self._lock:
-            return self._blocks[next(reversed(self._blocks))], self._finalized
-
-    def block(self, number: int) -> SealedBlock:
+    def block(self, number: int) -> Block:
         """Return a block.
 
         Raises:
             ChainError: it is not there yet, or not kept any more.
         """
-        with self._lock:
-            block = self._blocks.get(number) if is_whole(number, U64_MAX) else None
-            if block is None:
-                first = next(iter(self._blocks))
-                message = f"found no block {number}, expected {first} to {self.best}"
-                raise ChainError(message, Refusal.NO_BLOCK)
-            return block
+        block = self._blocks.get(number)
+        if block is None:
+            first = self.building - len(self._blocks)
+            message = f"found no block {number}, expected {first} to {self.best}"
+            raise ChainError(message, Refusal.NO_BLOCK)
+        return block
 
     def now(self) -> SimulatedChain:
         """Return itself: nothing happens to it but by calls."""
@@ -160,8 +137,14 @@ class SimulatedChain:
         """Make blocks, and return the newest."""
         with self._lock:
             for _ in range(blocks):
-                self._seal()
-                self._begin_block()
+                block = self._building
+                self._blocks[block.number] = block
+                self.finalized = max(self.finalized, block.number - self.finality_lag)
+                # what is not finalized stays, as a fork may begin there
+                oldest = min(block.number - self.keep_blocks, self.finalized - 1)
+                for old in range(next(iter(self._blocks)), oldest + 1):
+                    del self._blocks[old]
+                self._building = self._following(block)
             return self.best
 
     def fork(self, depth: int) -> tuple[LogEntry, ...]:
@@ -177,48 +160,24 @@ class SimulatedChain:
             ChainError: one of them is finalized.
         """
         with self._lock:
-            parent = self.best - depth
-            if depth < 0 or parent < self._finalized:
-                most = self.best - self._finalized
+            most = self.best - self.finalized
+            if not 0 <= depth <= most:
                 message = f"found a fork of {depth} blocks, expected 0 to {most}"
                 raise ChainError(f"{message}: finalized ones stay", Refusal.OTHER)
-            for number in range(parent + 1, self.best + 1):
-                del self._blocks[number]
+            lost = tuple(entry for entry in self.log if entry.block > self.best - depth)
+            for _ in range(depth):
+                self._blocks.popitem()
             self._forks += 1
-            lost = tuple(entry for entry in self._log if entry.block > parent)
-            self._log = [entry for entry in self._log if entry.block <= parent]
-            self._building = self._blocks[parent].subnets
-            self._begin_block()
+            self._building = self._following(next(reversed(self._blocks.values())))
             return lost
 
-    def _seal(self) -> None:
-        parent, _ = self.newest()
+    def _following(self, parent: Block) -> Block:
+        """Return the block behind another, as it is before any call."""
         number = parent.number + 1
-        digest = self._digest(parent.digest, number)
-        self._blocks[number] = SealedBlock(number, digest, self._building)
-        self._finalized = max(self._finalized, number - self.finality_lag)
-        # what is not finalized stays, as a fork may begin there
-        oldest = min(number - self.keep_blocks, self._finalized - 1)
-        for old in range(next(iter(self._blocks)), oldest + 1):
-            del self._blocks[old]
-
-    def _begin_block(self) -> None:
-        """Do what the chain does before the calls of a block: reveals, and epochs that are due."""
-        number = self.building
-        for netuid, before in sorted(self._building.items()):
-            subnet, reveals = rules.reveal_rows(before, number)
-            for mechanism, row, reason in reveals:
-                kind: LogKind = "vanished" if reason else "revealed"
-                content = mechanism, row.pairs, row.version_key, b"", reason
-                self._log.append(LogEntry(kind, number, row.hotkey, netuid, *content))
-            if subnet.is_epoch_due(number):
-                subnet = rules.run_epoch(subnet, number)
-            if subnet is not before:
-                self._building = {**self._building, netuid: subnet}
-
-    def _next_digest(self) -> str:
-        newest, _ = self.newest()
-        return self._digest(newest.digest, newest.number + 1)
+        subnets = {
+            netuid: rules.begin_block(subnet, number) for netuid, subnet in parent.subnets.items()
+        }
+        return Block(number, self._digest(parent.digest, number), subnets)
 
     def _digest(self, parent: str, number: int) -> str:
         text = f"tallystick simulated block\0{self._seed}\0{parent}\0{number}\0{self._forks}"
@@ -226,55 +185,26 @@ class SimulatedChain:
 
     # what happens in a block
 
-    def do(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401  # of any of its methods
-        """Call a method of `INPUTS` by its name, and return what it returns.
+    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
+        """Apply one of `tallystick_chain.simulated.rules.RULES`, and return the block with it.
+
+        Args:
+            name: of the rule.
+            netuid: of the subnet.
+            arguments: those of the rule behind the block.
 
         Raises:
-            ChainError: there is no such method, or it refuses.
+            ChainError: there is no such rule or subnet, or the rule refuses; nothing has happened.
         """
-        if name not in INPUTS:
+        if name not in rules.RULES:
             raise ChainError(f"found the call {name[:40]!r}", Refusal.NOT_MODELLED)
-        return getattr(self, name)(**arguments)
-
-    def submit_row(
-        self, hotkey: str, netuid: int, mechanism: int, pairs: Pairs, version_key: int
-    ) -> Receipt:
-        """Set a row of a hotkey, or commit it where the subnet asks so."""
-        # as a value of their own, whatever kind of sequence they came as
-        pairs = tuple((uid, weight) for uid, weight in pairs)
         with self._lock:
-            block = self.building
-            subnet = self._building.get(netuid)
-            is_committed = subnet is not None and subnet.hyperparameters.commit_reveal
-            kind: LogKind = "committed" if is_committed else "row"
-            entry = LogEntry(kind, block, hotkey, netuid, mechanism, pairs, version_key)
-            rule = rules.commit_row if is_committed else rules.set_row
-            row = mechanism, hotkey, pairs, version_key, block
-            receipt = self._call(entry, lambda before: rule(before, *row))
-            if receipt.kind != "included" or not is_committed:
-                return receipt
-            committed = self._building[netuid].mechanisms[mechanism].committed[-1]
-            return attrs.evolve(receipt, kind="committed", reveal_round=committed.seen.reveal_round)
-
-    def commit(self, hotkey: str, netuid: int, data: bytes) -> Receipt:
-        """Publish bytes of a hotkey."""
-        with self._lock:
-            block = self.building
-            entry = LogEntry("commitment", block, hotkey, netuid, data=data)
-            return self._call(entry, lambda before: rules.publish(before, hotkey, data, block))
-
-    def _call(self, entry: LogEntry, rule: Callable[[SubnetState], SubnetState]) -> Receipt:
-        """Make a call in the block that is built, or refuse it, which changes nothing."""
-        if entry.netuid not in self._building:
-            is_root = entry.netuid == _ROOT
-            name = "CanNotSetRootNetworkWeights" if is_root else "SubnetNotExists"
-            return Receipt("refused", Refusal.NO_SUBNET, name)
-        try:
-            self._change(entry.netuid, rule)
-        except ChainError as refusal:
-            return Receipt("refused", refusal.code, refusal.message)
-        self._log.append(entry)
-        return Receipt("included", block_hash=self._next_digest())
+            before = self._building.subnets.get(netuid)
+            if before is None:
+                is_root = netuid == _ROOT
+                missing = "CanNotSetRootNetworkWeights" if is_root else "SubnetNotExists"
+                raise ChainError(missing, Refusal.NO_SUBNET)
+            return self._change(netuid, rules.RULES[name](before, self.building, **arguments))
 
     def create_subnet(
         self,
@@ -282,27 +212,21 @@ class SimulatedChain:
         hyperparameters: Hyperparameters | None = None,
         *,
         mechanisms: int = 1,
-        owner: str | None = None,
+        owner: str = "",
     ) -> None:
         """Create a subnet, without a neuron.
 
         Args:
-            netuid: its number.
+            netuid: its number, from 1: the root network is not modelled.
             hyperparameters: its own; None: the chain's defaults.
             mechanisms: how many it has.
-            owner: the hotkey of its owner; None: nobody.
+            owner: the hotkey of its owner; empty: nobody.
 
         Raises:
-            ChainError: the number is taken, or is the root network's, which is not modelled.
+            ChainError: the number is taken.
         """
         with self._lock:
-            if not is_whole(netuid, U16_MAX, _ROOT + 1) or not is_whole(mechanisms, 16, 1):
-                message = (
-                    f"found netuid {netuid!r} with {mechanisms!r} mechanisms, expected 1 to "
-                    f"{U16_MAX} with 1 to 16"
-                )
-                raise ChainError(message, Refusal.NOT_MODELLED)
-            if netuid in self._building:
+            if netuid in self._building.subnets:
                 raise ChainError(f"the subnet {netuid} is there already", Refusal.OTHER)
             subnet = SubnetState(
                 hyperparameters or Hyperparameters(),
@@ -310,104 +234,28 @@ class SimulatedChain:
                 owner=owner,
                 last_epoch_block=self.best,
             )
-            self._building = {**self._building, netuid: subnet}
+            self._change(netuid, subnet)
 
-    def register(  # noqa: PLR0913  # what a neuron has
-        self,
-        netuid: int,
-        hotkey: str,
-        *,
-        uid: int | None = None,
-        stake_rao: int = 0,
-        permit: bool = False,
-        coldkey: str = "",
-    ) -> int:
+    def register(self, netuid: int, hotkey: str, **own: Any) -> int:  # noqa: ANN401  # of the rule
         """Register a hotkey, and return its uid.
 
         Args:
             netuid: of the subnet.
             hotkey: who registers.
-            uid: the slot, of which another hotkey is deregistered; None: the next one.
-            stake_rao: its stake, in rao.
-            permit: whether it has a permit at once.
-            coldkey: who owns the hotkey.
+            own: the other arguments of the rule: ``uid``, the slot, of which another hotkey is
+                deregistered, by default the next one; ``stake_rao``, in rao; ``permit``, whether
+                it has a permit at once; ``coldkey``, who owns it.
 
         Raises:
             ChainError: there is no such subnet or slot, or the hotkey has one.
         """
-        if not 1 <= len(hotkey) <= MAX_HOTKEY_LENGTH:
-            message = f"found no hotkey, expected a text of 1 to {MAX_HOTKEY_LENGTH} characters"
-            raise ChainError(message, Refusal.OTHER)
-        _check_stake(stake_rao)
-        with self._lock:
-            block = self.building
+        neurons = self.do("register", netuid, hotkey=hotkey, **own).subnets[netuid].neurons
+        return next(neuron.uid for neuron in neurons if neuron.hotkey == hotkey)
 
-            def rule(subnet: SubnetState) -> SubnetState:
-                slot = len(subnet.neurons) if uid is None else uid
-                neuron = Neuron(slot, hotkey, permit, block, stake_rao, coldkey)
-                return rules.register(subnet, neuron, block)
-
-            subnet = self._change(netuid, rule)
-            return len(subnet.neurons) - 1 if uid is None else uid
-
-    def trim(self, netuid: int, uids: Iterable[int]) -> None:
-        """Remove uids, so that n shrinks; those that stay move into the gaps.
-
-        Raises:
-            ChainError: there is no such subnet or uid.
-        """
-        self._change(netuid, partial(rules.trim, removed=uids))
-
-    def set_stake(self, netuid: int, uid: int, stake_rao: int) -> None:
-        """Change a neuron's stake, in rao.
-
-        Raises:
-            ChainError: there is no such subnet or uid.
-        """
-        _check_stake(stake_rao)
-        self._change(netuid, partial(rules.change_neuron, uid=uid, stake_rao=stake_rao))
-
-    def set_permit(self, netuid: int, uid: int, permit: bool) -> None:
-        """Give or take a neuron's permit; an epoch does too where ``max_validators`` is set.
-
-        Raises:
-            ChainError: there is no such subnet or uid.
-        """
-        self._change(netuid, partial(rules.change_neuron, uid=uid, permit=permit))
-
-    def set_hyperparameters(self, netuid: int, **changes: Any) -> None:  # noqa: ANN401  # by name
-        """Change hyperparameters of a subnet, as `Hyperparameters` has them.
-
-        Raises:
-            ChainError: there is no such subnet, or no such hyperparameter, or it is out of range.
-        """
-        unknown = [name for name in changes if name not in attrs.fields_dict(Hyperparameters)]
-        if unknown:
-            message = f"found no hyperparameter {unknown[0]!r}"
-            raise ChainError(message, Refusal.NOT_MODELLED)
-
-        def rule(subnet: SubnetState) -> SubnetState:
-            changed = attrs.evolve(subnet.hyperparameters, **changes)
-            return attrs.evolve(subnet, hyperparameters=changed)
-
-        self._change(netuid, rule)
-
-    def request_epoch(self, netuid: int, block: int) -> None:
-        """Ask for an epoch of a subnet at a block, before its tempo is over.
-
-        Raises:
-            ChainError: there is no such subnet.
-        """
-        self._change(netuid, partial(attrs.evolve, pending_epoch_block=block))
-
-    def _change(self, netuid: int, rule: Callable[[SubnetState], SubnetState]) -> SubnetState:
-        with self._lock:
-            before = self._building.get(netuid)
-            if before is None:
-                raise ChainError(f"found no subnet {netuid}", Refusal.NO_SUBNET)
-            after = rule(before)
-            self._building = {**self._building, netuid: after}
-            return after
+    def _change(self, netuid: int, subnet: SubnetState) -> Block:
+        subnets = {**self._building.subnets, netuid: subnet}
+        self._building = attrs.evolve(self._building, subnets=subnets)
+        return self._building
 
 
 class Source(Protocol):
@@ -416,8 +264,8 @@ class Source(Protocol):
     def now(self) -> SimulatedChain:
         """Return the chain as it is now, to be read."""
 
-    def do(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401  # of any of its methods
-        """Call a method of `INPUTS` by its name, and return what it returns."""
+    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
+        """Apply a rule, and return the block with it."""
 
 
 class HotkeyView:
@@ -439,32 +287,33 @@ class HotkeyView:
     def head(self) -> Head:
         """Return the newest blocks."""
         chain = self._source.now()
-        newest, finalized = chain.newest()
-        return Head(
-            newest.number, finalized, chain.spec_version, chain.seconds_per_block, "simulated"
-        )
+        # before the newest one, so that it is never newer
+        finalized, spec = chain.finalized, chain.spec_version
+        return Head(chain.best, finalized, spec, chain.seconds_per_block, "simulated")
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""
         return self._source.now().block(block).digest
 
+    def block_time(self, block: int) -> datetime:
+        """Return the time of a block, which follows from its number."""
+        chain = self._source.now()
+        milliseconds = round(1000 * chain.seconds_per_block * chain.block(block).number)
+        return _BEGINNING + timedelta(milliseconds=milliseconds)
+
     def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
         """Return a mechanism of a subnet; its consensus is always Yuma."""
-        state, _ = self._mechanism(netuid, mechanism, block)
-        rules_in_force = state.hyperparameters
+        state = self._subnet(netuid, block)
+        rules.mechanism_of(state, mechanism)
+        parameters = attrs.asdict(state.hyperparameters)
+        shared = parameters.keys() & attrs.fields_dict(Subnet).keys()
         return Subnet(
             n=len(state.neurons),
-            tempo=rules_in_force.tempo,
             last_epoch_block=state.last_epoch_block,
             next_epoch_block=state.next_epoch_block(),
-            rate_limit_blocks=rules_in_force.rate_limit_blocks,
-            min_allowed=rules_in_force.min_allowed,
-            max_weight_u16=rules_in_force.max_weight_u16,
-            version_key=rules_in_force.version_key,
-            commit_reveal=rules_in_force.commit_reveal,
-            reveal_epochs=rules_in_force.reveal_epochs,
             consensus="yuma",
-            owner=state.owner or "",
+            owner=state.owner,
+            **{name: parameters[name] for name in shared},
         )
 
     def neurons(self, netuid: int, block: int) -> tuple[Neuron, ...]:
@@ -473,20 +322,22 @@ class HotkeyView:
 
     def last_update(self, netuid: int, mechanism: int, uid: int, block: int) -> int:
         """Return the block of a validator's last row or commit, or of its registration."""
-        state, rows = self._mechanism(netuid, mechanism, block)
-        return rows.last_update[_known(state, uid)]
+        return self._rows(netuid, mechanism, uid, block).last_update[uid]
 
     def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
         """Return the row of a validator; a weight is 0 whose uid another has taken over since."""
-        state, rows = self._mechanism(netuid, mechanism, block)
-        return rows.rows.get(_known(state, uid), ())
+        return self._rows(netuid, mechanism, uid, block).rows.get(uid, ())
 
     def pending(
         self, netuid: int, mechanism: int, hotkey: str, block: int
     ) -> tuple[PendingRow, ...]:
         """Return the committed rows of a validator that are not yet revealed."""
-        _, rows = self._mechanism(netuid, mechanism, block)
-        return tuple(row.seen for row in rows.committed if row.hotkey == hotkey)
+        rows = rules.mechanism_of(self._subnet(netuid, block), mechanism)
+        return tuple(
+            PendingRow(row.epoch, row.block, row.reveal_round)
+            for row in rows.committed
+            if row.hotkey == hotkey
+        )
 
     def commitments(self, netuid: int, block: int) -> tuple[Commitment, ...]:
         """Return the newest commitment of each hotkey, by hotkey."""
@@ -499,12 +350,12 @@ class HotkeyView:
         """Set or commit a row, as the subnet asks; the deadline is not waited for."""
         del deadline_s
         row = {"mechanism": mechanism, "pairs": pairs, "version_key": version_key}
-        return self._call("submit_row", netuid, row)
+        return self._call("submit_row", netuid, **row)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes; the deadline is not waited for."""
         del deadline_s
-        return self._call("commit", netuid, {"data": bytes(data)})
+        return self._call("commit", netuid, data=bytes(data))
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte sr25519 signature of a message by the hotkey.
@@ -522,15 +373,16 @@ class HotkeyView:
         """Return the validator's hotkey."""
         return self._hotkey
 
-    def _call(self, name: str, netuid: int, arguments: Mapping[str, Any]) -> Receipt:
+    def _call(self, name: str, netuid: int, **arguments: Any) -> Receipt:  # noqa: ANN401  # of any rule
         try:
-            receipt: Receipt = self._source.do(
-                name, hotkey=self._hotkey, netuid=netuid, **arguments
-            )
+            block = self._source.do(name, netuid, hotkey=self._hotkey, **arguments)
         except ChainError as error:
             # a call that cannot be kept is not made
             return Receipt("refused", error.code, error.message)
-        return receipt
+        entry = block.subnets[netuid].log[-1]
+        if entry.kind == "committed":
+            return Receipt("committed", None, "", block.digest, entry.reveal_round)
+        return Receipt("included", block_hash=block.digest)
 
     def _subnet(self, netuid: int, block: int) -> SubnetState:
         if netuid == _ROOT:
@@ -540,23 +392,8 @@ class HotkeyView:
             raise ChainError(f"found no subnet {netuid} at block {block}", Refusal.NO_SUBNET)
         return state
 
-    def _mechanism(
-        self, netuid: int, mechanism: int, block: int
-    ) -> tuple[SubnetState, MechanismState]:
+    def _rows(self, netuid: int, mechanism: int, uid: int, block: int) -> MechanismState:
+        """Return the rows of a mechanism that has a uid."""
         state = self._subnet(netuid, block)
-        if not is_whole(mechanism, len(state.mechanisms) - 1):
-            message = f"found no mechanism {mechanism!r} in subnet {netuid} at block {block}"
-            raise ChainError(message, Refusal.NO_SUBNET)
-        return state, state.mechanisms[mechanism]
-
-
-def _known(subnet: SubnetState, uid: int) -> int:
-    if not is_whole(uid, len(subnet.neurons) - 1):
-        raise ChainError(f"found no uid {uid!r}", Refusal.UNKNOWN_UID)
-    return uid
-
-
-def _check_stake(stake_rao: int) -> None:
-    if not is_whole(stake_rao, U64_MAX):
-        message = f"found a stake of {stake_rao!r}, expected 0 to {U64_MAX} rao"
-        raise ChainError(message, Refusal.OTHER)
+        rules.neuron_of(state, uid)
+        return rules.mechanism_of(state, mechanism)

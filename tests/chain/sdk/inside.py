@@ -67,24 +67,6 @@ def asked(url: str, method: str, *params: str) -> Any:  # noqa: ANN401  # JSON
         return json.loads(socket.recv())["result"]
 
 
-def normalized(_question: Any) -> Any:  # noqa: ANN401  # JSON
-    """Return what the SDK makes of every weight: of all in one row, and of each alone."""
-    values = list(range(65_536))
-    try:
-        from bittensor.intents.weights import normalize as convert
-    except ImportError:
-        from bittensor.utils.weight_utils import (
-            convert_and_normalize_weights_and_uids as convert,
-        )
-    uids, weights = convert(values, values)
-    changed = []
-    for value in values[1:]:
-        pair = convert([3, 4], [65_535, value])
-        if [list(each) for each in pair] != [[3, 4], [65_535, value]]:
-            changed.append(value)
-    return {"row": list(uids) == values[1:] and list(weights) == values[1:], "changed": changed}
-
-
 def read(question: Any) -> Any:  # noqa: ANN401
     """Each read, also of other blocks, subnets and uids than there are."""
     chain = chain_of(question["url"])
@@ -92,6 +74,8 @@ def read(question: Any) -> Any:  # noqa: ANN401
         "head": tried(chain.head),
         "hash": tried(lambda: chain.block_hash(60)),
         "genesis": tried(lambda: chain.block_hash(0)),
+        "time": tried(lambda: chain.block_time(98)),
+        "time of no calendar": tried(lambda: chain.block_time(99)),
         "subnet": tried(lambda: chain.subnet(NETUID, MECHANISM, 98)),
         "no subnet": tried(lambda: chain.subnet(99, 0, 98)),
         "no mechanism": tried(lambda: chain.subnet(NETUID, 2, 98)),
@@ -260,6 +244,7 @@ def simulated(_question: Any) -> Any:  # noqa: ANN401
         view = world.as_hotkey(ours.hotkey())
         reads: dict[str, Callable[[Any], Any]] = {
             "hash": lambda chain: chain.block_hash(block),
+            "time": lambda chain: chain.block_time(block),
             "neurons": lambda chain: chain.neurons(7, block),
             "commitments": lambda chain: chain.commitments(7, block),
         }
@@ -318,9 +303,7 @@ def tokens(question: Any) -> Any:  # noqa: ANN401
     return [pallet.index for pallet in codec.metadata_ir().pallets]
 
 
-CASES = {
-    each.__name__: each for each in (normalized, read, late, rows, fates, keys, simulated, tokens)
-}
+CASES = {each.__name__: each for each in (read, late, rows, fates, keys, simulated, tokens)}
 
 if __name__ == "__main__":
     main()

@@ -391,6 +391,9 @@ def node_of(golden: dict[str, Any]) -> Node:
         node.put(_PALLET, "SubnetOwnerHotkey", [netuid], address_of(4))
         node.put(_PALLET, "LastUpdate", [index], [9] * NEURONS)
         node.put(_PALLET, "LastUpdate", [index], [60] + [9] * (NEURONS - 1), block=60)
+    node.put("Timestamp", "Now", [], 1_700_000_000_001)
+    node.put("Timestamp", "Now", [], 1_700_000_000_123, block=98)
+    node.put("Timestamp", "Now", [], 2**64 - 1, block=99)
     index = MECHANISM * 4096 + NETUID
     node.put(_PALLET, "Weights", [index, 0], [(1, 65_535)])
     node.put(_PALLET, "Weights", [index, 0], list(ROW), block=60)

@@ -85,9 +85,11 @@ class SimulatedSubstrate:
         params: Sequence[Any] = (),
         block_hash: str | None = None,
     ) -> Any:  # noqa: ANN401  # any item
+        block, subnets = self._at(block_hash)
+        if module == "Timestamp":
+            return round(1000 * self._chain.as_hotkey("").block_time(block).timestamp())
         if module != "SubtensorModule":
             raise NotImplementedError(module)
-        block, subnets = self._at(block_hash)
         mechanism, netuid = divmod(int(params[0]), 4096)
         subnet = subnets.get(netuid)
         if storage_function == "NetworksAdded" or subnet is None:
@@ -146,11 +148,9 @@ class SimulatedSubstrate:
             ]
         if storage_function != "TimelockedWeightCommits":
             raise NotImplementedError(storage_function)
-        # the digest stands for what is sealed
-        committed = ((row.hotkey, row.seen) for row in subnet.mechanisms[mechanism].committed)
         return [
-            (seen.epoch, [(who, seen.block, seen.ciphertext_blake2, seen.reveal_round)])
-            for who, seen in committed
+            (row.epoch, [(row.hotkey, row.block, b"sealed", row.reveal_round)])
+            for row in subnet.mechanisms[mechanism].committed
         ]
 
     async def runtime_call(

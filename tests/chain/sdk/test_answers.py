@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,19 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.errors import TallystickError
+from tallystick.errors import TallystickError, TrustError
 from tallystick_chain import sdk10, sdk11
 from tallystick_chain.bounded_chain import BoundedChain
-from tallystick_chain.chain import Commitment, Receipt, Refusal
+from tallystick_chain.chain import Commitment, Receipt, Refusal, has_too_large_share
 from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (
     REFUSALS,
     CallSigner,
     SdkChain,
-    commitment_info,
     commitments_of,
     failed,
-    is_over_limit,
     neurons_of,
     octets,
     public_endpoint,
@@ -108,26 +107,19 @@ def test_a_row_goes_out_only_if_nobody_changes_it(pairs: tuple[tuple[int, int], 
 )
 def test_a_row_is_over_the_limit_as_its_largest_share_is(weights: list[int], limit: int) -> None:
     row = tuple(enumerate([*weights, 65_535]))
-    largest = limit * sum(weight for _, weight in row) < 65_535 * 65_535
-    assert is_over_limit(row, limit) is (largest and limit < 65_535)
+    share, most = (65_535 << 32) // sum(weight for _, weight in row), (limit << 32) // 65_535
+    assert has_too_large_share(row, limit) is (share > most and limit < 65_535)
 
 
 @given(st.binary(min_size=1, max_size=128))
 def test_a_commitment_comes_back_as_it_went_out(data: bytes) -> None:
     """As each SDK shows it: digits of the eleventh, a list or a tuple of the tenth."""
-    [[[kind]]] = [commitment_info(data)["fields"]]
-    [name] = kind
+    name = f"Raw{len(data)}"
     forms: list[Any] = [f"0x{data.hex()}", list(data), (tuple(data),)]
     for form in forms:
         for field in ({name: form}, [{name: form}], ({name: form},)):
             record = {"deposit": 0, "block": 9, "info": {"fields": [field]}}
             assert commitments_of([("5F", record)]) == (Commitment("5F", 9, data),)
-
-
-@pytest.mark.parametrize("size", [0, 129])
-def test_a_commitment_has_1_to_128_bytes(size: int) -> None:
-    with pytest.raises(ValueError, match=f"found a commitment of {size} bytes"):
-        commitment_info(bytes(size))
 
 
 @given(st.binary(max_size=300))
@@ -140,6 +132,15 @@ def test_columns_of_other_lengths_are_an_error() -> None:
     graph["block_at_registration"] = [1, 2]
     with pytest.raises(ValueError, match="argument 2"):
         neurons_of({**graph, "total_stake": [1, 2]})
+
+
+def test_an_address_alone_signs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    install_ten(monkeypatch, lambda: Subtensor(Substrate()))
+    watcher = sdk10.connect("stub", US.address)
+    with pytest.raises(TrustError, match="expected its key") as error:
+        watcher.sign(b"statement")
+    assert error.value.code == "signer-failed"
+    assert (watcher.hotkey(), watcher.commit(7, b"x", 60.0).kind) == (US.address, "refused")
 
 
 def test_a_late_call_signs_nothing() -> None:
@@ -208,9 +209,15 @@ class Subtensor:
         """Nothing is there to close."""
 
 
+def install_ten(monkeypatch: pytest.MonkeyPatch, opened: Callable[[], object]) -> None:
+    """Have an SDK 10 whose connections are stubs."""
+    sdk = SimpleNamespace(__version__="10.5.0", Subtensor=lambda *_, **__: opened())
+    monkeypatch.setitem(sys.modules, "bittensor", sdk)
+
+
 def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> SdkChain:
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    return sdk10.connect("stub", US, subtensor=lambda: subtensor)
+    install_ten(monkeypatch, lambda: subtensor)
+    return sdk10.connect("stub", US)
 
 
 class Response:
@@ -266,8 +273,8 @@ def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> N
         opened.append(1)
         return lost if len(opened) == 1 else Subtensor(Substrate())
 
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    chain = BoundedChain(lambda: sdk10.connect("stub", US, subtensor=open_one))
+    install_ten(monkeypatch, open_one)
+    chain = BoundedChain(lambda: sdk10.connect("stub", US))
     with pytest.raises(TallystickError, match="gone"):
         chain.block_hash(90)
     assert chain.block_hash(90) == "0x" + "1" * 64
@@ -280,8 +287,8 @@ def test_a_connection_that_is_never_open_has_sent_nothing(
     def refuse() -> Subtensor:
         raise ConnectionRefusedError("nobody is there")
 
-    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
-    chain = sdk10.connect("stub", US, subtensor=refuse)
+    install_ten(monkeypatch, refuse)
+    chain = sdk10.connect("stub", US)
     receipt = chain.commit(7, b"data", 60.0)
     assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
     assert "nobody is there" in receipt.chain_error

@@ -12,7 +12,6 @@ from trust.council import signer, to_adopt
 from tallystick.errors import InputError, TallystickError, TrustError
 from tallystick_chain.hotkey import (
     Hotkey,
-    Watcher,
     hotkey_of,
     of_wallet,
     tagged,
@@ -96,11 +95,3 @@ def test_what_signs_calls_has_a_key_of_a_hotkey_at_hand() -> None:
     with pytest.raises(TrustError) as error:
         hotkey_of(signer("alice"))
     assert code_of(error) == "unknown-key-type"
-
-
-def test_an_address_alone_signs_nothing() -> None:
-    watcher = hotkey_of(Hotkey.of_seed(SEED).address)
-    assert isinstance(watcher, Watcher)
-    with pytest.raises(TrustError) as error:
-        watcher.sign(b"statement")
-    assert code_of(error) == "signer-failed"

@@ -155,7 +155,7 @@ def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
     dan = hotkeys.index(hotkey_of("dan"))
     ann, _, cem = (index for index in range(4) if index != dan)
     chain = chain_of(hotkeys)
-    chain.set_stake(NETUID, dan, 1)
+    chain.do("set_neuron", NETUID, uid=dan, stake_rao=1)
     several = {"networks": (network(),) * 4, "rules": (RULES,) * 4, "signers": (None,) * 4}
     with subnet(tmp_path, keys=hotkeys, chain=chain, **several) as net:
         net.away |= {dan, cem}
@@ -297,7 +297,7 @@ def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -
         net.until(net.network.end_block(0) - 1)
         house = net.houses[0]
         net.chain.advance()
-        net.chain.trim(NETUID, [0])
+        net.chain.do("trim", NETUID, uids=[0])
         net.chain.advance()
         house.step()
         (problem,) = (p for p in house.exchange.problems() if p.code == "commit-refused")

@@ -149,11 +149,11 @@ def test_a_fork_that_takes_ballots_and_rows_back_changes_nothing(tmp_path: Path)
         made.to(end_block)
         # the ballots are in the block that comes, which a fork takes back
         made.to(end_block + 1)
-        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
+        retracted |= {entry.kind for entry in made.chain.fork(2)}
         go(made, 0, (2, 3, 5, 8, COMMIT_BY, COMMIT_BY + 1))
-        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
+        retracted |= {entry.kind for entry in made.chain.fork(2)}
         go(made, 0, (13, 16, 18, VOTE_BY, WEIGHTS_AT, WEIGHTS_AT + 1))
-        retracted |= {entry.kind for entry in made.chain.do("fork", depth=2)}
+        retracted |= {entry.kind for entry in made.chain.fork(2)}
         go(made, 0, (34, 165, 169, 200))
         assert retracted == {"commitment", "row"}
         sent |= feed(made, 1)

@@ -15,6 +15,7 @@ from typing import Any
 from tallystick.cli.main import main
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.simulated import shared_chain
+from tallystick_chain.simulated.model import Block
 from tallystick_chain.simulated.shared_chain import SharedChain
 from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 
@@ -57,9 +58,9 @@ class CutChain(SharedChain):
         _pass()
         return super().now()
 
-    def do(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401  # of any call
+    def do(self, name: str, netuid: int, **arguments: Any) -> Block:  # noqa: ANN401  # of any rule
         _pass()
-        return super().do(name, **arguments)
+        return super().do(name, netuid, **arguments)
 
 
 def _pass() -> None:
