@@ -13,6 +13,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from tallystick_service.challenge import Challenge
 from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
-from tallystick_validator.agreement import Counted, CountedBatch, IntakeBatches, Waiting
+from tallystick_validator.agreement import Counted, IntakeBatches
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
@@ -165,24 +166,26 @@ class BatchExchange:
         self._tell("wanted", (self._lack(item, finalized) for item in still))
         self._tell("peers", self._peer_problems())
 
-    def counted(self, epoch: int) -> Counted | Waiting:
-        """Return the batches of an epoch whose closing block is finalized.
+    def counted(self, epoch: int) -> Counted | tuple[Problem, ...]:
+        """Return the batches of an epoch whose closing block is finalized, or what it waits for.
 
         Raises:
             ChainError: the chain gives no answer.
         """
-        tallies = [tally for tally in self._tallies(epoch) if tally.counts]
-        taken, missing = list[CountedBatch](), list[Problem]()
-        for tally in sorted(tallies, key=lambda item: item.hotkey):
-            batch = self.shelf.batch(epoch, tally.batch, tally.hotkey)
-            if batch is None:
-                missing.append(self._missing_problem(epoch, tally))
-            else:
-                taken.append(CountedBatch(batch.validator, batch.lines, batch.envelope))
+        counting = {tally.hotkey: tally for tally in self._tallies(epoch) if tally.counts}
+        missing = tuple(
+            self._missing_problem(epoch, tally)
+            for hotkey, tally in counting.items()
+            if not self.shelf.is_whole(epoch, tally.batch, hotkey)
+        )
         if missing:
-            return Waiting(epoch, tuple(missing))
+            return missing
+        batches = {
+            hotkey: partial(self.shelf.batch, epoch, tally.batch, hotkey)
+            for hotkey, tally in counting.items()
+        }
         # the node may have kept the block for less time than a batch was waited for
-        return Counted(epoch, tuple(taken), self.shelf.reads(epoch).end)
+        return Counted(epoch, batches, self.shelf.reads(epoch).end)
 
     def closed(self, epoch: int, rules: str) -> None:
         """Note that the state has closed an epoch, for peers to compare.
@@ -277,14 +280,13 @@ class BatchExchange:
             return
         built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
         problems = list[Problem]()
-        if built is None or built.left_out:
-            left_out = len(lines) if built is None else len(built.left_out)
-            reason = "" if built is None else visible(built.left_out[0][1])[:200]
-            found = f"found {left_out} records that the batch of the epoch {epoch} cannot have"
+        if built.left_out:
+            reason = visible(built.left_out[0][1])[:200]
+            found = f"found {len(built.left_out)} records that the batch of the epoch {epoch}"
             remedy = "look at the rules that were adopted since the records came"
-            problems.append(Problem("line-left-out", f"{found} ({reason})", remedy))
+            problems.append(Problem("line-left-out", f"{found} cannot have ({reason})", remedy))
         self._tell("left out", problems)
-        if built is not None:
+        if built.data:
             self.shelf.put_own(epoch, self._hotkey, built.data)
 
     def _publish_due(self, epoch: int, finalized: int) -> None:

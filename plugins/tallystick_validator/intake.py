@@ -22,7 +22,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -34,12 +34,10 @@ from tallystick.io.text import json_text
 from tallystick.records.rejects import Reject
 from tallystick_chain.journal import private_database
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
+from tallystick_validator.batches import MAX_LINES, MAX_LINES_BYTES
 
 MAX_WAITING_BYTES = 1 << 30
 """Maximum size of all records that are not closed, in bytes, by default."""
-MAX_BATCH_BYTES, MAX_BATCH_LINES = 32 << 20, 100_000
-"""Maximum size of a batch, in bytes with the ends of lines, and in lines; the rest waits for the
-next one."""
 KEPT_EPOCHS = 64
 """Epochs for which the digests of closed records are kept."""
 
@@ -47,7 +45,6 @@ Status = Literal["recorded", "duplicate", "rejected"]
 
 _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 2
-_NETWORK_FILE = "network file"
 _NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
@@ -131,15 +128,13 @@ class Intake:
     Every method may be called from any thread, one at a time, and waits for the disk.
     """
 
-    def __init__(  # noqa: PLR0913  # limits, and whose file it is
+    def __init__(  # limits, and whose file it is
         self,
         path: Path,
         admission: Admission,
         *,
-        network: str = "",
-        network_file: str = "",
         waiting_bytes: int = MAX_WAITING_BYTES,
-        batch_bytes: int = MAX_BATCH_BYTES,
+        batch_bytes: int = MAX_LINES_BYTES,
         rejected: Callable[[str], None] | None = None,
     ) -> None:
         """Open the file, or begin it.
@@ -147,11 +142,8 @@ class Intake:
         Args:
             path: the file.
             admission: the judge of lines; it may be replaced at any time.
-            network: the name of the network, by which the file of another one is refused; empty:
-                it is not compared.
-            network_file: the digest of the network file, likewise.
             waiting_bytes: the most that may wait.
-            batch_bytes: the most that a batch may have.
+            batch_bytes: the most that a batch may have; the rest waits for the next one.
             rejected: told the code of each line that is rejected.
 
         Raises:
@@ -162,12 +154,11 @@ class Intake:
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
         self._rejected, self._lock, self._closed = rejected, threading.Lock(), False
         self._bytes = 0
-        owner = {"validator": admission.validator, "network": network, _NETWORK_FILE: network_file}
         with self._errors():
             # nobody else reads what a validator has seen before it is published
             self._db = private_database(path, timeout_s=30)
         try:
-            self._begin({name: value for name, value in owner.items() if value})
+            self._begin()
         except BaseException:
             self._db.close()
             raise
@@ -209,7 +200,7 @@ class Intake:
                 "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
                 "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
                 "WHERE total <= ?)",
-                *(epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
+                *(epoch, epoch, MAX_LINES, self._batch_bytes),
             )
 
     def lines(self, epoch: int) -> tuple[bytes, ...]:
@@ -374,7 +365,7 @@ class Intake:
         total: int = self._db.execute(select).fetchone()[0]
         return total
 
-    def _begin(self, owner: Mapping[str, str]) -> None:
+    def _begin(self) -> None:
         """Make the tables of a new file; refuse one of somebody else, or of another network file.
 
         Raises:
@@ -402,6 +393,12 @@ class Intake:
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
                 "tallystick that wrote it"
             )
+        network = self.admission.network
+        owner = {
+            "validator": self.admission.validator,
+            "network": network.name,
+            "network file": network.digest,
+        }
         with self._transaction():
             problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":

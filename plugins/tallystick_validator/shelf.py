@@ -16,6 +16,7 @@ again, and damage counts as absence. Every function may be called from any threa
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ import msgspec
 from tallystick.io.atomic import atomic_files, output_errors
 from tallystick_chain.chain import Commitment
 from tallystick_validator.attributes import ChainBlock
-from tallystick_validator.batches import Batch, BatchError, digest_of, parse
+from tallystick_validator.batches import Batch, digest_of, parse
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Pattern of the digest of a batch."""
@@ -94,15 +95,23 @@ class Shelf:
         paths = (path for epoch in self.epochs() for path in self._batches(epoch, digest))
         return next(paths, None)
 
-    def batch(self, epoch: int, digest: str, validator: str) -> Batch | None:
-        """Return a batch; None where it is not there, or is damaged, and is then taken away."""
+    def is_whole(self, epoch: int, digest: str, validator: str) -> bool:
+        """Return whether a batch of a validator is there as it was; a damaged one is taken away."""
         path = self.path(epoch, digest, validator)
-        try:
-            return parse(path.read_bytes(), digest)
-        except (BatchError, OSError):
-            with suppress(OSError):
-                path.unlink()
-            return None
+        with suppress(OSError):
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == digest:
+                    return True
+            path.unlink()
+        return False
+
+    def batch(self, epoch: int, digest: str, validator: str) -> Batch:
+        """Return a batch that is there.
+
+        Raises:
+            BatchError: it was damaged since.
+        """
+        return parse(self.path(epoch, digest, validator).read_bytes(), digest)
 
     def put(self, epoch: int, digest: str, validator: str, data: bytes) -> None:
         """Keep a batch that is whole and valid for a validator.

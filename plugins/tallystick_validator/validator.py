@@ -39,7 +39,7 @@ from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Alone, Counted, Waiting
+from tallystick_validator.agreement import Alone, Counted
 from tallystick_validator.attributes import AttributeFile, ChainBlock
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
@@ -244,8 +244,6 @@ class Validator:
             Intake(
                 self.folder / INTAKE,
                 admission,
-                network=self.network.name,
-                network_file=self.network.digest,
                 waiting_bytes=self.options.waiting_bytes,
                 rejected=self.observations.rejected,
             )
@@ -439,11 +437,7 @@ class Validator:
     def _look(self) -> int:
         """Return the finalized block, and tell the intake which epochs have begun."""
         head = self.chain.head()
-        admission = self.intake.admission
-        newest = self.network.epoch_at(head.best)
-        # a record names the epoch of a block that its validator may see before this node does
-        admission.newest_epoch = 0 if newest is None else newest + 1
-        admission.block = head.best
+        self.intake.admission.block = head.best
         self._endpoint = head.endpoint
         self.watch.know(best=head.best, endpoint=head.endpoint)
         return head.finalized
@@ -466,8 +460,7 @@ class Validator:
             self._problems += self._adoptions.apply(self.ledger)
         in_force = self.ledger.in_force
         if in_force.seq != self._admits_by:
-            admission = Admission(self.ledger.scorer, self.network, self.hotkey)
-            self.intake.admission = admission.knowing(self.intake.admission)
+            self.intake.admission.follow(self.ledger.scorer)
             self._admits_by = in_force.seq
             self.watch.put(
                 "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
@@ -509,8 +502,9 @@ class Validator:
     def _count_records(self) -> None:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
-        totals, newest = self.observations.observed().rejects, self.intake.admission.newest_epoch
-        epoch = -1 if newest is None else newest
+        totals, block = self.observations.observed().rejects, self.intake.admission.block
+        begun = None if block is None else self.network.epoch_at(block)
+        epoch = -1 if begun is None else begun
         # totals as an epoch began, of two epochs: what is told lasts until one has no rejects
         if epoch not in self._rejects:
             self._rejects = dict([*self._rejects.items(), (epoch, totals)][-2:])
@@ -581,10 +575,10 @@ class Validator:
     def _count(self, epoch: int) -> Counted | None:
         """Return the batches that count in an epoch; None where bytes of them are missing."""
         counted = self.agreement.counted(epoch)
-        if isinstance(counted, Waiting):
-            self._problems += counted.problems
-            return None
-        return counted
+        if isinstance(counted, Counted):
+            return counted
+        self._problems += counted
+        return None
 
     def _require_locked(self, epoch: int) -> bool:
         """Require the rules of an epoch in the lock.
@@ -624,14 +618,14 @@ class Validator:
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
         """Settle the own batch of an epoch that was closed, and tell the agreement."""
-        epoch, own = counted.epoch, counted.of(self.hotkey)
+        epoch, is_judged = counted.epoch, self.hotkey in counted.batches
         refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
         for line in refused.values():
             self.observations.rejected(line.code)
         for line in [*refused.values()][:_MOST_TOLD]:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
-        self.intake.settle(epoch, self._held_by_state(epoch), lets_go=own is not None)
+        self.intake.settle(epoch, self._held_by_state(epoch), lets_go=is_judged)
         self.agreement.closed(epoch, closing.rules)
         return True
 

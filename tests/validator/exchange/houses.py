@@ -29,11 +29,12 @@ from tallystick_chain.simulated.hotkeys import address_of as address_of_key
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.guard import Guard
+from tallystick_service.health import Problem
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.keys import PairSigner, Signer
-from tallystick_validator.agreement import Counted, Waiting
+from tallystick_validator.agreement import Counted
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
 from tallystick_validator.pulling import Limits
@@ -119,7 +120,7 @@ class House:
     intake: Lines
     exchange: BatchExchange
     folder: Path
-    waits: Waiting | None = None
+    waits: tuple[Problem, ...] = ()
     recorded: list[int] = attrs.field(factory=list)
 
     @property
@@ -135,11 +136,11 @@ class House:
         """Do what a daemon does at the finalized block."""
         finalized = self.chain.head().finalized
         self.exchange.advance(finalized, self.ledger.open_epoch())
-        self.waits = None
+        self.waits = ()
         while finalized >= self.network.closing_block(self.ledger.open_epoch()):
             epoch = self.ledger.open_epoch()
             counted = self.exchange.counted(epoch)
-            if isinstance(counted, Waiting):
+            if not isinstance(counted, Counted):
                 self.waits = counted
                 return
             assert counted.end is not None
@@ -151,14 +152,14 @@ class House:
             closing = close(self.ledger, self.network, counted, slots)
             assert not closing.refused, closing.refused
             self.recorded.append(closing.recorded)
-            self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+            self.intake.settle(epoch, counted=self.hotkey in counted.batches)
             self.exchange.closed(epoch, closing.rules)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
         """The hotkeys whose batches count in an epoch."""
         outcome = self.exchange.counted(epoch)
         assert isinstance(outcome, Counted), outcome
-        return tuple(batch.validator for batch in outcome.batches)
+        return tuple(sorted(outcome.batches))
 
     def codes(self) -> set[str]:
         """The codes of what is wrong."""
