@@ -25,7 +25,6 @@ from tallystick.cli.locked import Held
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.network import Network
 from tallystick_service.health import Problem
 from tallystick_service.server import is_loopback
 from tallystick_validator.attributes import AttributeFile
@@ -37,6 +36,7 @@ from tallystick_validator.validator import Options, Step, Validator
 
 if TYPE_CHECKING:
     from tallystick_chain.chain import Chain
+    from tallystick_chain.network import Network
     from tallystick_service.health import Health
     from tallystick_state.trust.keys import Signer
 
@@ -89,13 +89,9 @@ class Daemon:
         self.configuration, self._until = configuration, until
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
-        network = configuration.network
-        if not isinstance(network, Network):
-            network = Network.load(network)
-        _check_exchange(configuration, network)
         self.validator = Validator(
             configuration.state,
-            network,
+            configuration.network,
             lambda: connected(configuration, signer),
             configuration.folder,
             hotkey=configuration.hotkey,
@@ -116,7 +112,8 @@ class Daemon:
             held=held,
             deadline_s=configuration.deadline_seconds,
         )
-        self.validator.watch.put("exchange", _alone(configuration, network))
+        _check_exchange(configuration, self.validator.network)
+        self.validator.watch.put("exchange", _alone(configuration, self.validator.network))
         self._is_ended = False
         self._reading: asyncio.Future[None] | None = None
 
