@@ -453,7 +453,7 @@ def test_one_daemon_has_a_state_on_a_server(
     drop_database(server, url)
 
 
-STAGES = ("_block", "_close", "_settle", "_weigh", "_send_row", "_count_records")
+STAGES = ("_require_locked", "_close", "_settle", "_weigh", "_send_row", "_count_records")
 
 
 def test_a_stop_between_any_two_stages_changes_nothing(
