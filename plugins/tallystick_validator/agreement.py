@@ -71,9 +71,6 @@ class Alone:
         batch = Batch(self._validator, lines)
         return Counted(epoch, {self._validator: lambda: batch} if lines else {})
 
-    def closed(self, epoch: int, rules: str) -> None:
-        """Do nothing: nobody compares."""
-
     def problems(self) -> tuple[Problem, ...]:
         """Return nothing: there are no peers."""
         return ()

@@ -38,7 +38,7 @@ from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Chain, Commitment, Head, Neuron
+    from tallystick_chain.chain import Chain, Head, Neuron
     from tallystick_chain.network import Exchange, Network
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
@@ -129,8 +129,6 @@ class BatchExchange:
         self._sent: tuple[bytes, int] | None = None
         self._newest = -1
         self._problems: dict[str, tuple[Problem, ...]] = {}
-        self._differences: dict[str, Problem] = {}
-        self._compared: dict[str, int] = {}
 
     # the interface of the loop
 
@@ -147,7 +145,8 @@ class BatchExchange:
             StoreError: the state or the intake cannot be read.
             TrustError: the state asks for signatures, and nothing here can sign.
         """
-        self._note_closed(epoch - 1)
+        if epoch - 1 > self._newest:
+            self._note_closed(epoch - 1)
         self._listen(finalized)
         ended = self._network.epoch_at(finalized) or 0
         wanted, open_windows = list[Wanted](), list[int]()
@@ -163,7 +162,7 @@ class BatchExchange:
             self._publish_due(number, finalized)
         self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
         still = [item for item in lacking if not self._has(item)]
-        self._tell("wanted", (self._lack(item, finalized) for item in still))
+        self._tell("wanted", (self._lack(item) for item in still if item.epoch in open_windows))
         self._tell("peers", self._peer_problems())
 
     def counted(self, epoch: int) -> Counted | tuple[Problem, ...]:
@@ -174,7 +173,7 @@ class BatchExchange:
         """
         counting = {tally.hotkey: tally for tally in self._tallies(epoch) if tally.counts}
         missing = tuple(
-            self._missing_problem(epoch, tally)
+            self._lack(Wanted(epoch, tally.batch, hotkey), tally.holders)
             for hotkey, tally in counting.items()
             if not self.shelf.is_whole(epoch, tally.batch, hotkey)
         )
@@ -187,19 +186,6 @@ class BatchExchange:
         # the node may have kept the block for less time than a batch was waited for
         return Counted(epoch, batches, self.shelf.reads(epoch).end)
 
-    def closed(self, epoch: int, rules: str) -> None:
-        """Note that the state has closed an epoch, for peers to compare.
-
-        Args:
-            epoch: which.
-            rules: the digest of the rules in force and scheduled.
-        """
-        self._note_closed(epoch, rules)
-        # by other rules, or another trust file, what was refused may be sound
-        self._refused.clear()
-        self._tell("closed", self._closing_problems(epoch))
-        self.shelf.prune(epoch + 1 - self._kept_epochs)
-
     def problems(self) -> tuple[Problem, ...]:
         """Return what is wrong now."""
         return tuple(dict.fromkeys(itertools.chain.from_iterable(self._problems.values())))
@@ -211,7 +197,7 @@ class BatchExchange:
             InputError: Starlette is not installed.
         """
         # without a key there is nobody to whom others would prove anything, and nothing to keep
-        allows = None if self._signer is None else self._is_voice
+        allows = None if self._signer is None else lambda hotkey: hotkey in self._voices[1]
         return PeerAnswers(self.shelf, self.status, self._checkpoint, allows).routes()
 
     def status(self) -> Status:
@@ -232,9 +218,6 @@ class BatchExchange:
             neurons = self._chain.neurons(self._network.netuid, finalized)
             heard = (neuron.hotkey for neuron in ballots.heard(neurons, self._rules))
             self._voices = epoch, frozenset(heard)
-
-    def _is_voice(self, hotkey: str) -> bool:
-        return hotkey in self._voices[1]
 
     def _prove(self, origin: str) -> str:
         assert self._signer is not None  # noqa: S101  # it is asked for where there is one
@@ -296,14 +279,14 @@ class BatchExchange:
         if not any(neuron.hotkey == self._hotkey for neuron in validators):
             return
         head = self._chain.head()
-        newest = self._own_commitment(head)
+        published = self._chain.commitments(self._network.netuid, head.best)
         committed = ballots.batches_at(epoch, reads.committed or (), validators)
         ballot = ballots.due(
             epoch,
             self._window(epoch),
             finalized,
             batch=self.shelf.own(epoch),
-            newest=newest,
+            newest=next((each for each in published if each.hotkey == self._hotkey), None),
             committed=committed,
             own=self._hotkey,
             held={h for h, d in committed.items() if self.shelf.has(epoch, d, h)},
@@ -311,10 +294,6 @@ class BatchExchange:
         )
         if ballot is not None:
             self._publish(ballot, head)
-
-    def _own_commitment(self, head: Head) -> Commitment | None:
-        newest = self._chain.commitments(self._network.netuid, head.best)
-        return next((each for each in newest if each.hotkey == self._hotkey), None)
 
     def _publish(self, ballot: ballots.Ballot, head: Head) -> None:
         data = ballot.to_bytes()
@@ -399,28 +378,27 @@ class BatchExchange:
 
     # closed epochs, and how they compare with those of peers
 
-    def _note_closed(self, epoch: int, rules: str | None = None) -> None:
+    def _note_closed(self, epoch: int) -> None:
         """Keep the leaf of the newest closed epoch, and of those before that lack one."""
-        if epoch < 0 or (epoch == self._newest and rules is None):
-            return
         first = max(0, epoch - _MOST_BEHIND)
         lacking = [n for n in range(first, epoch + 1) if self.shelf.closed(n) is None]
-        if rules is None and lacking:
+        if lacking:
             with self._state.queries() as queries:
                 rules = queries.rules_digest()
-        if lacking:
             with self._state.epoch_log(keep=True) as log:
                 leaves = {n: log.leaves[n] for n in lacking if n < len(log.closed)}
             for number, leaf in leaves.items():
-                data = canonical_bytes(json_value(leaf))
-                self.shelf.put_closed(number, data, rules or "")
-        self._newest = max(self._newest, epoch)
+                self.shelf.put_closed(number, canonical_bytes(json_value(leaf)), rules)
+        self._newest = epoch
+        # by other rules, or another trust file, what was refused may be sound
+        self._refused.clear()
+        self._tell("closed", self._closing_problems(epoch))
+        self.shelf.prune(epoch + 1 - self._kept_epochs)
 
     def _is_to_compare(self, peer: Peer) -> bool:
         """Return whether a peer has to be asked: it failed, differs, or an epoch was closed."""
-        compared = self._compared.get(peer.url)
-        is_equal = not peer.failure and peer.url not in self._differences
-        return compared is None or compared < self._newest or not is_equal
+        is_equal = not peer.failure and peer.difference is None
+        return peer.compared is None or peer.compared < self._newest or not is_equal
 
     async def _compare(self, peer: Peer) -> None:
         """Compare the own digests with those of a peer.
@@ -428,25 +406,25 @@ class BatchExchange:
         Raises:
             PeerError: the peer cannot be asked.
         """
-        status = await peer.status_now()
-        genesis = self._state.in_force.genesis
+        peer.difference = await self._difference(peer, await peer.status_now())
+
+    async def _difference(self, peer: Peer, status: Status) -> Problem | None:
+        def differs(code: str, found: str, remedy: str) -> Problem:
+            return Problem(code, f"{visible(peer.url)}: {found}", remedy)
+
+        genesis, newest = self._state.in_force.genesis, status.newest
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"
-            self._differ(peer, "peer-network", found, "compare the network files")
-        elif status.genesis != genesis:
+            return differs("peer-network", found, "compare the network files")
+        if status.genesis != genesis:
             found = f"found a state that began with {status.genesis}, expected {genesis}"
             remedy = "compare rules, trust file and pools with which the states began"
-            self._differ(peer, "peer-genesis", found, remedy)
-        else:
-            await self._compare_closed(peer, status.newest)
-
-    async def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
+            return differs("peer-genesis", found, remedy)
         common = -1 if newest is None else min(newest.epoch, self._newest)
-        self._compared[peer.url] = common
+        peer.compared = common
         own = self.shelf.closed(common) if common >= 0 else None
         if newest is None or own is None:
-            self._differences.pop(peer.url, None)
-            return
+            return None
         if newest.epoch == common:
             snapshot, rules = newest.snapshot, newest.rules
         else:
@@ -459,15 +437,14 @@ class BatchExchange:
             found = f"found the digest of rules {rules} after the epoch {common}"
             parts = "" if is_equal else f", and equal states, which part in the epoch {epoch}"
             remedy = f"compare tallystick state rules --state {self._name} with the peer's"
-            self._differ(peer, "peer-rules", f"{found}, expected {own.rules}{parts}", remedy)
-        elif not is_equal:
-            where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
-            found = f"found that the states {where}, expected equal ones"
-            export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
-            remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
-            self._differ(peer, "peer-differs", found, f"{remedy} peer.jsonl")
-        else:
-            self._differences.pop(peer.url, None)
+            return differs("peer-rules", f"{found}, expected {own.rules}{parts}", remedy)
+        if is_equal:
+            return None
+        where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
+        export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
+        remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
+        found = f"found that the states {where}, expected equal ones"
+        return differs("peer-differs", found, f"{remedy} peer.jsonl")
 
     async def _parting(self, peer: Peer, differing: int) -> tuple[int, str]:
         """Return the first epoch whose snapshot differs, and the first step of it that does.
@@ -491,9 +468,6 @@ class BatchExchange:
         ours = _leaf(own).steps
         return low, next((step for step in STEPS if ours[step] != theirs.steps[step]), "")
 
-    def _differ(self, peer: Peer, code: str, found: str, remedy: str) -> None:
-        self._differences[peer.url] = Problem(code, f"{visible(peer.url)}: {found}", remedy)
-
     # what is wrong
 
     def _tell(self, group: str, problems: Iterable[Problem]) -> None:
@@ -505,8 +479,8 @@ class BatchExchange:
                 message = f"{visible(peer.url)}: {peer.failure}"
                 remedy = "look whether the peer runs, and whether its address is right"
                 yield Problem("peer-unreachable", message, remedy)
-            if peer.url in self._differences:
-                yield self._differences[peer.url]
+            if peer.difference is not None:
+                yield peer.difference
 
     def compared(self) -> Mapping[str, bool]:
         """Return the peers that answered, by hotkey, and whether the digests of each are ours.
@@ -514,7 +488,7 @@ class BatchExchange:
         Where they listen is the operator's to know.
         """
         return {
-            visible(peer.status.hotkey): peer.url not in self._differences
+            visible(peer.status.hotkey): peer.difference is None
             for peer in self._puller.peers
             if peer.status is not None
         }
@@ -525,22 +499,15 @@ class BatchExchange:
         message = f"{found}, expected {asks} and enough stake"
         return Problem("not-heard", message, "stake more, or compare the network file")
 
-    def _lack(self, item: Wanted, finalized: int) -> Problem:
-        if item in self._refused:
-            return self._refused[item]
+    def _lack(self, item: Wanted, holders: Sequence[str] = ()) -> Problem:
+        """Return that a batch is not here; an epoch waits for one that others hold."""
         whose = f"the batch {item.digest[:16]}… of {short(item.validator)}"
-        is_late = finalized >= self._network.vote_block(item.epoch)
         message = f"found no peer that gives {whose} in the epoch {item.epoch}"
-        return Problem("batch-missing", message, _PULL, failing=is_late)
-
-    def _missing_problem(self, epoch: int, tally: ballots.Tally) -> Problem:
-        refused = self._refused.get(Wanted(epoch, tally.batch, tally.hotkey))
-        if refused is not None:
-            return attrs.evolve(refused, failing=True)
-        holders = ", ".join(map(short, tally.holders))
-        whose = f"the batch {tally.batch[:16]}… of {short(tally.hotkey)}"
-        message = f"the epoch {epoch} waits for {whose}, which {holders} have"
-        return Problem("batch-missing", message, _PULL, failing=True)
+        if holders:
+            have = ", ".join(map(short, holders))
+            message = f"the epoch {item.epoch} waits for {whose}, which {have} have"
+        lack = self._refused.get(item) or Problem("batch-missing", message, _PULL)
+        return attrs.evolve(lack, failing=bool(holders))
 
     def _closing_problems(self, epoch: int) -> Iterator[Problem]:
         own = self.shelf.own(epoch)

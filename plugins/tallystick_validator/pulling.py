@@ -24,6 +24,7 @@ import msgspec
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
+from tallystick_service.health import Problem
 from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
 from tallystick_validator.peers import PREFIX, Digests, Status
 from tallystick_validator.shelf import ClosedEpochDigests
@@ -118,6 +119,8 @@ class Peer:
         failures: how often it failed one after the other.
         retry_at: until when it is left alone, by the clock.
         asked_at: when it was asked last, by the clock; None behind a failure.
+        compared: the newest epoch whose digests were compared; None before.
+        difference: what its digests differ by; None while they are equal.
     """
 
     url: str
@@ -129,6 +132,8 @@ class Peer:
     failures: int = 0
     retry_at: float = 0.0
     asked_at: float | None = None
+    compared: int | None = None
+    difference: Problem | None = None
 
     def fail(self, reason: str) -> None:
         """Note that the last request failed; the peer is left alone for a while.

@@ -592,7 +592,7 @@ class Validator:
             publish(self.ledger, self._checkpoints, epoch, self.options.checkpoint_signer)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
-        """Settle the own batch of an epoch that was closed, and tell the agreement."""
+        """Settle the own batch of an epoch that was closed, and tell what did not count."""
         epoch, is_judged = counted.epoch, self.hotkey in counted.batches
         refused = [line for line in closing.refused if line.validator == self.hotkey]
         for number, line in enumerate(refused):
@@ -601,7 +601,6 @@ class Validator:
                 details = {"epoch": epoch, "code": line.code, "place": line.index}
                 _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
         self.intake.settle(epoch, self._held_by_state(epoch), lets_go=is_judged)
-        self.agreement.closed(epoch, closing.rules)
         return True
 
     def _weigh(self) -> None:

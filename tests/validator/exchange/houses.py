@@ -153,7 +153,7 @@ class House:
             assert not closing.refused, closing.refused
             self.recorded.append(closing.recorded)
             self.intake.settle(epoch, counted=self.hotkey in counted.batches)
-            self.exchange.closed(epoch, closing.rules)
+            self.exchange.advance(finalized, epoch + 1)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
         """The hotkeys whose batches count in an epoch."""
