@@ -84,6 +84,21 @@ class BatchError(TallystickError):
 
 
 @attrs.frozen
+class Committed:
+    """A batch that a validator has committed for an epoch, which names it among all others.
+
+    Attributes:
+        epoch: for which it was committed.
+        digest: its SHA-256, 64 hexadecimal digits, as the chain has it.
+        validator: the hotkey that committed it; whose records they are only the bytes say.
+    """
+
+    epoch: int
+    digest: str
+    validator: str
+
+
+@attrs.frozen
 class Batch:
     """The records that a validator stands for in an epoch.
 
@@ -178,19 +193,19 @@ def parse(data: bytes, expected: str) -> Batch:
     return Batch(header.validator, tuple(lines), envelope, own)
 
 
-def check(batch: Batch, epoch: int, validator: str, network: Network, state: StoredState) -> None:
+def check(batch: Batch, committed: Committed, network: Network, state: StoredState) -> None:
     """Refuse a batch that its validator cannot have committed for an epoch of a network.
 
     Args:
         batch: as `parse` gave it.
-        epoch: for which it was committed.
-        validator: the hotkey that committed it.
+        committed: for which epoch, and by whom.
         network: the network file.
         state: whose rules and trust file are asked.
 
     Raises:
         BatchError: the first thing that is wrong with it.
     """
+    epoch, validator = committed.epoch, committed.validator
     for name, expected in header_of(epoch, validator, network, state).items():
         if batch.header[name] != expected:
             shown = visible(str(batch.header[name]))[:100]

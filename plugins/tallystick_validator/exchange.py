@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,13 @@ from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
 from tallystick_validator.agreement import Counted, IntakeBatches
 from tallystick_validator.attributes import ChainBlock
-from tallystick_validator.batches import BatchError
+from tallystick_validator.batches import BatchError, Committed
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Chain, Head, Neuron
+    from tallystick_chain.chain import Chain, Head
     from tallystick_chain.network import Exchange, Network
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
@@ -125,7 +126,7 @@ class BatchExchange:
         self._puller = Puller(peers, limits, prove)
         self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
-        self._refused: dict[Wanted, Problem] = {}
+        self._refused: dict[Committed, Problem] = {}
         self._sent: tuple[bytes, int] | None = None
         self._newest = -1
         self._problems: dict[str, tuple[Problem, ...]] = {}
@@ -149,19 +150,19 @@ class BatchExchange:
             self._note_closed(epoch - 1)
         self._listen(finalized)
         ended = self._network.epoch_at(finalized) or 0
-        wanted, open_windows = list[Wanted](), list[int]()
+        wanted, open_windows = list[Committed](), list[int]()
         for number in range(epoch, min(ended, epoch + _MOST_BEHIND)):
             if finalized < self._network.vote_block(number):
                 open_windows.append(number)
                 wanted += self._before_pulling(number, finalized)
             else:
-                wanted += self._missing(number)
-        lacking = [item for item in wanted if not self._has(item)]
+                wanted += self._counting(number)
+        lacking = [item for item in wanted if not self.shelf.has(item)]
         self._puller.pull([item for item in lacking if item not in self._refused], self._take)
         for number in open_windows:
             self._publish_due(number, finalized)
         self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
-        still = [item for item in lacking if not self._has(item)]
+        still = [item for item in lacking if not self.shelf.has(item)]
         self._tell("wanted", (self._lack(item) for item in still if item.epoch in open_windows))
         self._tell("peers", self._peer_problems())
 
@@ -171,18 +172,15 @@ class BatchExchange:
         Raises:
             ChainError: the chain gives no answer.
         """
-        counting = {tally.hotkey: tally for tally in self._tallies(epoch) if tally.counts}
+        counting = self._counting(epoch)
         missing = tuple(
-            self._lack(Wanted(epoch, tally.batch, hotkey), tally.holders)
-            for hotkey, tally in counting.items()
-            if not self.shelf.is_whole(epoch, tally.batch, hotkey)
+            self._lack(item, tally.holders)
+            for item, tally in counting.items()
+            if not self.shelf.is_whole(item)
         )
         if missing:
             return missing
-        batches = {
-            hotkey: partial(self.shelf.batch, epoch, tally.batch, hotkey)
-            for hotkey, tally in counting.items()
-        }
+        batches = {item.validator: partial(self.shelf.batch, item) for item in counting}
         # the node may have kept the block for less time than a batch was waited for
         return Counted(epoch, batches, self.shelf.reads(epoch).end)
 
@@ -226,21 +224,15 @@ class BatchExchange:
 
     # an epoch whose votes are open
 
-    def _window(self, epoch: int) -> ballots.Window:
-        network = self._network
-        return ballots.Window(
-            network.end_block(epoch), network.commit_block(epoch), network.vote_block(epoch)
-        )
-
-    def _before_pulling(self, epoch: int, finalized: int) -> list[Wanted]:
+    def _before_pulling(self, epoch: int, finalized: int) -> list[Committed]:
         """Make and publish the own batch while there is time; return the batches to vote on."""
-        reads, window = self._reads(epoch, finalized), self._window(epoch)
-        validators = self._heard(reads)
+        reads = self._reads(epoch, finalized)
+        validators = ballots.heard(reads.neurons, self._rules)
         is_heard = any(neuron.hotkey == self._hotkey for neuron in validators)
         self._tell("heard", () if is_heard else [self._not_heard(epoch)])
         if reads.committed is None:
             # a ballot after the commit block would be for nothing
-            if is_heard and self._chain.head().best < window.commit:
+            if is_heard and self._chain.head().best < self._network.commit_block(epoch):
                 self._make_own(epoch)
                 self._publish_due(epoch, finalized)
             so_far = self._chain.commitments(self._network.netuid, finalized)
@@ -251,7 +243,7 @@ class BatchExchange:
             for digest in {*self.shelf.digests(epoch)} - {*committed.values()}:
                 if digest != self.shelf.own(epoch):
                     self.shelf.drop(epoch, digest)
-        return [Wanted(epoch, digest, hotkey) for hotkey, digest in committed.items()]
+        return [Committed(epoch, digest, hotkey) for hotkey, digest in committed.items()]
 
     def _make_own(self, epoch: int) -> None:
         """Make the own batch of an epoch, once; it is on the disk before its hash is published."""
@@ -259,8 +251,6 @@ class BatchExchange:
             return
         self._intake.freeze(epoch)
         lines = self._intake.lines(epoch)
-        if not lines:
-            return
         built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
         problems = list[Problem]()
         if built.left_out:
@@ -270,12 +260,13 @@ class BatchExchange:
             problems.append(Problem("line-left-out", f"{found} cannot have ({reason})", remedy))
         self._tell("left out", problems)
         if built.data:
-            self.shelf.put_own(epoch, self._hotkey, built.data)
+            own = Committed(epoch, batches.digest_of(built.data), self._hotkey)
+            self.shelf.put(own, built.data, own=True)
 
     def _publish_due(self, epoch: int, finalized: int) -> None:
         """Publish the ballot that is due, if one is."""
         reads = self._reads(epoch, finalized)
-        validators = self._heard(reads)
+        validators = ballots.heard(reads.neurons, self._rules)
         if not any(neuron.hotkey == self._hotkey for neuron in validators):
             return
         head = self._chain.head()
@@ -283,13 +274,13 @@ class BatchExchange:
         committed = ballots.batches_at(epoch, reads.committed or (), validators)
         ballot = ballots.due(
             epoch,
-            self._window(epoch),
+            self._network,
             finalized,
             batch=self.shelf.own(epoch),
             newest=next((each for each in published if each.hotkey == self._hotkey), None),
             committed=committed,
             own=self._hotkey,
-            held={h for h, d in committed.items() if self.shelf.has(epoch, d, h)},
+            held={h for h, d in committed.items() if self.shelf.has(Committed(epoch, d, h))},
             uids={neuron.hotkey: neuron.uid for neuron in validators},
         )
         if ballot is not None:
@@ -315,20 +306,15 @@ class BatchExchange:
 
     # an epoch whose votes are closed
 
-    def _missing(self, epoch: int) -> Iterator[Wanted]:
-        """Yield the batches that count."""
-        for tally in self._tallies(epoch):
-            if tally.counts:
-                yield Wanted(epoch, tally.batch, tally.hotkey)
+    def _counting(self, epoch: int) -> Mapping[Committed, ballots.Tally]:
+        """Return the votes for the batches that count, by hotkey."""
+        tallies = sorted(self._tallies(epoch), key=attrgetter("hotkey"))
+        return {Committed(epoch, t.batch, t.hotkey): t for t in tallies if t.counts}
 
     def _tallies(self, epoch: int) -> tuple[ballots.Tally, ...]:
         reads = self._reads(epoch, self._network.vote_block(epoch))
-        neurons = () if reads.end is None else reads.end.neurons
         committed, voted = reads.committed or (), reads.voted or ()
-        return ballots.tally(epoch, committed, voted, neurons, self._rules)
-
-    def _heard(self, reads: PinnedReads) -> tuple[Neuron, ...]:
-        return ballots.heard(() if reads.end is None else reads.end.neurons, self._rules)
+        return ballots.tally(epoch, committed, voted, reads.neurons, self._rules)
 
     def _reads(self, epoch: int, finalized: int) -> PinnedReads:
         """Return the reads of an epoch as far as its blocks are finalized; they are kept.
@@ -337,21 +323,18 @@ class BatchExchange:
             ChainError: the chain gives no answer, or has an old block no more.
         """
         before = reads = self.shelf.reads(epoch)
-        netuid, window = self._network.netuid, self._window(epoch)
-        if reads.end is None and finalized >= window.end:
-            reads = attrs.evolve(reads, end=ChainBlock.read(self._chain, netuid, window.end))
-        if reads.committed is None and finalized >= window.commit:
-            reads = attrs.evolve(reads, committed=self._chain.commitments(netuid, window.commit))
-        if reads.voted is None and finalized >= window.vote:
-            reads = attrs.evolve(reads, voted=self._chain.commitments(netuid, window.vote))
+        chain, network, netuid = self._chain, self._network, self._network.netuid
+        if reads.end is None and finalized >= (block := network.end_block(epoch)):
+            reads = attrs.evolve(reads, end=ChainBlock.read(chain, netuid, block))
+        if reads.committed is None and finalized >= (block := network.commit_block(epoch)):
+            reads = attrs.evolve(reads, committed=chain.commitments(netuid, block))
+        if reads.voted is None and finalized >= (block := network.vote_block(epoch)):
+            reads = attrs.evolve(reads, voted=chain.commitments(netuid, block))
         if reads != before:
             self.shelf.put_reads(epoch, reads)
         return reads
 
-    def _has(self, item: Wanted) -> bool:
-        return self.shelf.has(item.epoch, item.digest, item.validator)
-
-    def _take(self, items: Sequence[Wanted], data: bytes) -> None:
+    def _take(self, items: Sequence[Committed], data: bytes) -> None:
         """Keep a batch that came for the validator whose it is; note why not for others."""
         try:
             batch = batches.parse(data, items[0].digest)
@@ -362,13 +345,13 @@ class BatchExchange:
         for item in items:
             try:
                 with self._checking:
-                    batches.check(batch, item.epoch, item.validator, self._network, self._state)
+                    batches.check(batch, item, self._network, self._state)
             except BatchError as error:
                 self._refuse(item, error)
             else:
-                self.shelf.put(item.epoch, item.digest, item.validator, data)
+                self.shelf.put(item, data)
 
-    def _refuse(self, item: Wanted, error: BatchError) -> None:
+    def _refuse(self, item: Committed, error: BatchError) -> None:
         whose = f"the batch of {short(item.validator)} in the epoch {item.epoch}"
         found = f"{whose} is not taken ({error.code}): {error}"
         remedy = "tell its operator; if others take it, compare version, rules and trust file"
@@ -392,6 +375,7 @@ class BatchExchange:
         self._newest = epoch
         # by other rules, or another trust file, what was refused may be sound
         self._refused.clear()
+        self._tell("published", ())
         self._tell("closed", self._closing_problems(epoch))
         self.shelf.prune(epoch + 1 - self._kept_epochs)
 
@@ -499,7 +483,7 @@ class BatchExchange:
         message = f"{found}, expected {asks} and enough stake"
         return Problem("not-heard", message, "stake more, or compare the network file")
 
-    def _lack(self, item: Wanted, holders: Sequence[str] = ()) -> Problem:
+    def _lack(self, item: Committed, holders: Sequence[str] = ()) -> Problem:
         """Return that a batch is not here; an epoch waits for one that others hold."""
         whose = f"the batch {item.digest[:16]}… of {short(item.validator)}"
         message = f"found no peer that gives {whose} in the epoch {item.epoch}"
@@ -516,7 +500,8 @@ class BatchExchange:
         except TallystickError:
             return
         peers = {peer.status.hotkey for peer in self._puller.peers if peer.status is not None}
-        heard = {neuron.hotkey for neuron in self._heard(self.shelf.reads(epoch))}
+        neurons = self.shelf.reads(epoch).neurons
+        heard = {neuron.hotkey for neuron in ballots.heard(neurons, self._rules)}
         counted = {tally.hotkey for tally in tallies if tally.counts}
         for hotkey in sorted(peers & heard - counted - {self._hotkey}):
             found = f"found no batch of {short(hotkey)} that counts in the epoch {epoch}"

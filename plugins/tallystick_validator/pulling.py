@@ -25,7 +25,7 @@ import msgspec
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick_service.health import Problem
-from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
+from tallystick_validator.batches import MAX_BATCH_BYTES, Committed, digest_of
 from tallystick_validator.peers import PREFIX, Digests, Status
 from tallystick_validator.shelf import ClosedEpochDigests
 
@@ -69,21 +69,6 @@ class Limits:
     pull_seconds: float = 10.0
     answer_bytes: int = 1024 * 1024
     backoff_seconds: float = 5.0
-
-
-@attrs.frozen
-class Wanted:
-    """A batch that is wanted.
-
-    Attributes:
-        epoch: for which it was committed.
-        digest: its SHA-256, as the chain has it.
-        validator: the hotkey that committed it; whose records they are only the bytes say.
-    """
-
-    epoch: int
-    digest: str
-    validator: str
 
 
 def check_url(url: str) -> SplitResult:
@@ -294,7 +279,7 @@ class Puller:
                 raise outcome
 
     def pull(
-        self, wanted: Iterable[Wanted], take: Callable[[Sequence[Wanted], bytes], None]
+        self, wanted: Iterable[Committed], take: Callable[[Sequence[Committed], bytes], None]
     ) -> None:
         """Pull batches from whoever has them, as far as the time allows.
 
@@ -306,7 +291,7 @@ class Puller:
         Raises:
             OutputError: what came cannot be written.
         """
-        needed = dict[str, list[Wanted]]()
+        needed = dict[str, list[Committed]]()
         for item in wanted:
             needed.setdefault(item.digest, []).append(item)
         if not needed:

@@ -19,7 +19,7 @@ from tallystick.errors import TrustError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_state.ledger import Ledger
 from tallystick_validator import batches
-from tallystick_validator.batches import BatchError, build, check, digest_of, parse
+from tallystick_validator.batches import BatchError, Committed, build, check, digest_of, parse
 
 NET = network()
 ANN = signer_of("ann")
@@ -54,7 +54,7 @@ def made(state: Ledger, *lines: bytes) -> bytes:
 
 def checked(state: Ledger, data: bytes) -> None:
     """Take some bytes as a peer does that has their hash."""
-    check(parse(data, digest_of(data)), 1, HOTKEY, NET, state)
+    check(parse(data, digest_of(data)), Committed(1, "", HOTKEY), NET, state)
 
 
 def test_what_is_made_is_taken(plain: Ledger, trusted: Ledger) -> None:
@@ -290,7 +290,7 @@ def test_hostile_batches_are_refused_or_as_good_as_the_honest_one(
         spoiled = bytes(data)
         try:
             batch = parse(spoiled, digest_of(spoiled))
-            check(batch, 1, HOTKEY, NET, state)
+            check(batch, Committed(1, "", HOTKEY), NET, state)
         except BatchError as error:
             codes.add(error.code)
             continue
