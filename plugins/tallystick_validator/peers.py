@@ -131,14 +131,22 @@ class PeerAnswers:
         self, handler: Callable[[Request], Response]
     ) -> Callable[[Request], Response]:
         def answered(request: Request) -> Response:
-            refused = None if self.allows is None else _refusal(request, self.allows)
-            if refused is None:
-                return handler(request)
             from starlette.responses import PlainTextResponse
 
-            status, text = refused
-            headers = {"WWW-Authenticate": SCHEME}
-            return PlainTextResponse(f"{text}\n", status, headers=headers)
+            if self.allows is None:
+                return handler(request)
+            status = HTTPStatus.UNAUTHORIZED.value
+            text = "found no proof, expected that of a validator's hotkey"
+            try:
+                hotkey = viewer_of(request, Settings()).hotkey
+            except RefusedQuestionError as error:
+                hotkey, status, text = "", error.status, str(error)
+            if hotkey and self.allows(hotkey):
+                return handler(request)
+            if hotkey:
+                status = HTTPStatus.FORBIDDEN.value
+                text = f"found {visible(hotkey)}, expected a validator that the network hears"
+            return PlainTextResponse(f"{text}\n", status, headers={"WWW-Authenticate": SCHEME})
 
         return answered
 
@@ -181,17 +189,3 @@ def _absent() -> Response:
     from starlette.responses import PlainTextResponse
 
     return PlainTextResponse("not here\n", status_code=HTTPStatus.NOT_FOUND)
-
-
-def _refusal(request: Request, allows: Callable[[str], bool]) -> tuple[int, str] | None:
-    """Return status and text where who asks has not proved to be a validator; None where it has."""
-    try:
-        hotkey = viewer_of(request, Settings()).hotkey
-    except RefusedQuestionError as error:
-        return error.status, str(error)
-    if not hotkey:
-        return HTTPStatus.UNAUTHORIZED, "found no proof, expected that of a validator's hotkey"
-    if not allows(hotkey):
-        text = f"found {visible(hotkey)}, expected a validator that the network hears"
-        return HTTPStatus.FORBIDDEN, text
-    return None
