@@ -153,22 +153,14 @@ class Configuration:
             InputError: a file cannot be read.
             TrustError: others can read a file, or the password does not open the key.
         """
-        key, password_file = self.checkpoint_key, self.password_file
+        key, file = self.checkpoint_key, self.password_file
         if key is None:
             return None
-        from tallystick_state.trust.encoding import check_private, read_file
+        from tallystick_state.cli.options import password_of
         from tallystick_state.trust.signers import read_key
 
-        def password() -> bytes:
-            if password_file is None:
-                return b""
-            check_private(password_file, "the password of a key")
-            return read_file(password_file, _MAX_PASSWORD_BYTES, "a password").split(b"\n")[0]
-
-        return read_key(key, password)
-
-
-_MAX_PASSWORD_BYTES = 1024
+        # nobody is there to be asked
+        return read_key(key, lambda: password_of(key, file) if file is not None else b"")
 
 
 def _network(folder: Path, source: TomlSource) -> Path | Network:

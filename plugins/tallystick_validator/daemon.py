@@ -330,14 +330,3 @@ def _leave() -> None:
     """End the process at once, as a kill would: every step can be taken again."""
     _LOG.warning("ended in the middle of a step, which the next start takes again")
     os._exit(0)
-
-
-def run(configuration: Configuration, held: Held, until: Until) -> tuple[Health, bool]:
-    """Run the daemon of a configuration; give its last health, and whether a signal ended it.
-
-    Raises:
-        InputError: the configuration names something that cannot be used.
-        TallystickError: it cannot begin.
-    """
-    daemon = Daemon(configuration, held, until)
-    return asyncio.run(daemon.run())
