@@ -5,7 +5,19 @@ miner, are filled in where they are left out. The line is then validated by the 
 under the rules of the state, which refuses with the engine's codes. Beyond them the record must be
 of this validator, its round one of its epoch by the network file, and a uid beside the hotkey that
 of the hotkey. What only the closing of its epoch can tell (an unknown miner, a limit) is not asked
-here.
+here. The codes beside those of the engine:
+
+===================  ===============================================================================
+``conflict``         another record of the task, or another event of the id, was taken before
+``intake-full``      as much waits as the intake may keep
+``future-epoch``     the epoch has not begun on the chain
+``chain-unknown``    the record leaves out what the chain says, which has given no answer yet
+``no-slot``          the record leaves out the uid, and its miner has no slot
+``not-written``      the line, and those after it in a post, cannot be written
+``other-round``      the round is none of the epoch, by the network file
+``other-uid``        the uid is not that of the hotkey
+``other-validator``  the record is of another validator
+===================  ===============================================================================
 """
 
 from __future__ import annotations
@@ -13,7 +25,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,20 +43,6 @@ if TYPE_CHECKING:
 CONFLICT, FULL, NOT_WRITTEN = "conflict", "intake-full", "not-written"
 FUTURE, OTHER_ROUND, OTHER_VALIDATOR = "future-epoch", "other-round", "other-validator"
 NO_CHAIN, NO_SLOT, OTHER_UID = "chain-unknown", "no-slot", "other-uid"
-CODES: Mapping[str, str] = MappingProxyType(
-    {
-        CONFLICT: "another record of the task, or another event of the id, was taken before",
-        FULL: "as much waits as the intake may keep",
-        FUTURE: "the epoch has not begun on the chain",
-        NO_CHAIN: "the record leaves out what the chain says, which has given no answer yet",
-        NO_SLOT: "the record leaves out the uid, and its miner has no slot",
-        NOT_WRITTEN: "the line, and those after it in a post, cannot be written",
-        OTHER_ROUND: "the round is none of the epoch, by the network file",
-        OTHER_UID: "the uid is not that of the hotkey",
-        OTHER_VALIDATOR: "the record is of another validator",
-    }
-)
-"""Codes beside those of the engine with which the intake refuses a line, with meanings."""
 _ROLE = "primary"
 _FILLED = ("round", "epoch", "validator", "role")
 """Fields of a record that are filled in where they are left out, beside the uid of the miner."""

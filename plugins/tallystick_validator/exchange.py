@@ -5,6 +5,21 @@ the chain, on its shelf or in the intake, so it may be killed anywhere: an own b
 before its hash is on the chain, a batch of others is whole and valid before a vote names it, and
 reads of finalized blocks are kept, so that an epoch whose blocks passed while it ran needs no
 archive node later.
+
+====================  ==============================================================================
+``batch-missing``     a batch that counts, or is to be voted on, is not here yet
+``batch-refused``     a batch of another validator is not taken
+``commit-refused``    the chain has not taken a ballot
+``line-left-out``     a record of the intake cannot be in a batch any more
+``no-batch``          no batch of a peer that is heard counted in the epoch that was closed last
+``not-counted``       the own batch of an epoch did not count
+``not-heard``         the network does not hear this validator
+``peer-differs``      the state of a peer is another one
+``peer-genesis``      the state of a peer began in another way
+``peer-network``      a peer has another network file
+``peer-rules``        a peer has other rules in force or scheduled
+``peer-unreachable``  a peer cannot be asked, or gave an answer that is not taken
+====================  ==============================================================================
 """
 
 from __future__ import annotations
@@ -55,22 +70,6 @@ _PROOF_SECONDS = 300
 _SEEN_WITHIN = 3
 """Blocks within which a commitment that was sent is seen in the best one, or sent again."""
 _LOG = logger_of(__name__)
-
-CODES: Mapping[str, str] = {
-    "batch-missing": "a batch that counts, or is to be voted on, is not here yet",
-    "batch-refused": "a batch of another validator is not taken",
-    "commit-refused": "the chain has not taken a ballot",
-    "line-left-out": "a record of the intake cannot be in a batch any more",
-    "no-batch": "no batch of a peer that is heard counted in the epoch that was closed last",
-    "not-counted": "the own batch of an epoch did not count",
-    "not-heard": "the network does not hear this validator",
-    "peer-differs": "the state of a peer is another one",
-    "peer-genesis": "the state of a peer began in another way",
-    "peer-network": "a peer has another network file",
-    "peer-rules": "a peer has other rules in force or scheduled",
-    "peer-unreachable": "a peer cannot be asked, or gave an answer that is not taken",
-}
-"""Codes of the problems of an exchange, with meanings."""
 
 
 class BatchExchange:

@@ -79,7 +79,7 @@ class Answer:
     Attributes:
         line: its number in what was sent, from 1.
         status: ``recorded``; ``duplicate`` of one that was recorded before; or ``rejected``.
-        code: why it is rejected: a code of the engine, or of `admission.CODES`.
+        code: why it is rejected: a code of the engine, or of `tallystick_validator.admission`.
         path: the field that is wrong; empty for the record as a whole.
         value: what was found there.
         expected: what was expected.

@@ -21,10 +21,8 @@ from tallystick.io.text import short
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
-from tallystick_validator import batches
 from tallystick_validator.agreement import Counted
 from tallystick_validator.ballots import Ballot, ballot_of
-from tallystick_validator.exchange import CODES
 
 NAMES = ("ann", "ben", "cem")
 HOTKEYS = tuple(map(hotkey_of, NAMES))
@@ -330,7 +328,3 @@ def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
         assert {p.code for p in house.waits} == {"batch-missing"}
         net.until(net.network.closing_block(0) + 1)
         assert len(net.digests()) == 1
-
-
-def test_every_code_of_a_problem_is_documented_once() -> None:
-    assert not CODES.keys() & batches.CODES.keys()
