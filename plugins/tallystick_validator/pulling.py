@@ -297,40 +297,30 @@ class Puller:
         if not needed:
             return
         epochs = sorted({item.epoch for items in needed.values() for item in items})
-        begun, changed = set[str](), asyncio.Condition()
-        deadline = self.clock.now() + self.limits.pull_seconds
+        offers, begun = dict[Peer, set[str]](), set[str]()
+
+        async def ask(peer: Peer) -> None:
+            offers[peer] = {digest for epoch in epochs for digest in await peer.listed(epoch)}
 
         async def draw(peer: Peer) -> None:
-            """Fetch from one peer what nobody else fetches; what another fails at comes back."""
-            offered = {digest for epoch in epochs for digest in await peer.listed(epoch)}
+            """Fetch from one peer what nobody else fetches."""
             # peers begin at different batches
-            order = sorted(
-                offered & needed.keys(),
-                key=lambda digest: digest_of(f"{digest} {peer.url}".encode()),
-            )
-
-            def left() -> list[str]:
-                return [digest for digest in order if digest in needed]
-
-            def free() -> list[str]:
-                return [digest for digest in left() if digest not in begun]
-
-            while self.clock.now() < deadline:
-                async with changed:
-                    await changed.wait_for(lambda: free() or not left())
-                if not left():
-                    return
-                begun.add(digest := free()[0])
-                try:
+            order = sorted(offers[peer], key=lambda each: digest_of(f"{each} {peer.url}".encode()))
+            for digest in order:
+                if digest in needed and digest not in begun and self.clock.now() < deadline:
+                    begun.add(digest)
                     data = await peer.batch(digest)
                     await asyncio.to_thread(take, needed[digest], data)
                     del needed[digest]
-                finally:
-                    begun.discard(digest)
-                    async with changed:
-                        changed.notify_all()
 
-        self.each(self.ready(), draw)
+        self.each(self.ready(), ask)
+        deadline = self.clock.now() + self.limits.pull_seconds
+        # what one of them fails at is asked of the others
+        while self.clock.now() < deadline and (
+            several := [peer for peer in offers if offers[peer] & needed.keys() if not peer.failure]
+        ):
+            begun.clear()
+            self.each(several, draw)
 
 
 @cache
