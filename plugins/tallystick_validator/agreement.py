@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from tallystick_service.health import Problem
     from tallystick_validator.attributes import ChainBlock
 
 
@@ -70,10 +69,6 @@ class Alone:
         lines = tuple(self._intake.lines(epoch))
         batch = Batch(self._validator, lines)
         return Counted(epoch, {self._validator: lambda: batch} if lines else {})
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return nothing: there are no peers."""
-        return ()
 
     def compared(self) -> Mapping[str, bool]:
         """Return nothing: there are no peers."""

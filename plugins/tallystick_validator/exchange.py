@@ -24,7 +24,6 @@ archive node later.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,9 +57,10 @@ if TYPE_CHECKING:
     from tallystick_chain.network import Exchange, Network
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
+    from tallystick_validator.health import Watch
 
 KEPT_EPOCHS = 1000
-"""Epochs of which batches are kept for peers that come back, by default."""
+"""Epochs of which batches are kept for peers that come back."""
 COMMIT_SECONDS = 30.0
 """Deadline of a commitment, in seconds."""
 _MOST_BEHIND = 32
@@ -78,20 +78,20 @@ class BatchExchange:
     One thread at a time calls its methods; what `routes` gives may be called from any.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts of a validator
+    def __init__(  # noqa: PLR0913, PLR0917  # the parts of a validator
         self,
         network: Network,
         chain: Chain,
         state: StoredState,
         intake: IntakeBatches,
         folder: Path,
+        watch: Watch,
         *,
         peers: Iterable[str] = (),
         signer: Signer | None = None,
         limits: Limits | None = None,
         state_name: str = "STATE",
         checkpoint: Path | None = None,
-        kept_epochs: int = KEPT_EPOCHS,
     ) -> None:
         """Take the parts; ask nobody yet but the chain for its hotkey.
 
@@ -101,12 +101,12 @@ class BatchExchange:
             state: the state, which is read.
             intake: the own records.
             folder: of the batches; it is made.
+            watch: told what is wrong.
             peers: the addresses of other validators.
             signer: of the validator's key, for a state with a trust file.
             limits: of what peers may cost.
             state_name: the state as commands name it, for remedies.
             checkpoint: the file of the checkpoint that is published.
-            kept_epochs: of which batches are kept for peers that come back.
 
         Raises:
             StateError: the network has no exchange.
@@ -118,7 +118,7 @@ class BatchExchange:
         self._rules: Exchange = network.exchange
         self._network, self._chain, self._state, self._intake = network, chain, state, intake
         self._signer, self._name, self._checkpoint = signer, state_name, checkpoint
-        self._kept_epochs = kept_epochs
+        self._watch = watch
         self._hotkey = chain.hotkey()
         self.shelf = Shelf(folder)
         prove = None if signer is None else self._prove
@@ -128,7 +128,6 @@ class BatchExchange:
         self._refused: dict[Committed, Problem] = {}
         self._sent: tuple[bytes, int] | None = None
         self._newest = -1
-        self._problems: dict[str, tuple[Problem, ...]] = {}
 
     # the interface of the loop
 
@@ -162,8 +161,10 @@ class BatchExchange:
             self._publish_due(number, finalized)
         self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
         still = [item for item in lacking if not self.shelf.has(item)]
-        self._tell("wanted", (self._lack(item) for item in still if item.epoch in open_windows))
-        self._tell("peers", self._peer_problems())
+        self._watch.put(
+            "wanted", (self._lack(item) for item in still if item.epoch in open_windows)
+        )
+        self._watch.put("peers", self._peer_problems())
 
     def counted(self, epoch: int) -> Counted | tuple[Problem, ...]:
         """Return the batches of an epoch whose closing block is finalized, or what it waits for.
@@ -182,10 +183,6 @@ class BatchExchange:
         batches = {item.validator: partial(self.shelf.batch, item) for item in counting}
         # the node may have kept the block for less time than a batch was waited for
         return Counted(epoch, batches, self.shelf.reads(epoch).end)
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return what is wrong now."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(self._problems.values())))
 
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers.
@@ -228,7 +225,7 @@ class BatchExchange:
         reads = self._reads(epoch, finalized)
         validators = ballots.heard(reads.neurons, self._rules)
         is_heard = any(neuron.hotkey == self._hotkey for neuron in validators)
-        self._tell("heard", () if is_heard else [self._not_heard(epoch)])
+        self._watch.put("heard", () if is_heard else [self._not_heard(epoch)])
         if reads.committed is None:
             # a ballot after the commit block would be for nothing
             if is_heard and self._chain.head().best < self._network.commit_block(epoch):
@@ -257,7 +254,7 @@ class BatchExchange:
             found = f"found {len(built.left_out)} records that the batch of the epoch {epoch}"
             remedy = "look at the rules that were adopted since the records came"
             problems.append(Problem("line-left-out", f"{found} cannot have ({reason})", remedy))
-        self._tell("left out", problems)
+        self._watch.put("left out", problems)
         if built.data:
             own = Committed(epoch, batches.digest_of(built.data), self._hotkey)
             self.shelf.put(own, built.data, own=True)
@@ -301,7 +298,7 @@ class BatchExchange:
             found = f"found that the chain refused a ballot of the epoch {ballot.epoch} ({code})"
             detail = visible(receipt.chain_error)[:200]
             problems = [Problem("commit-refused", f"{found} {detail}".rstrip(), REMEDIES[code])]
-        self._tell("published", problems)
+        self._watch.put("published", problems)
 
     # an epoch whose votes are closed
 
@@ -374,9 +371,9 @@ class BatchExchange:
         self._newest = epoch
         # by other rules, or another trust file, what was refused may be sound
         self._refused.clear()
-        self._tell("published", ())
-        self._tell("closed", self._closing_problems(epoch))
-        self.shelf.prune(epoch + 1 - self._kept_epochs)
+        self._watch.put("published", ())
+        self._watch.put("closed", self._closing_problems(epoch))
+        self.shelf.prune(epoch + 1 - KEPT_EPOCHS)
 
     def _is_to_compare(self, peer: Peer) -> bool:
         """Return whether a peer has to be asked: it failed, differs, or an epoch was closed."""
@@ -452,9 +449,6 @@ class BatchExchange:
         return low, next((step for step in STEPS if ours[step] != theirs.steps[step]), "")
 
     # what is wrong
-
-    def _tell(self, group: str, problems: Iterable[Problem]) -> None:
-        self._problems[group] = tuple(problems)
 
     def _peer_problems(self) -> Iterator[Problem]:
         for peer in self._puller.peers:

@@ -269,6 +269,7 @@ class Validator:
             self.ledger,
             self.intake,
             self.folder / EXCHANGE,
+            self.watch,
             peers=self.options.peers,
             signer=self._signer,
             state_name=self.ledger.store.shown,
@@ -387,7 +388,6 @@ class Validator:
         self._stage("counts", self._count_records)
         opened = self._stage("state", self.ledger.open_epoch)
         self._open_epoch = self._open_epoch if opened is None else opened
-        self.watch.put("peers", self.agreement.problems())
         self.observations.peers(self.agreement.compared())
         finalized = None if head is None else head.finalized
         self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
@@ -619,18 +619,14 @@ class Validator:
         if self._rows is None:
             subject = journal_subject(self.network, self.hotkey)
             journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
-            self._rows = RowSender(self.chain, self.network, journal, self.chain.deadline_s)
+            self._rows = RowSender(self.chain, self.network, journal, self.observations)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
-        asked = weights if self.options.sets_weights else None
-        self._problems += self._rows.send(
-            asked, self.observations.received, is_to_send=self.options.sets_weights
-        )
+        self._problems += self._rows.send(weights, is_to_send=self.options.sets_weights)
         self.watch.know(
             rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},
             unpaid=dict(self._rows.unpaid),
         )
-        self.observations.unpaid(len(self._rows.unpaid))
 
 
 def _failure(stage: str, error: Exception) -> Problem:

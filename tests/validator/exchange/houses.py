@@ -37,6 +37,7 @@ from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_validator.agreement import Counted
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
+from tallystick_validator.health import Watch
 from tallystick_validator.pulling import Limits
 
 NETUID, ROUNDS = 7, 2
@@ -120,6 +121,7 @@ class House:
     intake: Lines
     exchange: BatchExchange
     folder: Path
+    watch: Watch
     waits: tuple[Problem, ...] = ()
     recorded: list[int] = attrs.field(factory=list)
 
@@ -163,7 +165,11 @@ class House:
 
     def codes(self) -> set[str]:
         """The codes of what is wrong."""
-        return {problem.code for problem in self.exchange.problems()}
+        return {problem.code for problem in self.problems()}
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong."""
+        return self.watch.health().problems
 
     def snapshot(self) -> str:
         """The digest of its state."""
@@ -188,19 +194,20 @@ def house_of(  # noqa: PLR0913  # what a test changes
         begun(where, rules)
     ledger = Ledger.open(where) if where.exists() else Ledger.create(where, rules, trust=trust)
     ledger.scorer = scorer_of(rules)
-    intake = Lines()
+    intake, watch = Lines(), Watch()
     exchange = BatchExchange(
         network,
         chain,
         ledger,
         intake,
         folder / "batches",
+        watch,
         peers=peers,
         signer=signer,
         limits=QUICK,
         state_name="state.db",
     )
-    return House(chain, network, ledger, intake, exchange, folder)
+    return House(chain, network, ledger, intake, exchange, folder, watch)
 
 
 @contextmanager

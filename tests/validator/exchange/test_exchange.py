@@ -44,7 +44,7 @@ def test_all_have_one_state_whatever_the_order(tmp_path: Path) -> None:
             assert [house.ledger.open_epoch() for house in net.houses] == [epoch + 1] * 3
             assert len(net.digests()) == 1
             assert {house.counted(epoch) for house in net.houses} == {tuple(sorted(HOTKEYS))}
-        assert [house.exchange.problems() for house in net.houses] == [()] * 3
+        assert [house.problems() for house in net.houses] == [()] * 3
         assert [house.recorded for house in net.houses] == [[6] * 2] * 3
         # a batch and a vote for each validator and epoch, and nothing twice
         assert len([entry for entry in net.chain.log if entry.kind == "commitment"]) == 3 * 2 * 2
@@ -168,7 +168,7 @@ def test_who_commits_the_digest_of_another_silences_and_stops_nobody(
         net.close(0)
         others = tuple(sorted(net.houses[i].hotkey for i in {0, 1, 2, 3} - net.away))
         assert net.houses[ann].counted(0) == others
-        refused = [p for p in net.houses[ann].exchange.problems() if p.code == "batch-refused"]
+        refused = [p for p in net.houses[ann].problems() if p.code == "batch-refused"]
         # whoever was away closes the epoch as the others did
         net.away.remove(cem)
         give(net, 1, cem)
@@ -215,12 +215,12 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
             net.close(epoch)
         net.until(net.network.closing_block(2) + 1)
         for who in (0, 1):
-            (problem,) = net.houses[who].exchange.problems()
+            (problem,) = net.houses[who].problems()
             assert problem.code == "peer-differs"
             assert "in the epoch 1 at the step inputs" in problem.message
             assert "state evidence --epoch 1" in problem.remedy
             assert "tallystick dispute state.db" in problem.remedy
-        assert [p.code for p in net.houses[2].exchange.problems()] == ["peer-differs"] * 2
+        assert [p.code for p in net.houses[2].problems()] == ["peer-differs"] * 2
         assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 
 
@@ -231,7 +231,7 @@ def test_what_else_parts_peers_is_named(tmp_path: Path) -> None:
     networks, rules = (network(), network(), longer), (RULES, "skills@1.2.0", RULES)
     with subnet(tmp_path, networks=networks, rules=rules) as net:
         net.until(net.network.end_block(0))
-        told = {p.code: f"{p.message}: {p.remedy}" for p in net.houses[0].exchange.problems()}
+        told = {p.code: f"{p.message}: {p.remedy}" for p in net.houses[0].problems()}
         assert {*told} == {"peer-network", "peer-genesis"}
         assert net.network.digest in told["peer-network"]
         assert "compare the network files" in told["peer-network"]
@@ -277,7 +277,7 @@ def test_a_peer_without_a_batch_is_named_until_it_has_one(tmp_path: Path) -> Non
         for house in net.houses[:2]:
             house.give(own_record(house.hotkey, "a", 0))
         net.close(0)
-        (problem,) = net.houses[0].exchange.problems()
+        (problem,) = net.houses[0].problems()
         assert problem.code == "no-batch"
         assert short(HOTKEYS[2]) in problem.message
         give(net, 1)
@@ -306,7 +306,7 @@ def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -
         net.chain.trim(NETUID, [0])
         net.chain.advance()
         house.step()
-        (problem,) = (p for p in house.exchange.problems() if p.code == "commit-refused")
+        (problem,) = (p for p in house.problems() if p.code == "commit-refused")
         assert "not-registered" in problem.message
         # the next ballot is taken
         net.chain.register(NETUID, HOTKEYS[0], stake_rao=10, permit=True)
