@@ -12,16 +12,15 @@ nobody for signatures, so the header has none, and the commitment on the chain, 
 signed, stands behind the bytes.
 
 Because everything stands in one file, who has the bytes of a hash has all of it: nobody can give
-one signature to one peer and another to the next. `parse` looks at bytes alone; `check` also asks
-the rules and the trust file in force. The rest, such as a miner that is not registered, only the
-closing can tell, line by line.
+one signature to one peer and another to the next. `parse` finds header and lines; `check` judges
+the lines once, by their spelling, the rules and the trust file in force, before the bytes are kept.
+The rest, such as a miner that is not registered, only the closing can tell, line by line.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -69,6 +68,9 @@ CODES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Codes of a batch that is not taken, with meanings."""
+
+
+_Judge = Callable[[bytes], tuple[str, bytes]]
 
 
 class BatchError(TallystickError):
@@ -161,14 +163,14 @@ def canonical_line(line: bytes) -> bytes:
 
 
 def parse(data: bytes, expected: str) -> Batch:
-    """Return the batch that some bytes are; nothing but the bytes is looked at.
+    """Return the batch that some bytes are, whose lines are not looked at.
 
     Args:
         data: the bytes.
         expected: their digest, as the chain has it.
 
     Raises:
-        BatchError: they are another's, too many, or no batch in its one spelling.
+        BatchError: they are another's, too many, or no header and lines behind it.
     """
     if len(data) > MAX_BATCH_BYTES:
         found = f"found {len(data)} bytes, expected at most {MAX_BATCH_BYTES}"
@@ -185,10 +187,6 @@ def parse(data: bytes, expected: str) -> Batch:
         found = f"found {len(lines)} lines of {len(data)} bytes, expected at most {MAX_LINES} lines"
         raise BatchError("batch-too-large", f"{found} of {MAX_LINES_BYTES} bytes")
     header, envelope = _header(first)
-    for number, line in enumerate(lines, 2):
-        if canonical_line(line) != line:
-            found = f"line {number}: found another spelling, expected RFC 8785"
-            raise BatchError("batch-form", found)
     own = {name: value for name, value in msgspec.structs.asdict(header).items() if name != _SIGNED}
     return Batch(header.validator, tuple(lines), envelope, own)
 
@@ -211,16 +209,7 @@ def check(batch: Batch, committed: Committed, network: Network, state: StoredSta
             shown = visible(str(batch.header[name]))[:100]
             found = f"found the {name} {shown!r}, expected {expected!r}"
             raise BatchError(f"batch-other-{name}", found)
-    digest, digests = _digester(epoch, validator, network, state), list[str]()
-    # the header is line 1
-    for number, line in enumerate(batch.lines, 2):
-        try:
-            digests.append(digest(line))
-        except BatchError as error:
-            raise BatchError(error.code, f"line {number}: {error}") from error
-    if any(later <= before for before, later in pairwise(digests)):
-        found = "found lines in another order, expected ascending digests, each once"
-        raise BatchError("batch-order", found)
+    digests = _digests(batch.lines, _judge_of(epoch, validator, network, state))
     in_force = state.in_force
     if in_force.root is None:
         if batch.envelope is not None:
@@ -272,13 +261,14 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
         TrustError: the state asks for a signature, and there is no key or it cannot sign.
     """
     left_out, sound = list[tuple[bytes, str]](), dict[str, bytes]()
-    digest = _digester(epoch, validator, network, state)
+    judge = _judge_of(epoch, validator, network, state)
     for line in lines:
         try:
-            text = canonical_line(line)
-            sound.setdefault(digest(text), text)
+            digest, text = judge(line)
         except BatchError as error:
             left_out.append((line, str(error)))
+        else:
+            sound.setdefault(digest, text)
     size = count = 0
     for name in sorted(sound):
         size, count = size + len(sound[name]) + 1, count + 1
@@ -332,30 +322,51 @@ def _header(line: bytes) -> tuple[_Header, Envelope | None]:
     return header, envelope
 
 
-def _digester(
-    epoch: int, validator: str, network: Network, state: StoredState
-) -> Callable[[bytes], str]:
-    """Return the function that gives the digest of a canonical line of a batch.
+def _digests(lines: Iterable[bytes], judge: _Judge) -> list[str]:
+    """Return the digests of the lines of a batch, which ascend.
+
+    Raises:
+        BatchError: a line cannot be of that batch, has another spelling, or stands elsewhere.
+    """
+    digests = list[str]()
+    # the header is line 1
+    for number, line in enumerate(lines, 2):
+        try:
+            digest, text = judge(line)
+        except BatchError as error:
+            raise BatchError(error.code, f"line {number}: {error}") from error
+        if text != line:
+            found = f"line {number}: found another spelling, expected RFC 8785"
+            raise BatchError("batch-form", found)
+        digests.append(digest)
+    if any(later <= before for before, later in pairwise(digests)):
+        found = "found lines in another order, expected ascending digests, each once"
+        raise BatchError("batch-order", found)
+    return digests
+
+
+def _judge_of(epoch: int, validator: str, network: Network, state: StoredState) -> _Judge:
+    """Return the function that gives digest and canonical form of a line of a batch.
 
     It raises a `BatchError` of a line that is no record or event, or cannot be of that batch. A
     score is no part of a digest, so that no snapshot of an epoch is needed.
     """
-    return partial(_digest, EventDecoder(state.scorer), epoch, validator, network)
+    decoder = EventDecoder(state.scorer)
 
+    def judged(line: bytes) -> tuple[str, bytes]:
+        text = canonical_line(line)
+        event = decoder.unscored(text, 1)
+        if isinstance(event, Reject):
+            path = visible(event.path)[:100]
+            raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
+        if event.validator != validator:
+            found = "the record is of another validator than its batch"
+            raise BatchError("batch-other-validator", found)
+        if event.epoch > epoch:
+            raise BatchError("batch-round", "the record names an epoch after that of its batch")
+        if event.round not in network.rounds_of(event.epoch):
+            found = "the round is none of the epoch, by the network file"
+            raise BatchError("batch-round", found)
+        return event.claim_digest, text
 
-def _digest(
-    decoder: EventDecoder, epoch: int, validator: str, network: Network, line: bytes
-) -> str:
-    event = decoder.unscored(line, 1)
-    if isinstance(event, Reject):
-        path = visible(event.path)[:100]
-        raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
-    if event.validator != validator:
-        found = "the record is of another validator than its batch"
-        raise BatchError("batch-other-validator", found)
-    if event.epoch > epoch:
-        raise BatchError("batch-round", "the record names an epoch after that of its batch")
-    if event.round not in network.rounds_of(event.epoch):
-        found = "the round is none of the epoch, by the network file"
-        raise BatchError("batch-round", found)
-    return event.claim_digest
+    return judged

@@ -155,18 +155,14 @@ class Daemon:
 
         check_installed()
         from tallystick_service.application import application
-        from tallystick_service.settings import LOOPBACK, Settings
+        from tallystick_service.settings import Settings, hosts_of
         from tallystick_state.ledger import Ledger
 
         configuration, validator = self.configuration, self.validator
-        host = configuration.host
-        own = () if host in _ANY_HOST else (f"[{host}]" if ":" in host else host,)
-        settings = Settings(
-            hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *configuration.allow_hosts))),
-            store=configuration.state,
-        )
+        hosts = hosts_of(configuration.host, configuration.allow_hosts)
+        settings = Settings(hosts=hosts, store=configuration.state)
         try:
-            listener = bound(host, configuration.port)
+            listener = bound(configuration.host, configuration.port)
         except InputError as error:
             what = str(error).partition(": choose others")[0]
             expected = "choose others as host and port under [service]"
@@ -290,9 +286,6 @@ def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
     if network.exchange is not None and lacking:
         found = f"found a network with [exchange] and no {' and no '.join(lacking)}"
         yield problem_of("no-peers", f"{found}, expected both")
-
-
-_ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 
 def connected(configuration: Configuration, signer: Signer | None) -> Chain:
