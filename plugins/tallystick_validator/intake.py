@@ -49,9 +49,9 @@ _NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE record (
+_SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE record (
     seq INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,
     identity BLOB NOT NULL UNIQUE,
@@ -62,14 +62,13 @@ CREATE TABLE record (
     hash BLOB NOT NULL,
     batch INTEGER,
     closed INTEGER
-);
-CREATE INDEX record_batch ON record (batch, closed);
-CREATE INDEX record_closed ON record (closed);
-CREATE TABLE batch (
-    epoch INTEGER PRIMARY KEY,
-    settled INTEGER NOT NULL DEFAULT 0
-);
-"""
+)""",
+    "CREATE INDEX record_batch ON record (batch, closed)",
+    "CREATE INDEX record_closed ON record (closed)",
+    "CREATE TABLE batch (epoch INTEGER PRIMARY KEY, settled INTEGER NOT NULL DEFAULT 0)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {_VERSION}",
+)
 
 
 @attrs.frozen
@@ -373,26 +372,21 @@ class Intake:
             StoreError: it is damaged, or of a newer version.
         """
         with self._errors():
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            application = self._db.execute("PRAGMA application_id").fetchone()[0]
-            tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and application != _APPLICATION_ID:
+            version, application, is_new = self._db.execute(
+                "SELECT user_version, application_id, NOT EXISTS (SELECT * FROM sqlite_master) "
+                "FROM pragma_user_version, pragma_application_id"
+            ).fetchone()
+        if not is_new and application != _APPLICATION_ID:
             raise InputError(f"{self.path}: found another database, expected an intake")
-        with self._errors():
-            # a transaction is on the disk once it is committed
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-        if not tables:
-            with self._transaction():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                self._db.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
+        if not is_new and version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
                 "tallystick that wrote it"
             )
+        with self._errors():
+            # a transaction is on the disk once it is committed
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
         network = self.admission.network
         owner = {
             "validator": self.admission.validator,
@@ -400,6 +394,8 @@ class Intake:
             "network file": network.digest,
         }
         with self._transaction():
+            for statement in _SCHEMA if is_new else ():
+                self._db.execute(statement)
             problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise self._damaged(problem)
