@@ -305,18 +305,15 @@ def _header(line: bytes) -> tuple[_Header, Envelope | None]:
         raise BatchError("batch-too-large", found)
     try:
         header = _HEADER.decode(line)
-        envelope = None
-        if header.envelope is not msgspec.UNSET:
-            envelope = Envelope.of_value(header.envelope, "the envelope")
-            # of two spellings of one signature there would be two batches
-            if json_value(envelope) != header.envelope:
-                raise BatchError("batch-form", "found another spelling of the envelope")
-        is_canonical = canonical_bytes(msgspec.json.decode(line)) == line
-    except (msgspec.MsgspecError, UnicodeError, CanonicalError, RecursionError) as error:
+        signed = header.envelope
+        is_signed = signed is not msgspec.UNSET
+        envelope = Envelope.of_value(signed, "the envelope") if is_signed else None
+    except (msgspec.MsgspecError, TrustError, UnicodeError, RecursionError) as error:
         raise BatchError("batch-form", f"found no header ({error}), expected one") from error
-    except TrustError as error:
-        raise BatchError("batch-form", str(error)) from error
-    if not is_canonical or header.format != FORMAT or header.epoch < 0:
+    # of two spellings of one signature there would be two batches
+    if envelope is not None and json_value(envelope) != signed:
+        raise BatchError("batch-form", "found another spelling of the envelope")
+    if canonical_line(line) != line or header.format != FORMAT or header.epoch < 0:
         found = f"found a header of another form, expected RFC 8785 and the format {FORMAT}"
         raise BatchError("batch-form", found)
     return header, envelope

@@ -242,6 +242,7 @@ UNSIGNED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "one line less": ("batch-signature", lambda data: b"".join(_lines(data)[:-1])),
     "another spelling": ("batch-form", _spelled_otherwise),
     "no envelope at all": ("batch-form", lambda data: _headed(data, envelope={"a": 1})),
+    "an empty envelope": ("batch-form", lambda data: _headed(data, envelope={})),
     "one member more": (
         "batch-form",
         lambda data: _headed(data, envelope=_envelope(data) | {"more": 1}),
