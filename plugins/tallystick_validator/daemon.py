@@ -233,26 +233,21 @@ class Daemon:
         self._supervisor.reloading()
         try:
             read = await asyncio.to_thread(reread, self.configuration)
-            self.configuration, live, rest = read
         except TallystickError as error:
             _LOG.error("the configuration stays: %s", visible(str(error)))
         else:
-            self._change(live)
+            self.configuration, live, rest = read
+            set_level(self.configuration.log_level)
+            self.validator.options = attrs.evolve(
+                self.validator.options,
+                poll_seconds=self.configuration.poll_seconds,
+                sets_weights=self.configuration.sets_weights,
+            )
+            self.validator.wake()
             _LOG.info("read the configuration", extra={"changed": live, "needs_restart": rest})
             if rest:
                 _LOG.warning("a restart is needed for %s", ", ".join(rest))
         self._supervisor.ready("read the configuration")
-
-    def _change(self, names: tuple[str, ...]) -> None:
-        configuration, validator = self.configuration, self.validator
-        if "log_level" in names:
-            set_level(configuration.log_level)
-        validator.options = attrs.evolve(
-            validator.options,
-            poll_seconds=configuration.poll_seconds,
-            sets_weights=configuration.sets_weights,
-        )
-        validator.wake()
 
 
 def _check_exchange(configuration: Configuration, network: Network) -> None:
