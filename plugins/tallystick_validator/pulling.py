@@ -4,8 +4,8 @@ A peer may be slow, cut off, or hostile. So every request has one deadline, in w
 resolved, a connection is made and all of the answer comes, however slowly bytes drip; every answer
 has a greatest size; redirects and content encodings are refused, so that no few bytes become many;
 names in answers are digests and numbers, and none becomes a path. A batch comes whole from one
-peer, its hash says whether it is right, and one that fails is asked of the next peer in the same
-pull.
+peer, its hash says whether it is right, and one that fails is asked of the next peer, in the same
+pull while its time lasts.
 """
 
 from __future__ import annotations
@@ -298,12 +298,12 @@ class Puller:
             return
         epochs = sorted({item.epoch for items in needed.values() for item in items})
         offers, begun = dict[Peer, set[str]](), set[str]()
-
-        async def ask(peer: Peer) -> None:
-            offers[peer] = {digest for epoch in epochs for digest in await peer.listed(epoch)}
+        deadline = self.clock.now() + self.limits.pull_seconds
 
         async def draw(peer: Peer) -> None:
             """Fetch from one peer what nobody else fetches."""
+            if peer not in offers:
+                offers[peer] = {digest for epoch in epochs for digest in await peer.listed(epoch)}
             # peers begin at different batches
             order = sorted(offers[peer], key=lambda each: digest_of(f"{each} {peer.url}".encode()))
             for digest in order:
@@ -313,14 +313,12 @@ class Puller:
                     await asyncio.to_thread(take, needed[digest], data)
                     del needed[digest]
 
-        self.each(self.ready(), ask)
-        deadline = self.clock.now() + self.limits.pull_seconds
-        # what one of them fails at is asked of the others
-        while self.clock.now() < deadline and (
-            several := [peer for peer in offers if offers[peer] & needed.keys() if not peer.failure]
-        ):
+        several = self.ready()
+        while several and self.clock.now() < deadline:
             begun.clear()
             self.each(several, draw)
+            # what one of them failed at is asked of the others
+            several = [peer for peer in offers if offers[peer] & needed.keys() and not peer.failure]
 
 
 @cache
