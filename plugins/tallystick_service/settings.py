@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import attrs
@@ -9,6 +10,18 @@ import attrs
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """Hosts that a service on loopback is asked for by, without a port."""
 MIB = 1 << 20
+_ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
+
+
+def hosts_of(host: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the hosts that a service is asked for by.
+
+    Args:
+        host: on which it listens.
+        names: by which others call it.
+    """
+    own = () if host in _ANY_HOST else (f"[{host}]" if ":" in host else host,)
+    return tuple(dict.fromkeys((*LOOPBACK, *own, *names)))
 
 
 @attrs.frozen(kw_only=True)

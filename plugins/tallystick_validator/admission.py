@@ -5,7 +5,19 @@ miner, are filled in where they are left out. The line is then validated by the 
 under the rules of the state, which refuses with the engine's codes. Beyond them the record must be
 of this validator, its round one of its epoch by the network file, and a uid beside the hotkey that
 of the hotkey. What only the closing of its epoch can tell (an unknown miner, a limit) is not asked
-here.
+here. The codes beside those of the engine:
+
+===================  ===============================================================================
+``conflict``         another record of the task, or another event of the id, was taken before
+``intake-full``      as much waits as the intake may keep
+``future-epoch``     the epoch has not begun on the chain
+``chain-unknown``    the record leaves out what the chain says, which has given no answer yet
+``no-slot``          the record leaves out the uid, and its miner has no slot
+``not-written``      the line, and those after it in a post, cannot be written
+``other-round``      the round is none of the epoch, by the network file
+``other-uid``        the uid is not that of the hotkey
+``other-validator``  the record is of another validator
+===================  ===============================================================================
 """
 
 from __future__ import annotations
@@ -13,7 +25,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,29 +35,14 @@ from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick_state.event import StateEvent
-from tallystick_validator.closing import FUTURE, OTHER_ROUND, OTHER_VALIDATOR, objection
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
     from tallystick_chain.network import Network
 
 CONFLICT, FULL, NOT_WRITTEN = "conflict", "intake-full", "not-written"
+FUTURE, OTHER_ROUND, OTHER_VALIDATOR = "future-epoch", "other-round", "other-validator"
 NO_CHAIN, NO_SLOT, OTHER_UID = "chain-unknown", "no-slot", "other-uid"
-CODES: Mapping[str, str] = MappingProxyType(
-    {
-        CONFLICT: "another record of the task, or another event of the id, was taken before",
-        FULL: "as much waits as the intake may keep",
-        FUTURE: "the epoch has not begun on the chain",
-        NO_CHAIN: "the record leaves out what the chain says, which has given no answer yet",
-        NO_SLOT: "the record leaves out the uid, and its miner has no slot",
-        NOT_WRITTEN: "the line, and those after it in a post, cannot be written",
-        OTHER_ROUND: "the round is none of the epoch, by the network file",
-        OTHER_UID: "the uid is not that of the hotkey",
-        OTHER_VALIDATOR: "the record is of another validator",
-    }
-)
-"""Codes beside those of the engine with which the intake refuses a line, with meanings."""
-_LAST_EPOCH = 2**53
 _ROLE = "primary"
 _FILLED = ("round", "epoch", "validator", "role")
 """Fields of a record that are filled in where they are left out, beside the uid of the miner."""
@@ -77,8 +73,10 @@ class Admission:
     """The judge of lines for one validator under the rules of a state.
 
     Attributes:
-        newest_epoch: the newest epoch that records may name; None while nobody knows the block.
-        block: the block by which a round is filled in; None while nobody knows it.
+        network: the rounds of epochs.
+        validator: the hotkey whose records are taken.
+        block: the newest block, by which a round is filled in, and which epochs records may name;
+            None while nobody knows it.
         uids: the slots of the chain, by hotkey; None while nobody knows them.
     """
 
@@ -90,18 +88,16 @@ class Admission:
             network: the rounds of epochs.
             validator: the hotkey whose records are taken.
         """
-        from tallystick_state.event_decoder import EventDecoder  # loads NumPy
-
-        self._decoder, self._network = EventDecoder(scorer), network
-        self.validator = validator
-        self.newest_epoch: int | None = None
+        self.network, self.validator = network, validator
         self.block: int | None = None
         self.uids: Mapping[str, int] | None = None
+        self.follow(scorer)
 
-    def knowing(self, other: Admission) -> Admission:
-        """Return this judge with all that another one knows of the chain."""
-        self.newest_epoch, self.block, self.uids = other.newest_epoch, other.block, other.uids
-        return self
+    def follow(self, scorer: Scorer) -> None:
+        """Judge by other rules from now on."""
+        from tallystick_state.event_decoder import EventDecoder  # loads NumPy
+
+        self._decoder = EventDecoder(scorer)
 
     def judge(self, line: bytes, number: int) -> Admitted | Reject:
         """Return the record of a line, or its reject.
@@ -122,12 +118,30 @@ class Admission:
             return Reject.of(problem, number, identity_of(record))
         if isinstance(event, Reject):
             return event
-        newest = _LAST_EPOCH if self.newest_epoch is None else self.newest_epoch
-        code = objection(self._network, self.validator, newest, event)
-        if code is not None:
-            return self._reject(code, event, number)
+        problem = self._objection(event)
+        if problem is not None:
+            who = Identity(event.task_id, None, event.hotkey, event.validator)
+            return Reject.of(problem, number, who)
         digest = bytes.fromhex(event.claim_digest)
         return Admitted(line.strip(), digest, event.identity, event.epoch, sent)
+
+    def _objection(self, event: StateEvent) -> RecordError | None:
+        """Return why this validator can have no such event; None where it can."""
+        if event.validator != self.validator:
+            value = shown(event.validator)
+            return RecordError(OTHER_VALIDATOR, "validator", value, self.validator)
+        if self.block is not None:
+            begun = self.network.epoch_at(self.block)
+            # a record names the epoch of a block that its validator may see before this node does
+            newest = 0 if begun is None else begun + 1
+            if event.epoch > newest:
+                expected = f"at most {newest}, by the chain's blocks"
+                return RecordError(FUTURE, "epoch", str(event.epoch), expected)
+        rounds = self.network.rounds_of(event.epoch)
+        if event.round not in rounds:
+            expected = f"one of epoch {event.epoch}: {rounds.start} to {rounds.stop - 1}"
+            return RecordError(OTHER_ROUND, "round", str(event.round), expected)
+        return None
 
     def _fill(self, record: dict[str, Any]) -> tuple[bool, RecordError | None]:
         """Fill in what a record leaves out.
@@ -155,14 +169,14 @@ class Admission:
             return _ROLE
         number = record.get("round")
         if name == "epoch" and type(number) is int and number >= 0:
-            return self._network.epoch_of_round(number)
+            return self.network.epoch_of_round(number)
         if self.block is None:
             raise _unknown(name)
-        number = self._network.round_at(self.block)
+        number = self.network.round_at(self.block)
         if number is None:
             expected = "a record after epoch 0 has begun, by the anchor block of the network file"
             raise RecordError(FUTURE, name, f"block {self.block}", expected)
-        return number if name == "round" else self._network.epoch_of_round(number)
+        return number if name == "round" else self.network.epoch_of_round(number)
 
     def _uid(self, miner: object) -> int | None:
         """Return the uid that a miner leaves out; None where it does not, or is no miner."""
@@ -180,22 +194,6 @@ class Admission:
             expected = f"{slot}, the slot of the hotkey, or no uid"
             raise RecordError(OTHER_UID, _UID, shown(miner["uid"]), expected)
         return None
-
-    def _reject(self, code: str, event: StateEvent, number: int) -> Reject:
-        if code == OTHER_VALIDATOR:
-            path, value, expected = "validator", shown(event.validator), self.validator
-        elif code == FUTURE:
-            path, value = "epoch", str(event.epoch)
-            expected = f"at most {self.newest_epoch}, by the chain's blocks"
-        else:
-            path, value = "round", str(event.round)
-            first, last = self._rounds(event.epoch)
-            expected = f"one of epoch {event.epoch}: {first} to {last}"
-        return rejected(code, path, value, expected, event, number)
-
-    def _rounds(self, epoch: int) -> tuple[int, int]:
-        rounds = self._network.rounds_of(max(epoch, 0))
-        return rounds.start, rounds.stop - 1
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -216,11 +214,3 @@ def _is_unfilled(reject: Reject) -> bool:
 def _unknown(path: str) -> RecordError:
     expected = "the field, or the record again once the chain has answered"
     return RecordError(NO_CHAIN, path, NOTHING, expected)
-
-
-def rejected(  # noqa: PLR0913, PLR0917  # the parts of a reject
-    code: str, path: str, value: str, expected: str, event: StateEvent, number: int
-) -> Reject:
-    """Return the reject of a good record, with its identity."""
-    who = Identity(event.task_id, None, event.hotkey, event.validator)
-    return Reject.of(RecordError(code, path, value, expected), number, who)

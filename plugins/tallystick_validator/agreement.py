@@ -12,29 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from tallystick_validator.batches import Batch
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from tallystick_service.health import Problem
-    from tallystick_state.trust.envelope import Envelope
     from tallystick_validator.attributes import ChainBlock
-
-
-@attrs.frozen
-class CountedBatch:
-    """A batch that counts in the closing of an epoch.
-
-    Attributes:
-        validator: the hotkey of the validator whose records they are.
-        lines: records and late events, each one line of JSON without its end, in their order.
-        envelope: the signed statement over their digests, for a state with a trust file; None
-            where the chain's commitment alone stands behind the batch.
-    """
-
-    validator: str
-    lines: tuple[bytes, ...] = attrs.field(repr=False)
-    envelope: Envelope | None = None
 
 
 @attrs.frozen
@@ -43,30 +27,14 @@ class Counted:
 
     Attributes:
         epoch: which.
-        batches: by hotkey, ascending, one for each validator.
+        batches: by hotkey, the function that reads the batch of a validator: one of them at a time
+            is in memory.
         end: the block at which the epoch ends, where it was read before; None: it is to be read.
     """
 
     epoch: int
-    batches: tuple[CountedBatch, ...]
+    batches: Mapping[str, Callable[[], Batch]]
     end: ChainBlock | None = None
-
-    def of(self, validator: str) -> CountedBatch | None:
-        """Return the batch of a validator; None where none counts."""
-        return next((batch for batch in self.batches if batch.validator == validator), None)
-
-
-@attrs.frozen
-class Waiting:
-    """An epoch that cannot be closed yet, as bytes of counted batches are missing.
-
-    Attributes:
-        epoch: which.
-        problems: what is waited for, and from whom.
-    """
-
-    epoch: int
-    problems: tuple[Problem, ...]
 
 
 class IntakeBatches(Protocol):
@@ -99,14 +67,8 @@ class Alone:
         """
         self._intake.freeze(epoch)
         lines = tuple(self._intake.lines(epoch))
-        return Counted(epoch, (CountedBatch(self._validator, lines),) if lines else ())
-
-    def closed(self, epoch: int, rules: str) -> None:
-        """Do nothing: nobody compares."""
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return nothing: there are no peers."""
-        return ()
+        batch = Batch(self._validator, lines)
+        return Counted(epoch, {self._validator: lambda: batch} if lines else {})
 
     def compared(self) -> Mapping[str, bool]:
         """Return nothing: there are no peers."""

@@ -44,7 +44,7 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick_chain.chain import MAX_COMMITMENT_BYTES, Commitment, Neuron
-from tallystick_chain.network import Exchange
+from tallystick_chain.network import Exchange, Network
 
 FORMAT = 1
 """First byte of a ballot."""
@@ -211,28 +211,15 @@ def tally(
     return tuple(tallies)
 
 
-@attrs.frozen
-class Window:
-    """The blocks between which the validators of an epoch publish their ballots.
-
-    Attributes:
-        end: the block at which the epoch ends.
-        commit: the last block of batches.
-        vote: the last block of votes.
-    """
-
-    end: int
-    commit: int
-    vote: int
-
-    def stage(self, block: int) -> int:
-        """Return the quarter of the time to vote that a block is in, below 0 before it."""
-        return 4 * (block - self.commit) // max(1, self.vote - self.commit)
+def _quarter(network: Network, epoch: int, block: int) -> int:
+    """Return the quarter of the time to vote that a block is in, below 0 before it."""
+    commit, vote = network.commit_block(epoch), network.vote_block(epoch)
+    return 4 * (block - commit) // max(1, vote - commit)
 
 
 def due(  # noqa: PLR0913  # each is read at another place
     epoch: int,
-    window: Window,
+    network: Network,
     block: int,
     *,
     batch: str | None,
@@ -249,7 +236,7 @@ def due(  # noqa: PLR0913  # each is read at another place
 
     Args:
         epoch: of which it is.
-        window: its blocks.
+        network: whose file has its blocks.
         block: the newest finalized one.
         batch: the SHA-256 of the validator's own batch; None without one.
         newest: the validator's own commitment at the best block.
@@ -258,12 +245,12 @@ def due(  # noqa: PLR0913  # each is read at another place
         held: the hotkeys whose committed batch it has, whole and valid for them.
         uids: the uid of each validator at the end of the epoch.
     """
-    if not window.end <= block < window.vote:
+    if not network.end_block(epoch) <= block < network.vote_block(epoch):
         return None
     published = None if newest is None else ballot_of(newest.data)
     if published is not None and published.epoch != epoch:
         published = None
-    if block < window.commit:
+    if block < network.commit_block(epoch):
         has_it = published is not None and published.batch == batch
         return None if has_it or batch is None else Ballot(epoch, batch)
     holds = frozenset(
@@ -277,8 +264,8 @@ def due(  # noqa: PLR0913  # each is read at another place
         return None
     is_vote = published is not None and published.batch == vote.batch and bool(published.holds)
     is_whole = len(holds) == sum(uids.get(hotkey, UID_LIMIT) < UID_LIMIT for hotkey in committed)
-    last = window.stage(newest.block) if newest is not None and is_vote else 1
-    return vote if is_whole or window.stage(block) > last else None
+    last = _quarter(network, epoch, newest.block) if newest is not None and is_vote else 1
+    return vote if is_whole or _quarter(network, epoch, block) > last else None
 
 
 def _ballots(epoch: int, commitments: Iterable[Commitment]) -> dict[str, Ballot]:

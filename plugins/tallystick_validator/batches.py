@@ -12,15 +12,15 @@ nobody for signatures, so the header has none, and the commitment on the chain, 
 signed, stands behind the bytes.
 
 Because everything stands in one file, who has the bytes of a hash has all of it: nobody can give
-one signature to one peer and another to the next. `parse` looks at bytes alone; `check` also asks
-the rules and the trust file in force. The rest, such as a miner that is not registered, only the
-closing can tell, line by line.
+one signature to one peer and another to the next. `parse` finds header and lines; `check` judges
+the lines once, by their spelling, the rules and the trust file in force, before the bytes are kept.
+The rest, such as a miner that is not registered, only the closing can tell, line by line.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -37,12 +37,9 @@ from tallystick_state.authority import Authority, batch_of
 from tallystick_state.event_decoder import EventDecoder
 from tallystick_state.trust import statement
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
-from tallystick_validator.closing import CODES as CLOSING
-from tallystick_validator.closing import OTHER_VALIDATOR, objection
 
 if TYPE_CHECKING:
     from tallystick_chain.network import Network
-    from tallystick_state.rules_in_force import RulesInForce
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
 
@@ -73,6 +70,9 @@ CODES: Mapping[str, str] = MappingProxyType(
 """Codes of a batch that is not taken, with meanings."""
 
 
+_Judge = Callable[[bytes], tuple[str, bytes]]
+
+
 class BatchError(TallystickError):
     """A batch that is not taken.
 
@@ -86,26 +86,48 @@ class BatchError(TallystickError):
 
 
 @attrs.frozen
-class Batch:
-    """A batch, as its bytes say.
+class Committed:
+    """A batch that a validator has committed for an epoch, which names it among all others.
 
     Attributes:
-        digest: SHA-256 of the bytes, 64 hexadecimal digits.
-        epoch: of whose closing it is.
-        validator: the hotkey of who stands for it.
-        network: the name of its network.
-        genesis: the digest of how the state began.
-        envelope: the signed statement; None where nobody asks for signatures.
-        lines: the canonical lines, without their ends.
+        epoch: for which it was committed.
+        digest: its SHA-256, 64 hexadecimal digits, as the chain has it.
+        validator: the hotkey that committed it; whose records they are only the bytes say.
     """
 
-    digest: str
     epoch: int
+    digest: str
     validator: str
-    network: str
-    genesis: str
-    envelope: Envelope | None = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Batch:
+    """The records that a validator stands for in an epoch.
+
+    Attributes:
+        validator: the hotkey of the validator whose records they are.
+        lines: records and late events, each one line of JSON without its end, in their order.
+        envelope: the signed statement over their digests, for a state with a trust file; None
+            where the chain's commitment alone stands behind the batch.
+        header: of what its bytes say it is, by the names of `header_of`; of a validator alone
+            nothing.
+    """
+
+    validator: str
     lines: tuple[bytes, ...] = attrs.field(repr=False)
+    envelope: Envelope | None = attrs.field(default=None, repr=False)
+    header: Mapping[str, object] = attrs.field(factory=dict)
+
+
+def header_of(epoch: int, validator: str, network: Network, state: StoredState) -> dict[str, Any]:
+    """Return the header of a batch, without an envelope."""
+    return {
+        "epoch": epoch,
+        "format": FORMAT,
+        "genesis": state.in_force.genesis,
+        "network": network.name,
+        "validator": validator,
+    }
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -120,6 +142,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _HEADER = msgspec.json.Decoder(_Header)
+_SIGNED = "envelope"
 
 
 def digest_of(data: bytes) -> str:
@@ -140,14 +163,14 @@ def canonical_line(line: bytes) -> bytes:
 
 
 def parse(data: bytes, expected: str) -> Batch:
-    """Return the batch that some bytes are; nothing but the bytes is looked at.
+    """Return the batch that some bytes are, whose lines are not looked at.
 
     Args:
         data: the bytes.
         expected: their digest, as the chain has it.
 
     Raises:
-        BatchError: they are another's, too many, or no batch in its one spelling.
+        BatchError: they are another's, too many, or no header and lines behind it.
     """
     if len(data) > MAX_BATCH_BYTES:
         found = f"found {len(data)} bytes, expected at most {MAX_BATCH_BYTES}"
@@ -164,52 +187,38 @@ def parse(data: bytes, expected: str) -> Batch:
         found = f"found {len(lines)} lines of {len(data)} bytes, expected at most {MAX_LINES} lines"
         raise BatchError("batch-too-large", f"{found} of {MAX_LINES_BYTES} bytes")
     header, envelope = _header(first)
-    for number, line in enumerate(lines, 2):
-        if canonical_line(line) != line:
-            found = f"line {number}: found another spelling, expected RFC 8785"
-            raise BatchError("batch-form", found)
-    return Batch(
-        digest=digest,
-        epoch=header.epoch,
-        validator=header.validator,
-        network=header.network,
-        genesis=header.genesis,
-        envelope=envelope,
-        lines=tuple(lines),
-    )
+    own = {name: value for name, value in msgspec.structs.asdict(header).items() if name != _SIGNED}
+    return Batch(header.validator, tuple(lines), envelope, own)
 
 
-def check(batch: Batch, epoch: int, validator: str, network: Network, state: StoredState) -> None:
+def check(batch: Batch, committed: Committed, network: Network, state: StoredState) -> None:
     """Refuse a batch that its validator cannot have committed for an epoch of a network.
 
     Args:
         batch: as `parse` gave it.
-        epoch: for which it was committed.
-        validator: the hotkey that committed it.
+        committed: for which epoch, and by whom.
         network: the network file.
         state: whose rules and trust file are asked.
 
     Raises:
         BatchError: the first thing that is wrong with it.
     """
+    epoch, validator = committed.epoch, committed.validator
+    for name, expected in header_of(epoch, validator, network, state).items():
+        if batch.header[name] != expected:
+            shown = visible(str(batch.header[name]))[:100]
+            found = f"found the {name} {shown!r}, expected {expected!r}"
+            raise BatchError(f"batch-other-{name}", found)
+    digests = _digests(batch.lines, _judge_of(epoch, validator, network, state))
     in_force = state.in_force
-    _expect("batch-other-epoch", "epoch", batch.epoch, epoch)
-    _expect("batch-other-validator", "validator", batch.validator, validator)
-    _expect("batch-other-network", "network", batch.network, network.name)
-    _expect("batch-other-genesis", "genesis", batch.genesis, in_force.genesis)
-    digests = _digests(batch.lines, epoch, validator, network, state)
-    if any(later <= digest for digest, later in pairwise(digests)):
-        found = "found lines in another order, expected ascending digests, each once"
-        raise BatchError("batch-order", found)
-    root = in_force.root
-    if root is None:
+    if in_force.root is None:
         if batch.envelope is not None:
             found = "found a signature, expected none: the state has no trust file"
             raise BatchError("batch-signature", found)
         return
     try:
         authority = Authority(batch.envelope, network.closing_block(epoch))
-        signed = batch_of(root, in_force.genesis, authority)
+        signed = batch_of(in_force.root, in_force.genesis, authority)
     except TrustError as error:
         raise BatchError("batch-signature", str(error)) from error
     if signed.validator != validator or signed.events != frozenset(digests):
@@ -222,13 +231,11 @@ class Built:
     """A batch of this validator's own.
 
     Attributes:
-        data: its bytes.
-        digest: their SHA-256, 64 hexadecimal digits.
+        data: its bytes; empty where no line can be in it.
         left_out: lines that it cannot have, each as it was given, with the reason.
     """
 
     data: bytes = attrs.field(repr=False)
-    digest: str
     left_out: tuple[tuple[bytes, str], ...]
 
 
@@ -239,8 +246,8 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
     network: Network,
     state: StoredState,
     signer: Signer | None,
-) -> Built | None:
-    """Return the batch of this validator's own records and late events; None where there is none.
+) -> Built:
+    """Return the batch of this validator's own records and late events.
 
     Args:
         lines: of the intake, in any order and spelling.
@@ -254,62 +261,37 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
         TrustError: the state asks for a signature, and there is no key or it cannot sign.
     """
     left_out, sound = list[tuple[bytes, str]](), dict[str, bytes]()
-    decoder = EventDecoder(state.scorer)
+    judge = _judge_of(epoch, validator, network, state)
     for line in lines:
         try:
-            text = canonical_line(line)
-            digest = _digest(text, decoder, epoch, validator, network)
+            digest, text = judge(line)
         except BatchError as error:
             left_out.append((line, str(error)))
         else:
             sound.setdefault(digest, text)
     size = count = 0
-    for digest in sorted(sound):
-        size, count = size + len(sound[digest]) + 1, count + 1
+    for name in sorted(sound):
+        size, count = size + len(sound[name]) + 1, count + 1
         if count > MAX_LINES or size > MAX_LINES_BYTES:
-            left_out.append((sound.pop(digest), CODES["batch-too-large"]))
+            left_out.append((sound.pop(name), CODES["batch-too-large"]))
     if not sound:
-        return None
-    body = b"".join(sound[digest] + b"\n" for digest in sorted(sound))
-    header: dict[str, Any] = {
-        "epoch": epoch,
-        "format": FORMAT,
-        "genesis": state.in_force.genesis,
-        "network": network.name,
-        "validator": validator,
-    }
-    if state.in_force.root is not None:
-        envelope = _signed(sound, epoch, validator, digest_of(body), state.in_force, signer)
-        header["envelope"] = json_value(envelope)
-    data = canonical_bytes(header) + b"\n" + body
-    return Built(data, digest_of(data), tuple(left_out))
-
-
-def _signed(  # noqa: PLR0913, PLR0917  # what the statement says
-    digests: Iterable[str],
-    epoch: int,
-    validator: str,
-    file_digest: str,
-    in_force: RulesInForce,
-    signer: Signer | None,
-) -> Envelope:
-    """Return the statement about the lines of a batch, signed.
-
-    Raises:
-        TrustError: there is no key, or it cannot sign.
-    """
-    if signer is None or in_force.root is None:
-        message = "found no key to sign the batch with, expected one: the state has a trust file"
-        raise TrustError(f"{message}, so name the key of {validator}", code="unsigned")
-    about = statement.events(
-        genesis=in_force.genesis,
-        network=in_force.root.network,
-        validator=validator,
-        digests=digests,
-        file=f"epoch-{epoch}.jsonl",
-        digest=file_digest,
-    )
-    return about.envelope().signed(signer)
+        return Built(b"", tuple(left_out))
+    body = b"".join(sound[name] + b"\n" for name in sorted(sound))
+    header, root = header_of(epoch, validator, network, state), state.in_force.root
+    if root is not None:
+        if signer is None:
+            found = "found no key to sign the batch with, expected one: the state has a trust file"
+            raise TrustError(f"{found}, so name the key of {validator}", code="unsigned")
+        about = statement.events(
+            genesis=state.in_force.genesis,
+            network=root.network,
+            validator=validator,
+            digests=sound,
+            file=f"epoch-{epoch}.jsonl",
+            digest=digest_of(body),
+        )
+        header[_SIGNED] = json_value(about.envelope().signed(signer))
+    return Built(canonical_bytes(header) + b"\n" + body, tuple(left_out))
 
 
 def _header(line: bytes) -> tuple[_Header, Envelope | None]:
@@ -323,63 +305,65 @@ def _header(line: bytes) -> tuple[_Header, Envelope | None]:
         raise BatchError("batch-too-large", found)
     try:
         header = _HEADER.decode(line)
-        envelope = None
-        if header.envelope is not msgspec.UNSET:
-            envelope = Envelope.of_value(header.envelope, "the envelope")
-            # of two spellings of one signature there would be two batches
-            if json_value(envelope) != header.envelope:
-                raise BatchError("batch-form", "found another spelling of the envelope")
-        is_canonical = canonical_bytes(msgspec.json.decode(line)) == line
-    except (msgspec.MsgspecError, UnicodeError, CanonicalError, RecursionError) as error:
+        signed = header.envelope
+        is_signed = signed is not msgspec.UNSET
+        envelope = Envelope.of_value(signed, "the envelope") if is_signed else None
+    except (msgspec.MsgspecError, TrustError, UnicodeError, RecursionError) as error:
         raise BatchError("batch-form", f"found no header ({error}), expected one") from error
-    except TrustError as error:
-        raise BatchError("batch-form", str(error)) from error
-    if not is_canonical or header.format != FORMAT or header.epoch < 0:
+    # of two spellings of one signature there would be two batches
+    if envelope is not None and json_value(envelope) != signed:
+        raise BatchError("batch-form", "found another spelling of the envelope")
+    if canonical_line(line) != line or header.format != FORMAT or header.epoch < 0:
         found = f"found a header of another form, expected RFC 8785 and the format {FORMAT}"
         raise BatchError("batch-form", found)
     return header, envelope
 
 
-def _expect(code: str, name: str, found: object, expected: object) -> None:
-    if found != expected:
-        shown = visible(str(found))[:100]
-        raise BatchError(code, f"found the {name} {shown!r}, expected {expected!r}")
-
-
-def _digests(
-    lines: Sequence[bytes], epoch: int, validator: str, network: Network, state: StoredState
-) -> list[str]:
-    """Return the digests of the lines of a batch.
+def _digests(lines: Iterable[bytes], judge: _Judge) -> list[str]:
+    """Return the digests of the lines of a batch, which ascend.
 
     Raises:
-        BatchError: a line cannot be of that batch.
+        BatchError: a line cannot be of that batch, has another spelling, or stands elsewhere.
     """
-    decoder, digests = EventDecoder(state.scorer), list[str]()
+    digests = list[str]()
     # the header is line 1
     for number, line in enumerate(lines, 2):
         try:
-            digests.append(_digest(line, decoder, epoch, validator, network))
+            digest, text = judge(line)
         except BatchError as error:
             raise BatchError(error.code, f"line {number}: {error}") from error
+        if text != line:
+            found = f"line {number}: found another spelling, expected RFC 8785"
+            raise BatchError("batch-form", found)
+        digests.append(digest)
+    if any(later <= before for before, later in pairwise(digests)):
+        found = "found lines in another order, expected ascending digests, each once"
+        raise BatchError("batch-order", found)
     return digests
 
 
-def _digest(
-    line: bytes, decoder: EventDecoder, epoch: int, validator: str, network: Network
-) -> str:
-    """Return the digest of the record or event in a canonical line.
+def _judge_of(epoch: int, validator: str, network: Network, state: StoredState) -> _Judge:
+    """Return the function that gives digest and canonical form of a line of a batch.
 
-    A score is no part of it, so that no snapshot of an epoch is needed.
-
-    Raises:
-        BatchError: it is none, or cannot be of the batch of that validator and epoch.
+    It raises a `BatchError` of a line that is no record or event, or cannot be of that batch. A
+    score is no part of a digest, so that no snapshot of an epoch is needed.
     """
-    event = decoder.unscored(line, 1)
-    if isinstance(event, Reject):
-        path = visible(event.path)[:100]
-        raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
-    code = objection(network, validator, epoch, event)
-    if code is not None:
-        of_validator = code == OTHER_VALIDATOR
-        raise BatchError("batch-other-validator" if of_validator else "batch-round", CLOSING[code])
-    return event.claim_digest
+    decoder = EventDecoder(state.scorer)
+
+    def judged(line: bytes) -> tuple[str, bytes]:
+        text = canonical_line(line)
+        event = decoder.unscored(text, 1)
+        if isinstance(event, Reject):
+            path = visible(event.path)[:100]
+            raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
+        if event.validator != validator:
+            found = "the record is of another validator than its batch"
+            raise BatchError("batch-other-validator", found)
+        if event.epoch > epoch:
+            raise BatchError("batch-round", "the record names an epoch after that of its batch")
+        if event.round not in network.rounds_of(event.epoch):
+            found = "the round is none of the epoch, by the network file"
+            raise BatchError("batch-round", found)
+        return event.claim_digest, text
+
+    return judged

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallystick.errors import OutputError
-from tallystick.io.atomic import atomic_files
+from tallystick.io.atomic import atomic_files, output_errors
 from tallystick_state.checkpoints import checkpoint
 
 if TYPE_CHECKING:
@@ -37,10 +36,8 @@ def publish(ledger: Ledger, folder: Path, epoch: int, signer: Signer | None = No
     """
     current = checkpoint(ledger)
     text = (current if signer is None else current.signed(signer)).to_text().encode()
-    try:
+    with output_errors(folder):
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
     with atomic_files(checkpoint_of(folder, epoch), folder / NEWEST) as files:
         for file in files:
             file.write(text)

@@ -9,8 +9,7 @@ is: times are those of the chain's blocks, batches go by hotkey, their lines by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,23 +23,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick_chain.network import Network
-    from tallystick_state.event import StateEvent
     from tallystick_state.ingest import Ingested
     from tallystick_state.ledger import Ledger
-    from tallystick_validator.agreement import Counted, CountedBatch
+    from tallystick_validator.agreement import Counted
+    from tallystick_validator.batches import Batch
 
-OTHER_VALIDATOR, OTHER_ROUND, FUTURE = "other-validator", "other-round", "future-epoch"
-NO_HEAD, UNSIGNED = "invalid-record", "unsigned"
-CODES: Mapping[str, str] = MappingProxyType(
-    {
-        FUTURE: "the record names an epoch after that of its batch",
-        NO_HEAD: "the line has no validator, epoch and round of their kinds",
-        OTHER_ROUND: "the round is none of the epoch, by the network file",
-        OTHER_VALIDATOR: "the record is of another validator than its batch",
-        UNSIGNED: "the trust file of the state asks for a signature that the batch lacks",
-    }
-)
-"""Codes of a line of a batch that the daemon leaves out, with meanings; a state has more."""
+_UNSIGNED = "unsigned", "the trust file of the state asks for a signature that the batch lacks"
 _EXPIRED = "expired-root"
 
 
@@ -79,7 +67,7 @@ class Refused:
     Attributes:
         validator: whose batch.
         index: its place in the batch, from 0.
-        code: why; a key of `CODES`, or a code of the state or of the engine.
+        code: why: ``unsigned``, or a code of the state or of the engine.
         expected: the condition that it fails.
     """
 
@@ -146,7 +134,8 @@ def close(
             joined.sync_miners(slots)
         at = None if counted.end is None else counted.end.time
         taken = _Taken(joined, network, epoch, at)
-        taken.take(counted.batches)
+        for validator in sorted(counted.batches):
+            taken.take(counted.batches[validator]())
         joined.close_epoch(epoch, at, round=attributes)
         return attrs.evolve(
             _outcome(joined, epoch),
@@ -163,51 +152,13 @@ def _outcome(ledger: Ledger, epoch: int, *, already: bool = False) -> EpochClosi
         return EpochClosing(epoch, already, snapshot, queries.rules_digest())
 
 
-class LineHead(msgspec.Struct, gc=False):
-    """The part of a line that says whose it is, and of when."""
+class _LineHead(msgspec.Struct, gc=False):
+    """The part of a record or a late event that says of when it is."""
 
-    validator: str
     epoch: int
-    round: int
 
 
-_head = msgspec.json.Decoder(LineHead).decode
-
-
-def head_of(line: bytes) -> LineHead | None:
-    """Return the head of a line; None where it has none."""
-    try:
-        return _head(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def objection(
-    network: Network, validator: str, epoch: int, head: LineHead | StateEvent | None
-) -> str | None:
-    """Return why a line cannot be of a validator's batch of an epoch; None where it can.
-
-    A round is of one epoch, by its number alone, so that nobody can pin the rounds of others to
-    another one.
-
-    Args:
-        network: the rounds of epochs.
-        validator: whose batch it is.
-        epoch: of the batch.
-        head: of the line, or the event in it; None where it has none.
-
-    Returns:
-        A key of `CODES`.
-    """
-    if head is None:
-        return NO_HEAD
-    if head.validator != validator:
-        return OTHER_VALIDATOR
-    if head.epoch > epoch:
-        return FUTURE
-    if head.epoch < 0 or head.round not in network.rounds_of(head.epoch):
-        return OTHER_ROUND
-    return None
+_head = msgspec.json.Decoder(_LineHead).decode
 
 
 class _Taken:
@@ -218,16 +169,29 @@ class _Taken:
         self.refused = list[Refused]()
         self.recorded = self.late = 0
 
-    def take(self, batches: Iterable[CountedBatch]) -> None:
-        """Record the lines of batches, one batch after the other."""
-        for batch in sorted(batches, key=lambda batch: batch.validator):
-            authority = self._authority(batch)
-            if authority is None:
-                self._refuse_all(batch)
-            else:
-                self._record(batch, authority)
+    def take(self, batch: Batch) -> None:
+        """Record the lines of a batch: those of the epoch, then late ones."""
+        authority = self._authority(batch)
+        if authority is None:
+            places = range(len(batch.lines))
+            self.refused += [Refused(batch.validator, index, *_UNSIGNED) for index in places]
+            return
+        of_epoch, late = dict[int, bytes](), dict[int, bytes]()
+        for index, line in enumerate(batch.lines):
+            (late if _head(line).epoch < self._epoch else of_epoch)[index] = line
+        if of_epoch:
+            lines = of_epoch.values()
+            _, ingested = self._ledger.close_round(
+                lines, at=self._at, authority=authority, bad="reject"
+            )
+            self._note(batch.validator, [*of_epoch], ingested)
+        if late:
+            lines = late.values()
+            ingested = self._ledger.import_events(lines, authority=authority, bad="reject")
+            self._note(batch.validator, [*late], ingested)
+            self.late += ingested.events
 
-    def _authority(self, batch: CountedBatch) -> Authority | None:
+    def _authority(self, batch: Batch) -> Authority | None:
         """Return what stands behind a batch; None where a trust file asks for more than it has.
 
         Raises:
@@ -253,34 +217,6 @@ class _Taken:
                 raise
             return None
         return authority if signed.validator == batch.validator else None
-
-    def _refuse_all(self, batch: CountedBatch) -> None:
-        self.refused += [
-            Refused(batch.validator, index, UNSIGNED, CODES[UNSIGNED])
-            for index in range(len(batch.lines))
-        ]
-
-    def _record(self, batch: CountedBatch, authority: Authority) -> None:
-        """Record the lines of a batch that can be of it: those of the epoch, then late ones."""
-        of_epoch, late = dict[int, bytes](), dict[int, bytes]()
-        for index, line in enumerate(batch.lines):
-            head = head_of(line)
-            code = objection(self._network, batch.validator, self._epoch, head)
-            if code is not None:
-                self.refused.append(Refused(batch.validator, index, code, CODES[code]))
-            elif head is not None:
-                (late if head.epoch < self._epoch else of_epoch)[index] = line
-        if of_epoch:
-            lines = of_epoch.values()
-            _, ingested = self._ledger.close_round(
-                lines, at=self._at, authority=authority, bad="reject"
-            )
-            self._note(batch.validator, [*of_epoch], ingested)
-        if late:
-            lines = late.values()
-            ingested = self._ledger.import_events(lines, authority=authority, bad="reject")
-            self._note(batch.validator, [*late], ingested)
-            self.late += ingested.events
 
     def _note(self, validator: str, places: Sequence[int], ingested: Ingested) -> None:
         """Note which lines of a batch were not recorded; its places are those of the lines."""

@@ -5,10 +5,12 @@ wrong is told with file, line and path. `Configuration` is a value: the daemon c
 to find what a SIGHUP changed, and what of it needs a restart.
 """
 
+# ruff: noqa: RUF009  # `_at` makes a field of attrs
+
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -43,6 +45,15 @@ _EXPECTED = "the configuration of a daemon"
 _OF_NETWORK = ("rounds", "epochs", "groups", "miners")
 _SIMULATED = "//"
 """Beginning of the name of a key that anybody can derive, for a simulated chain."""
+
+
+_PLACE = "place"
+
+
+def _at(place: str, default: object = None, converter: Callable[[Any], Any] | None = None) -> Any:  # noqa: ANN401  # of any type
+    """Return an attribute whose value stands at a place of the file; without a default, a path."""
+    where = tuple(place.split("."))
+    return attrs.field(default=default, converter=converter, metadata={_PLACE: where})
 
 
 @attrs.frozen(kw_only=True)
@@ -85,23 +96,23 @@ class Configuration:
     hotkey: str | None = None
     wallet: Path | None = None
     simulated: str | None = None
-    poll_seconds: float = POLL_SECONDS
-    deadline_seconds: float = DEADLINE_SECONDS
-    adoptions: Path | None = None
-    attributes: Path | None = None
-    records: Path | None = None
-    socket: Path | None = None
+    poll_seconds: float = _at("chain.poll_seconds", POLL_SECONDS, float)
+    deadline_seconds: float = _at("chain.deadline_seconds", DEADLINE_SECONDS, float)
+    adoptions: Path | None = _at("validator.adoptions")
+    attributes: Path | None = _at("validator.attributes")
+    records: Path | None = _at("intake.folder")
+    socket: Path | None = _at("intake.socket")
     waiting_bytes: int = MAX_WAITING_BYTES
-    peers: tuple[str, ...] = ()
-    sets_weights: bool = True
-    checkpoints: Path | None = None
-    checkpoint_key: Path | None = None
-    password_file: Path | None = None
+    peers: tuple[str, ...] = _at("exchange.peers", (), tuple)
+    sets_weights: bool = _at("weights.set", True)
+    checkpoints: Path | None = _at("checkpoints.folder")
+    checkpoint_key: Path | None = _at("checkpoints.key")
+    password_file: Path | None = _at("checkpoints.password_file")
     serves: bool = False
-    host: str = "127.0.0.1"
-    port: int = 8640
-    allow_hosts: tuple[str, ...] = ()
-    log_level: str = "info"
+    host: str = _at("service.host", "127.0.0.1")
+    port: int = _at("service.port", 8640)
+    allow_hosts: tuple[str, ...] = _at("service.allow_hosts", (), tuple)
+    log_level: str = _at("log.level", "info")
 
     @classmethod
     def load(cls, path: PathLike) -> Configuration:
@@ -142,22 +153,14 @@ class Configuration:
             InputError: a file cannot be read.
             TrustError: others can read a file, or the password does not open the key.
         """
-        key, password_file = self.checkpoint_key, self.password_file
+        key, file = self.checkpoint_key, self.password_file
         if key is None:
             return None
-        from tallystick_state.trust.encoding import check_private, read_file
+        from tallystick_state.cli.options import password_of
         from tallystick_state.trust.signers import read_key
 
-        def password() -> bytes:
-            if password_file is None:
-                return b""
-            check_private(password_file, "the password of a key")
-            return read_file(password_file, _MAX_PASSWORD_BYTES, "a password").split(b"\n")[0]
-
-        return read_key(key, password)
-
-
-_MAX_PASSWORD_BYTES = 1024
+        # nobody is there to be asked
+        return read_key(key, lambda: password_of(key, file) if file is not None else b"")
 
 
 def _network(folder: Path, source: TomlSource) -> Path | Network:
@@ -181,7 +184,7 @@ def _network(folder: Path, source: TomlSource) -> Path | Network:
     return folder / named
 
 
-def _key(folder: Path, key: str) -> Mapping[str, str | Path]:
+def _key(folder: Path, key: str) -> dict[str, Any]:
     """Return the attribute that a key is: an address, the name of a simulated one, or a file."""
     from tallystick_state.trust.encoding import ss58_bytes
 
@@ -194,46 +197,26 @@ def _key(folder: Path, key: str) -> Mapping[str, str | Path]:
     return {"hotkey": key}
 
 
-def _url(folder: Path, url: str) -> str:
-    path = path_in(url)
-    return url if path is None else url.removesuffix(path) + str(folder / path)
-
-
 def _configuration(file: Path, source: TomlSource) -> Configuration:
     folder, tables = file.absolute().parent, source.tables
     validator, chain = tables["validator"], tables["chain"]
-    intake, exchange = tables.get("intake", {}), tables.get("exchange", {})
-    checkpoints, service = tables.get("checkpoints", {}), tables.get("service", {})
-
-    def path(table: Mapping[str, Any], key: str) -> Path | None:
-        return folder / table[key] if key in table else None
-
-    state = validator["state"]
-    options: dict[str, Any] = {
-        **_key(folder, chain["key"]),
-        "poll_seconds": float(chain.get("poll_seconds", POLL_SECONDS)),
-        "deadline_seconds": float(chain.get("deadline_seconds", DEADLINE_SECONDS)),
-        "adoptions": path(validator, "adoptions"),
-        "attributes": path(validator, "attributes"),
-        "records": path(intake, "folder"),
-        "socket": path(intake, "socket"),
-        "waiting_bytes": intake.get("waiting_mebibytes", MAX_WAITING_BYTES >> 20) << 20,
-        "peers": tuple(exchange.get("peers", ())),
-        "sets_weights": tables.get("weights", {}).get("set", True),
-        "checkpoints": path(checkpoints, "folder"),
-        "checkpoint_key": path(checkpoints, "key"),
-        "password_file": path(checkpoints, "password_file"),
-        "serves": "service" in tables,
-        "allow_hosts": tuple(service.get("allow_hosts", ())),
-        "log_level": tables.get("log", {}).get("level", "info"),
-    }
-    options |= {name: service[name] for name in ("host", "port") if name in service}
+    state, url, mebibytes = validator["state"], chain["url"], MAX_WAITING_BYTES >> 20
+    options: dict[str, Any] = {}
+    for field in attrs.fields(Configuration):
+        table, key = field.metadata.get(_PLACE, ("", ""))
+        if key in tables.get(table, ()):
+            value = tables[table][key]
+            options[field.name] = folder / value if field.default is None else value
+    path = path_in(url)
     return Configuration(
         path=file,
         state=state if "://" in state else str(folder / state),
         network=_network(folder, source),
         folder=folder / validator["folder"],
-        url=_url(folder, chain["url"]),
+        url=url if path is None else url.removesuffix(path) + str(folder / path),
+        waiting_bytes=tables.get("intake", {}).get("waiting_mebibytes", mebibytes) << 20,
+        serves="service" in tables,
+        **_key(folder, chain["key"]),
         **options,
     )
 

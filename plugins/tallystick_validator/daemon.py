@@ -25,7 +25,6 @@ from tallystick.cli.locked import Held
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.network import Network
 from tallystick_service.health import Problem
 from tallystick_service.server import is_loopback
 from tallystick_validator.attributes import AttributeFile
@@ -37,6 +36,7 @@ from tallystick_validator.validator import Options, Step, Validator
 
 if TYPE_CHECKING:
     from tallystick_chain.chain import Chain
+    from tallystick_chain.network import Network
     from tallystick_service.health import Health
     from tallystick_state.trust.keys import Signer
 
@@ -89,13 +89,9 @@ class Daemon:
         self.configuration, self._until = configuration, until
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
-        network = configuration.network
-        if not isinstance(network, Network):
-            network = Network.load(network)
-        _check_exchange(configuration, network)
         self.validator = Validator(
             configuration.state,
-            network,
+            configuration.network,
             lambda: connected(configuration, signer),
             configuration.folder,
             hotkey=configuration.hotkey,
@@ -116,7 +112,8 @@ class Daemon:
             held=held,
             deadline_s=configuration.deadline_seconds,
         )
-        self.validator.watch.put("exchange", _alone(configuration, network))
+        _check_exchange(configuration, self.validator.network)
+        self.validator.watch.put("exchange", _alone(configuration, self.validator.network))
         self._is_ended = False
         self._reading: asyncio.Future[None] | None = None
 
@@ -158,18 +155,14 @@ class Daemon:
 
         check_installed()
         from tallystick_service.application import application
-        from tallystick_service.settings import LOOPBACK, Settings
+        from tallystick_service.settings import Settings, hosts_of
         from tallystick_state.ledger import Ledger
 
         configuration, validator = self.configuration, self.validator
-        host = configuration.host
-        own = () if host in _ANY_HOST else (f"[{host}]" if ":" in host else host,)
-        settings = Settings(
-            hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *configuration.allow_hosts))),
-            store=configuration.state,
-        )
+        hosts = hosts_of(configuration.host, configuration.allow_hosts)
+        settings = Settings(hosts=hosts, store=configuration.state)
         try:
-            listener = bound(host, configuration.port)
+            listener = bound(configuration.host, configuration.port)
         except InputError as error:
             what = str(error).partition(": choose others")[0]
             expected = "choose others as host and port under [service]"
@@ -240,26 +233,21 @@ class Daemon:
         self._supervisor.reloading()
         try:
             read = await asyncio.to_thread(reread, self.configuration)
-            self.configuration, live, rest = read
         except TallystickError as error:
             _LOG.error("the configuration stays: %s", visible(str(error)))
         else:
-            self._change(live)
+            self.configuration, live, rest = read
+            set_level(self.configuration.log_level)
+            self.validator.options = attrs.evolve(
+                self.validator.options,
+                poll_seconds=self.configuration.poll_seconds,
+                sets_weights=self.configuration.sets_weights,
+            )
+            self.validator.wake()
             _LOG.info("read the configuration", extra={"changed": live, "needs_restart": rest})
             if rest:
                 _LOG.warning("a restart is needed for %s", ", ".join(rest))
         self._supervisor.ready("read the configuration")
-
-    def _change(self, names: tuple[str, ...]) -> None:
-        configuration, validator = self.configuration, self.validator
-        if "log_level" in names:
-            set_level(configuration.log_level)
-        validator.options = attrs.evolve(
-            validator.options,
-            poll_seconds=configuration.poll_seconds,
-            sets_weights=configuration.sets_weights,
-        )
-        validator.wake()
 
 
 def _check_exchange(configuration: Configuration, network: Network) -> None:
@@ -293,9 +281,6 @@ def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
     if network.exchange is not None and lacking:
         found = f"found a network with [exchange] and no {' and no '.join(lacking)}"
         yield problem_of("no-peers", f"{found}, expected both")
-
-
-_ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 
 def connected(configuration: Configuration, signer: Signer | None) -> Chain:
@@ -333,14 +318,3 @@ def _leave() -> None:
     """End the process at once, as a kill would: every step can be taken again."""
     _LOG.warning("ended in the middle of a step, which the next start takes again")
     os._exit(0)
-
-
-def run(configuration: Configuration, held: Held, until: Until) -> tuple[Health, bool]:
-    """Run the daemon of a configuration; give its last health, and whether a signal ended it.
-
-    Raises:
-        InputError: the configuration names something that cannot be used.
-        TallystickError: it cannot begin.
-    """
-    daemon = Daemon(configuration, held, until)
-    return asyncio.run(daemon.run())

@@ -5,14 +5,30 @@ the chain, on its shelf or in the intake, so it may be killed anywhere: an own b
 before its hash is on the chain, a batch of others is whole and valid before a vote names it, and
 reads of finalized blocks are kept, so that an epoch whose blocks passed while it ran needs no
 archive node later.
+
+====================  ==============================================================================
+``batch-missing``     a batch that counts, or is to be voted on, is not here yet
+``batch-refused``     a batch of another validator is not taken
+``commit-refused``    the chain has not taken a ballot
+``line-left-out``     a record of the intake cannot be in a batch any more
+``no-batch``          no batch of a peer that is heard counted in the epoch that was closed last
+``not-counted``       the own batch of an epoch did not count
+``not-heard``         the network does not hear this validator
+``peer-differs``      the state of a peer is another one
+``peer-genesis``      the state of a peer began in another way
+``peer-network``      a peer has another network file
+``peer-rules``        a peer has other rules in force or scheduled
+``peer-unreachable``  a peer cannot be asked, or gave an answer that is not taken
+====================  ==============================================================================
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,21 +45,22 @@ from tallystick_service.challenge import Challenge
 from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
-from tallystick_validator.agreement import Counted, CountedBatch, IntakeBatches, Waiting
+from tallystick_validator.agreement import Counted, IntakeBatches
 from tallystick_validator.attributes import ChainBlock
-from tallystick_validator.batches import BatchError
+from tallystick_validator.batches import BatchError, Committed
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Chain, Commitment, Head, Neuron
+    from tallystick_chain.chain import Chain, Head
     from tallystick_chain.network import Exchange, Network
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
+    from tallystick_validator.health import Watch
 
 KEPT_EPOCHS = 1000
-"""Epochs of which batches are kept for peers that come back, by default."""
+"""Epochs of which batches are kept for peers that come back."""
 COMMIT_SECONDS = 30.0
 """Deadline of a commitment, in seconds."""
 _MOST_BEHIND = 32
@@ -54,22 +71,6 @@ _SEEN_WITHIN = 3
 """Blocks within which a commitment that was sent is seen in the best one, or sent again."""
 _LOG = logger_of(__name__)
 
-CODES: Mapping[str, str] = {
-    "batch-missing": "a batch that counts, or is to be voted on, is not here yet",
-    "batch-refused": "a batch of another validator is not taken",
-    "commit-refused": "the chain has not taken a ballot",
-    "line-left-out": "a record of the intake cannot be in a batch any more",
-    "no-batch": "no batch of a peer that is heard counted in the epoch that was closed last",
-    "not-counted": "the own batch of an epoch did not count",
-    "not-heard": "the network does not hear this validator",
-    "peer-differs": "the state of a peer is another one",
-    "peer-genesis": "the state of a peer began in another way",
-    "peer-network": "a peer has another network file",
-    "peer-rules": "a peer has other rules in force or scheduled",
-    "peer-unreachable": "a peer cannot be asked, or gave an answer that is not taken",
-}
-"""Codes of the problems of an exchange, with meanings."""
-
 
 class BatchExchange:
     """The agreement of the validators of a network about batches.
@@ -77,20 +78,20 @@ class BatchExchange:
     One thread at a time calls its methods; what `routes` gives may be called from any.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts of a validator
+    def __init__(  # noqa: PLR0913, PLR0917  # the parts of a validator
         self,
         network: Network,
         chain: Chain,
         state: StoredState,
         intake: IntakeBatches,
         folder: Path,
+        watch: Watch,
         *,
         peers: Iterable[str] = (),
         signer: Signer | None = None,
         limits: Limits | None = None,
         state_name: str = "STATE",
         checkpoint: Path | None = None,
-        kept_epochs: int = KEPT_EPOCHS,
     ) -> None:
         """Take the parts; ask nobody yet but the chain for its hotkey.
 
@@ -100,12 +101,12 @@ class BatchExchange:
             state: the state, which is read.
             intake: the own records.
             folder: of the batches; it is made.
+            watch: told what is wrong.
             peers: the addresses of other validators.
             signer: of the validator's key, for a state with a trust file.
             limits: of what peers may cost.
             state_name: the state as commands name it, for remedies.
             checkpoint: the file of the checkpoint that is published.
-            kept_epochs: of which batches are kept for peers that come back.
 
         Raises:
             StateError: the network has no exchange.
@@ -117,19 +118,16 @@ class BatchExchange:
         self._rules: Exchange = network.exchange
         self._network, self._chain, self._state, self._intake = network, chain, state, intake
         self._signer, self._name, self._checkpoint = signer, state_name, checkpoint
-        self._kept_epochs = kept_epochs
+        self._watch = watch
         self._hotkey = chain.hotkey()
         self.shelf = Shelf(folder)
         prove = None if signer is None else self._prove
         self._puller = Puller(peers, limits, prove)
         self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
-        self._refused: dict[Wanted, Problem] = {}
+        self._refused: dict[Committed, Problem] = {}
         self._sent: tuple[bytes, int] | None = None
         self._newest = -1
-        self._problems: dict[str, tuple[Problem, ...]] = {}
-        self._differences: dict[str, Problem] = {}
-        self._compared: dict[str, int] = {}
 
     # the interface of the loop
 
@@ -146,60 +144,45 @@ class BatchExchange:
             StoreError: the state or the intake cannot be read.
             TrustError: the state asks for signatures, and nothing here can sign.
         """
-        self._note_closed(epoch - 1)
+        if epoch - 1 > self._newest:
+            self._note_closed(epoch - 1)
         self._listen(finalized)
         ended = self._network.epoch_at(finalized) or 0
-        wanted, open_windows = list[Wanted](), list[int]()
+        wanted, open_windows = list[Committed](), list[int]()
         for number in range(epoch, min(ended, epoch + _MOST_BEHIND)):
             if finalized < self._network.vote_block(number):
                 open_windows.append(number)
                 wanted += self._before_pulling(number, finalized)
             else:
-                wanted += self._missing(number)
-        lacking = [item for item in wanted if not self._has(item)]
+                wanted += self._counting(number)
+        lacking = [item for item in wanted if not self.shelf.has(item)]
         self._puller.pull([item for item in lacking if item not in self._refused], self._take)
         for number in open_windows:
             self._publish_due(number, finalized)
         self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
-        still = [item for item in lacking if not self._has(item)]
-        self._tell("wanted", (self._lack(item, finalized) for item in still))
-        self._tell("peers", self._peer_problems())
+        still = [item for item in lacking if not self.shelf.has(item)]
+        self._watch.put(
+            "wanted", (self._lack(item) for item in still if item.epoch in open_windows)
+        )
+        self._watch.put("peers", self._peer_problems())
 
-    def counted(self, epoch: int) -> Counted | Waiting:
-        """Return the batches of an epoch whose closing block is finalized.
+    def counted(self, epoch: int) -> Counted | tuple[Problem, ...]:
+        """Return the batches of an epoch whose closing block is finalized, or what it waits for.
 
         Raises:
             ChainError: the chain gives no answer.
         """
-        tallies = [tally for tally in self._tallies(epoch) if tally.counts]
-        taken, missing = list[CountedBatch](), list[Problem]()
-        for tally in sorted(tallies, key=lambda item: item.hotkey):
-            batch = self.shelf.batch(epoch, tally.batch, tally.hotkey)
-            if batch is None:
-                missing.append(self._missing_problem(epoch, tally))
-            else:
-                taken.append(CountedBatch(batch.validator, batch.lines, batch.envelope))
+        counting = self._counting(epoch)
+        missing = tuple(
+            self._lack(item, tally.holders)
+            for item, tally in counting.items()
+            if not self.shelf.is_whole(item)
+        )
         if missing:
-            return Waiting(epoch, tuple(missing))
+            return missing
+        batches = {item.validator: partial(self.shelf.batch, item) for item in counting}
         # the node may have kept the block for less time than a batch was waited for
-        return Counted(epoch, tuple(taken), self.shelf.reads(epoch).end)
-
-    def closed(self, epoch: int, rules: str) -> None:
-        """Note that the state has closed an epoch, for peers to compare.
-
-        Args:
-            epoch: which.
-            rules: the digest of the rules in force and scheduled.
-        """
-        self._note_closed(epoch, rules)
-        # by other rules, or another trust file, what was refused may be sound
-        self._refused.clear()
-        self._tell("closed", self._closing_problems(epoch))
-        self.shelf.prune(epoch + 1 - self._kept_epochs)
-
-    def problems(self) -> tuple[Problem, ...]:
-        """Return what is wrong now."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(self._problems.values())))
+        return Counted(epoch, batches, self.shelf.reads(epoch).end)
 
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers.
@@ -208,7 +191,7 @@ class BatchExchange:
             InputError: Starlette is not installed.
         """
         # without a key there is nobody to whom others would prove anything, and nothing to keep
-        allows = None if self._signer is None else self._is_voice
+        allows = None if self._signer is None else lambda hotkey: hotkey in self._voices[1]
         return PeerAnswers(self.shelf, self.status, self._checkpoint, allows).routes()
 
     def status(self) -> Status:
@@ -230,9 +213,6 @@ class BatchExchange:
             heard = (neuron.hotkey for neuron in ballots.heard(neurons, self._rules))
             self._voices = epoch, frozenset(heard)
 
-    def _is_voice(self, hotkey: str) -> bool:
-        return hotkey in self._voices[1]
-
     def _prove(self, origin: str) -> str:
         assert self._signer is not None  # noqa: S101  # it is asked for where there is one
         expires = int(time.time()) + _PROOF_SECONDS
@@ -240,21 +220,15 @@ class BatchExchange:
 
     # an epoch whose votes are open
 
-    def _window(self, epoch: int) -> ballots.Window:
-        network = self._network
-        return ballots.Window(
-            network.end_block(epoch), network.commit_block(epoch), network.vote_block(epoch)
-        )
-
-    def _before_pulling(self, epoch: int, finalized: int) -> list[Wanted]:
+    def _before_pulling(self, epoch: int, finalized: int) -> list[Committed]:
         """Make and publish the own batch while there is time; return the batches to vote on."""
-        reads, window = self._reads(epoch, finalized), self._window(epoch)
-        validators = self._heard(reads)
+        reads = self._reads(epoch, finalized)
+        validators = ballots.heard(reads.neurons, self._rules)
         is_heard = any(neuron.hotkey == self._hotkey for neuron in validators)
-        self._tell("heard", () if is_heard else [self._not_heard(epoch)])
+        self._watch.put("heard", () if is_heard else [self._not_heard(epoch)])
         if reads.committed is None:
             # a ballot after the commit block would be for nothing
-            if is_heard and self._chain.head().best < window.commit:
+            if is_heard and self._chain.head().best < self._network.commit_block(epoch):
                 self._make_own(epoch)
                 self._publish_due(epoch, finalized)
             so_far = self._chain.commitments(self._network.netuid, finalized)
@@ -265,7 +239,7 @@ class BatchExchange:
             for digest in {*self.shelf.digests(epoch)} - {*committed.values()}:
                 if digest != self.shelf.own(epoch):
                     self.shelf.drop(epoch, digest)
-        return [Wanted(epoch, digest, hotkey) for hotkey, digest in committed.items()]
+        return [Committed(epoch, digest, hotkey) for hotkey, digest in committed.items()]
 
     def _make_own(self, epoch: int) -> None:
         """Make the own batch of an epoch, once; it is on the disk before its hash is published."""
@@ -273,46 +247,40 @@ class BatchExchange:
             return
         self._intake.freeze(epoch)
         lines = self._intake.lines(epoch)
-        if not lines:
-            return
         built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
         problems = list[Problem]()
-        if built is None or built.left_out:
-            left_out = len(lines) if built is None else len(built.left_out)
-            reason = "" if built is None else visible(built.left_out[0][1])[:200]
-            found = f"found {left_out} records that the batch of the epoch {epoch} cannot have"
+        if built.left_out:
+            reason = visible(built.left_out[0][1])[:200]
+            found = f"found {len(built.left_out)} records that the batch of the epoch {epoch}"
             remedy = "look at the rules that were adopted since the records came"
-            problems.append(Problem("line-left-out", f"{found} ({reason})", remedy))
-        self._tell("left out", problems)
-        if built is not None:
-            self.shelf.put_own(epoch, self._hotkey, built.data)
+            problems.append(Problem("line-left-out", f"{found} cannot have ({reason})", remedy))
+        self._watch.put("left out", problems)
+        if built.data:
+            own = Committed(epoch, batches.digest_of(built.data), self._hotkey)
+            self.shelf.put(own, built.data, own=True)
 
     def _publish_due(self, epoch: int, finalized: int) -> None:
         """Publish the ballot that is due, if one is."""
         reads = self._reads(epoch, finalized)
-        validators = self._heard(reads)
+        validators = ballots.heard(reads.neurons, self._rules)
         if not any(neuron.hotkey == self._hotkey for neuron in validators):
             return
         head = self._chain.head()
-        newest = self._own_commitment(head)
+        published = self._chain.commitments(self._network.netuid, head.best)
         committed = ballots.batches_at(epoch, reads.committed or (), validators)
         ballot = ballots.due(
             epoch,
-            self._window(epoch),
+            self._network,
             finalized,
             batch=self.shelf.own(epoch),
-            newest=newest,
+            newest=next((each for each in published if each.hotkey == self._hotkey), None),
             committed=committed,
             own=self._hotkey,
-            held={h for h, d in committed.items() if self.shelf.has(epoch, d, h)},
+            held={h for h, d in committed.items() if self.shelf.has(Committed(epoch, d, h))},
             uids={neuron.hotkey: neuron.uid for neuron in validators},
         )
         if ballot is not None:
             self._publish(ballot, head)
-
-    def _own_commitment(self, head: Head) -> Commitment | None:
-        newest = self._chain.commitments(self._network.netuid, head.best)
-        return next((each for each in newest if each.hotkey == self._hotkey), None)
 
     def _publish(self, ballot: ballots.Ballot, head: Head) -> None:
         data = ballot.to_bytes()
@@ -330,24 +298,19 @@ class BatchExchange:
             found = f"found that the chain refused a ballot of the epoch {ballot.epoch} ({code})"
             detail = visible(receipt.chain_error)[:200]
             problems = [Problem("commit-refused", f"{found} {detail}".rstrip(), REMEDIES[code])]
-        self._tell("published", problems)
+        self._watch.put("published", problems)
 
     # an epoch whose votes are closed
 
-    def _missing(self, epoch: int) -> Iterator[Wanted]:
-        """Yield the batches that count."""
-        for tally in self._tallies(epoch):
-            if tally.counts:
-                yield Wanted(epoch, tally.batch, tally.hotkey)
+    def _counting(self, epoch: int) -> Mapping[Committed, ballots.Tally]:
+        """Return the votes for the batches that count, by hotkey."""
+        tallies = sorted(self._tallies(epoch), key=attrgetter("hotkey"))
+        return {Committed(epoch, t.batch, t.hotkey): t for t in tallies if t.counts}
 
     def _tallies(self, epoch: int) -> tuple[ballots.Tally, ...]:
         reads = self._reads(epoch, self._network.vote_block(epoch))
-        neurons = () if reads.end is None else reads.end.neurons
         committed, voted = reads.committed or (), reads.voted or ()
-        return ballots.tally(epoch, committed, voted, neurons, self._rules)
-
-    def _heard(self, reads: PinnedReads) -> tuple[Neuron, ...]:
-        return ballots.heard(() if reads.end is None else reads.end.neurons, self._rules)
+        return ballots.tally(epoch, committed, voted, reads.neurons, self._rules)
 
     def _reads(self, epoch: int, finalized: int) -> PinnedReads:
         """Return the reads of an epoch as far as its blocks are finalized; they are kept.
@@ -356,21 +319,18 @@ class BatchExchange:
             ChainError: the chain gives no answer, or has an old block no more.
         """
         before = reads = self.shelf.reads(epoch)
-        netuid, window = self._network.netuid, self._window(epoch)
-        if reads.end is None and finalized >= window.end:
-            reads = attrs.evolve(reads, end=ChainBlock.read(self._chain, netuid, window.end))
-        if reads.committed is None and finalized >= window.commit:
-            reads = attrs.evolve(reads, committed=self._chain.commitments(netuid, window.commit))
-        if reads.voted is None and finalized >= window.vote:
-            reads = attrs.evolve(reads, voted=self._chain.commitments(netuid, window.vote))
+        chain, network, netuid = self._chain, self._network, self._network.netuid
+        if reads.end is None and finalized >= (block := network.end_block(epoch)):
+            reads = attrs.evolve(reads, end=ChainBlock.read(chain, netuid, block))
+        if reads.committed is None and finalized >= (block := network.commit_block(epoch)):
+            reads = attrs.evolve(reads, committed=chain.commitments(netuid, block))
+        if reads.voted is None and finalized >= (block := network.vote_block(epoch)):
+            reads = attrs.evolve(reads, voted=chain.commitments(netuid, block))
         if reads != before:
             self.shelf.put_reads(epoch, reads)
         return reads
 
-    def _has(self, item: Wanted) -> bool:
-        return self.shelf.has(item.epoch, item.digest, item.validator)
-
-    def _take(self, items: Sequence[Wanted], data: bytes) -> None:
+    def _take(self, items: Sequence[Committed], data: bytes) -> None:
         """Keep a batch that came for the validator whose it is; note why not for others."""
         try:
             batch = batches.parse(data, items[0].digest)
@@ -381,13 +341,13 @@ class BatchExchange:
         for item in items:
             try:
                 with self._checking:
-                    batches.check(batch, item.epoch, item.validator, self._network, self._state)
+                    batches.check(batch, item, self._network, self._state)
             except BatchError as error:
                 self._refuse(item, error)
             else:
-                self.shelf.put(item.epoch, item.digest, item.validator, data)
+                self.shelf.put(item, data)
 
-    def _refuse(self, item: Wanted, error: BatchError) -> None:
+    def _refuse(self, item: Committed, error: BatchError) -> None:
         whose = f"the batch of {short(item.validator)} in the epoch {item.epoch}"
         found = f"{whose} is not taken ({error.code}): {error}"
         remedy = "tell its operator; if others take it, compare version, rules and trust file"
@@ -397,28 +357,28 @@ class BatchExchange:
 
     # closed epochs, and how they compare with those of peers
 
-    def _note_closed(self, epoch: int, rules: str | None = None) -> None:
+    def _note_closed(self, epoch: int) -> None:
         """Keep the leaf of the newest closed epoch, and of those before that lack one."""
-        if epoch < 0 or (epoch == self._newest and rules is None):
-            return
         first = max(0, epoch - _MOST_BEHIND)
         lacking = [n for n in range(first, epoch + 1) if self.shelf.closed(n) is None]
-        if rules is None and lacking:
+        if lacking:
             with self._state.queries() as queries:
                 rules = queries.rules_digest()
-        if lacking:
             with self._state.epoch_log(keep=True) as log:
                 leaves = {n: log.leaves[n] for n in lacking if n < len(log.closed)}
             for number, leaf in leaves.items():
-                data = canonical_bytes(json_value(leaf))
-                self.shelf.put_closed(number, data, rules or "")
-        self._newest = max(self._newest, epoch)
+                self.shelf.put_closed(number, canonical_bytes(json_value(leaf)), rules)
+        self._newest = epoch
+        # by other rules, or another trust file, what was refused may be sound
+        self._refused.clear()
+        self._watch.put("published", ())
+        self._watch.put("closed", self._closing_problems(epoch))
+        self.shelf.prune(epoch + 1 - KEPT_EPOCHS)
 
     def _is_to_compare(self, peer: Peer) -> bool:
         """Return whether a peer has to be asked: it failed, differs, or an epoch was closed."""
-        compared = self._compared.get(peer.url)
-        is_equal = not peer.failure and peer.url not in self._differences
-        return compared is None or compared < self._newest or not is_equal
+        is_equal = not peer.failure and peer.difference is None
+        return peer.compared is None or peer.compared < self._newest or not is_equal
 
     async def _compare(self, peer: Peer) -> None:
         """Compare the own digests with those of a peer.
@@ -426,25 +386,25 @@ class BatchExchange:
         Raises:
             PeerError: the peer cannot be asked.
         """
-        status = await peer.status_now()
-        genesis = self._state.in_force.genesis
+        peer.difference = await self._difference(peer, await peer.status_now())
+
+    async def _difference(self, peer: Peer, status: Status) -> Problem | None:
+        def differs(code: str, found: str, remedy: str) -> Problem:
+            return Problem(code, f"{visible(peer.url)}: {found}", remedy)
+
+        genesis, newest = self._state.in_force.genesis, status.newest
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"
-            self._differ(peer, "peer-network", found, "compare the network files")
-        elif status.genesis != genesis:
+            return differs("peer-network", found, "compare the network files")
+        if status.genesis != genesis:
             found = f"found a state that began with {status.genesis}, expected {genesis}"
             remedy = "compare rules, trust file and pools with which the states began"
-            self._differ(peer, "peer-genesis", found, remedy)
-        else:
-            await self._compare_closed(peer, status.newest)
-
-    async def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
+            return differs("peer-genesis", found, remedy)
         common = -1 if newest is None else min(newest.epoch, self._newest)
-        self._compared[peer.url] = common
+        peer.compared = common
         own = self.shelf.closed(common) if common >= 0 else None
         if newest is None or own is None:
-            self._differences.pop(peer.url, None)
-            return
+            return None
         if newest.epoch == common:
             snapshot, rules = newest.snapshot, newest.rules
         else:
@@ -457,15 +417,14 @@ class BatchExchange:
             found = f"found the digest of rules {rules} after the epoch {common}"
             parts = "" if is_equal else f", and equal states, which part in the epoch {epoch}"
             remedy = f"compare tallystick state rules --state {self._name} with the peer's"
-            self._differ(peer, "peer-rules", f"{found}, expected {own.rules}{parts}", remedy)
-        elif not is_equal:
-            where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
-            found = f"found that the states {where}, expected equal ones"
-            export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
-            remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
-            self._differ(peer, "peer-differs", found, f"{remedy} peer.jsonl")
-        else:
-            self._differences.pop(peer.url, None)
+            return differs("peer-rules", f"{found}, expected {own.rules}{parts}", remedy)
+        if is_equal:
+            return None
+        where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
+        export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
+        remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
+        found = f"found that the states {where}, expected equal ones"
+        return differs("peer-differs", found, f"{remedy} peer.jsonl")
 
     async def _parting(self, peer: Peer, differing: int) -> tuple[int, str]:
         """Return the first epoch whose snapshot differs, and the first step of it that does.
@@ -489,13 +448,7 @@ class BatchExchange:
         ours = _leaf(own).steps
         return low, next((step for step in STEPS if ours[step] != theirs.steps[step]), "")
 
-    def _differ(self, peer: Peer, code: str, found: str, remedy: str) -> None:
-        self._differences[peer.url] = Problem(code, f"{visible(peer.url)}: {found}", remedy)
-
     # what is wrong
-
-    def _tell(self, group: str, problems: Iterable[Problem]) -> None:
-        self._problems[group] = tuple(problems)
 
     def _peer_problems(self) -> Iterator[Problem]:
         for peer in self._puller.peers:
@@ -503,8 +456,8 @@ class BatchExchange:
                 message = f"{visible(peer.url)}: {peer.failure}"
                 remedy = "look whether the peer runs, and whether its address is right"
                 yield Problem("peer-unreachable", message, remedy)
-            if peer.url in self._differences:
-                yield self._differences[peer.url]
+            if peer.difference is not None:
+                yield peer.difference
 
     def compared(self) -> Mapping[str, bool]:
         """Return the peers that answered, by hotkey, and whether the digests of each are ours.
@@ -512,7 +465,7 @@ class BatchExchange:
         Where they listen is the operator's to know.
         """
         return {
-            visible(peer.status.hotkey): peer.url not in self._differences
+            visible(peer.status.hotkey): peer.difference is None
             for peer in self._puller.peers
             if peer.status is not None
         }
@@ -523,22 +476,15 @@ class BatchExchange:
         message = f"{found}, expected {asks} and enough stake"
         return Problem("not-heard", message, "stake more, or compare the network file")
 
-    def _lack(self, item: Wanted, finalized: int) -> Problem:
-        if item in self._refused:
-            return self._refused[item]
+    def _lack(self, item: Committed, holders: Sequence[str] = ()) -> Problem:
+        """Return that a batch is not here; an epoch waits for one that others hold."""
         whose = f"the batch {item.digest[:16]}… of {short(item.validator)}"
-        is_late = finalized >= self._network.vote_block(item.epoch)
         message = f"found no peer that gives {whose} in the epoch {item.epoch}"
-        return Problem("batch-missing", message, _PULL, failing=is_late)
-
-    def _missing_problem(self, epoch: int, tally: ballots.Tally) -> Problem:
-        refused = self._refused.get(Wanted(epoch, tally.batch, tally.hotkey))
-        if refused is not None:
-            return attrs.evolve(refused, failing=True)
-        holders = ", ".join(map(short, tally.holders))
-        whose = f"the batch {tally.batch[:16]}… of {short(tally.hotkey)}"
-        message = f"the epoch {epoch} waits for {whose}, which {holders} have"
-        return Problem("batch-missing", message, _PULL, failing=True)
+        if holders:
+            have = ", ".join(map(short, holders))
+            message = f"the epoch {item.epoch} waits for {whose}, which {have} have"
+        lack = self._refused.get(item) or Problem("batch-missing", message, _PULL)
+        return attrs.evolve(lack, failing=bool(holders))
 
     def _closing_problems(self, epoch: int) -> Iterator[Problem]:
         own = self.shelf.own(epoch)
@@ -547,7 +493,8 @@ class BatchExchange:
         except TallystickError:
             return
         peers = {peer.status.hotkey for peer in self._puller.peers if peer.status is not None}
-        heard = {neuron.hotkey for neuron in self._heard(self.shelf.reads(epoch))}
+        neurons = self.shelf.reads(epoch).neurons
+        heard = {neuron.hotkey for neuron in ballots.heard(neurons, self._rules)}
         counted = {tally.hotkey for tally in tallies if tally.counts}
         for hotkey in sorted(peers & heard - counted - {self._hotkey}):
             found = f"found no batch of {short(hotkey)} that counts in the epoch {epoch}"

@@ -22,7 +22,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -34,12 +34,10 @@ from tallystick.io.text import json_text
 from tallystick.records.rejects import Reject
 from tallystick_chain.journal import private_database
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
+from tallystick_validator.batches import MAX_LINES, MAX_LINES_BYTES
 
 MAX_WAITING_BYTES = 1 << 30
 """Maximum size of all records that are not closed, in bytes, by default."""
-MAX_BATCH_BYTES, MAX_BATCH_LINES = 32 << 20, 100_000
-"""Maximum size of a batch, in bytes with the ends of lines, and in lines; the rest waits for the
-next one."""
 KEPT_EPOCHS = 64
 """Epochs for which the digests of closed records are kept."""
 
@@ -47,14 +45,13 @@ Status = Literal["recorded", "duplicate", "rejected"]
 
 _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 2
-_NETWORK_FILE = "network file"
 _NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE record (
+_SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE record (
     seq INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,
     identity BLOB NOT NULL UNIQUE,
@@ -65,14 +62,13 @@ CREATE TABLE record (
     hash BLOB NOT NULL,
     batch INTEGER,
     closed INTEGER
-);
-CREATE INDEX record_batch ON record (batch, closed);
-CREATE INDEX record_closed ON record (closed);
-CREATE TABLE batch (
-    epoch INTEGER PRIMARY KEY,
-    settled INTEGER NOT NULL DEFAULT 0
-);
-"""
+)""",
+    "CREATE INDEX record_batch ON record (batch, closed)",
+    "CREATE INDEX record_closed ON record (closed)",
+    "CREATE TABLE batch (epoch INTEGER PRIMARY KEY, settled INTEGER NOT NULL DEFAULT 0)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {_VERSION}",
+)
 
 
 @attrs.frozen
@@ -82,7 +78,7 @@ class Answer:
     Attributes:
         line: its number in what was sent, from 1.
         status: ``recorded``; ``duplicate`` of one that was recorded before; or ``rejected``.
-        code: why it is rejected: a code of the engine, or of `admission.CODES`.
+        code: why it is rejected: a code of the engine, or of `tallystick_validator.admission`.
         path: the field that is wrong; empty for the record as a whole.
         value: what was found there.
         expected: what was expected.
@@ -131,15 +127,13 @@ class Intake:
     Every method may be called from any thread, one at a time, and waits for the disk.
     """
 
-    def __init__(  # noqa: PLR0913  # limits, and whose file it is
+    def __init__(  # limits, and whose file it is
         self,
         path: Path,
         admission: Admission,
         *,
-        network: str = "",
-        network_file: str = "",
         waiting_bytes: int = MAX_WAITING_BYTES,
-        batch_bytes: int = MAX_BATCH_BYTES,
+        batch_bytes: int = MAX_LINES_BYTES,
         rejected: Callable[[str], None] | None = None,
     ) -> None:
         """Open the file, or begin it.
@@ -147,11 +141,8 @@ class Intake:
         Args:
             path: the file.
             admission: the judge of lines; it may be replaced at any time.
-            network: the name of the network, by which the file of another one is refused; empty:
-                it is not compared.
-            network_file: the digest of the network file, likewise.
             waiting_bytes: the most that may wait.
-            batch_bytes: the most that a batch may have.
+            batch_bytes: the most that a batch may have; the rest waits for the next one.
             rejected: told the code of each line that is rejected.
 
         Raises:
@@ -162,12 +153,11 @@ class Intake:
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
         self._rejected, self._lock, self._closed = rejected, threading.Lock(), False
         self._bytes = 0
-        owner = {"validator": admission.validator, "network": network, _NETWORK_FILE: network_file}
         with self._errors():
             # nobody else reads what a validator has seen before it is published
             self._db = private_database(path, timeout_s=30)
         try:
-            self._begin({name: value for name, value in owner.items() if value})
+            self._begin()
         except BaseException:
             self._db.close()
             raise
@@ -209,7 +199,7 @@ class Intake:
                 "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
                 "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
                 "WHERE total <= ?)",
-                *(epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
+                *(epoch, epoch, MAX_LINES, self._batch_bytes),
             )
 
     def lines(self, epoch: int) -> tuple[bytes, ...]:
@@ -374,7 +364,7 @@ class Intake:
         total: int = self._db.execute(select).fetchone()[0]
         return total
 
-    def _begin(self, owner: Mapping[str, str]) -> None:
+    def _begin(self) -> None:
         """Make the tables of a new file; refuse one of somebody else, or of another network file.
 
         Raises:
@@ -382,27 +372,30 @@ class Intake:
             StoreError: it is damaged, or of a newer version.
         """
         with self._errors():
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            application = self._db.execute("PRAGMA application_id").fetchone()[0]
-            tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and application != _APPLICATION_ID:
+            version, application, is_new = self._db.execute(
+                "SELECT user_version, application_id, NOT EXISTS (SELECT * FROM sqlite_master) "
+                "FROM pragma_user_version, pragma_application_id"
+            ).fetchone()
+        if not is_new and application != _APPLICATION_ID:
             raise InputError(f"{self.path}: found another database, expected an intake")
-        with self._errors():
-            # a transaction is on the disk once it is committed
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-        if not tables:
-            with self._transaction():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                self._db.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
+        if not is_new and version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
                 "tallystick that wrote it"
             )
+        with self._errors():
+            # a transaction is on the disk once it is committed
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+        network = self.admission.network
+        owner = {
+            "validator": self.admission.validator,
+            "network": network.name,
+            "network file": network.digest,
+        }
         with self._transaction():
+            for statement in _SCHEMA if is_new else ():
+                self._db.execute(statement)
             problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise self._damaged(problem)

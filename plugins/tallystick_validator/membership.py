@@ -17,9 +17,7 @@ from tallystick_validator.attributes import AttributeFile
 from tallystick_validator.health import problem_of
 
 
-def check_membership(
-    ledger: Ledger, network: Network, attributes: AttributeFile | None = None
-) -> None:
+def check_membership(ledger: Ledger, network: Network, attributes: AttributeFile) -> None:
     """Refuse a state that no validator of this network has.
 
     Args:
@@ -31,29 +29,25 @@ def check_membership(
         InputError: it began with other rules, asks for what no daemon has, or names a validator of
             its own.
     """
-    genesis = ledger.in_force.at(0).digest
+    for message in _objections(ledger, network, attributes):
+        raise InputError(f"{ledger.store.shown}: {message}")
+
+
+def _objections(ledger: Ledger, network: Network, attributes: AttributeFile) -> Iterator[str]:
+    genesis, begun_with = ledger.in_force.at(0).digest, ledger.in_force.origin.network
     if network.genesis not in {None, genesis}:
-        raise InputError(
-            f"{ledger.store.shown}: found a state that began with the rules {genesis}, "
-            f"expected {network.genesis}, the genesis of the network file: take the state "
-            "of this network"
-        )
-    begun_with = ledger.in_force.origin.network
+        found = f"found a state that began with the rules {genesis}, expected {network.genesis}"
+        yield f"{found}, the genesis of the network file: take the state of this network"
     if begun_with not in {None, network.digest}:
-        raise InputError(
-            f"{ledger.store.shown}: found a state that began with the network file "
-            f"{begun_with}, expected {network.digest}: take the network file of the "
-            "others, or the state"
-        )
-    for problem in unmet(ledger.in_force, ledger.open_epoch(), attributes or AttributeFile()):
-        raise InputError(f"{ledger.store.shown}: {problem.message}: {problem.remedy}")
+        found = f"found a state that began with the network file {begun_with}"
+        remedy = "take the network file of the others, or the state"
+        yield f"{found}, expected {network.digest}: {remedy}"
+    for problem in unmet(ledger.in_force, ledger.open_epoch(), attributes):
+        yield f"{problem.message}: {problem.remedy}"
     own = ledger.allowed.validator
     if network.exchange is not None and own is not None:
-        raise InputError(
-            f"{ledger.store.shown}: found a state of the validator {visible(own)}, "
-            "expected one that names none, as the states of a network are equal: begin it "
-            "without --validator"
-        )
+        found = f"found a state of the validator {visible(own)}, expected one that names none"
+        yield f"{found}, as the states of a network are equal: begin it without --validator"
 
 
 def unmet(in_force: RulesInForce, open_epoch: int, attributes: AttributeFile) -> Iterator[Problem]:

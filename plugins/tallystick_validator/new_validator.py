@@ -63,8 +63,8 @@ class NewValidator:
 
     def _words(self) -> Mapping[str, str]:
         of_chain = {
-            "url": self.url,
-            "key": self.key,
+            "url": json.dumps(self.url, ensure_ascii=False),
+            "key": json.dumps(self.key, ensure_ascii=False),
             "poll": "6",
             "blocks": "60",
             "rounds": "6",
@@ -76,8 +76,8 @@ class NewValidator:
             hotkeys = [hotkey_of(f"miner-{n}") for n in range(1, _MINERS + 1)]
             lines = "".join(f"    {json.dumps(hotkey)},\n" for hotkey in hotkeys)
             of_chain |= {
-                "url": "simulate:simulated.toml",
-                "key": hotkey_of("validator"),
+                "url": json.dumps("simulate:simulated.toml"),
+                "key": json.dumps(hotkey_of("validator")),
                 "poll": "0.5",
                 "blocks": "10",
                 "rounds": "3",
@@ -85,8 +85,6 @@ class NewValidator:
                 "pause": "5",
                 "miners": f"MINERS = [\n{lines}]",
             }
-        for name in ("url", "key"):
-            of_chain[name] = json.dumps(of_chain[name], ensure_ascii=False)
         return {
             **of_chain,
             "netuid": str(self.netuid),

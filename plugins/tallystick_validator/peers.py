@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import msgspec
@@ -131,67 +131,56 @@ class PeerAnswers:
         self, handler: Callable[[Request], Response]
     ) -> Callable[[Request], Response]:
         def answered(request: Request) -> Response:
-            refused = None if self.allows is None else _refusal(request, self.allows)
-            if refused is None:
-                return handler(request)
             from starlette.responses import PlainTextResponse
 
-            status, text = refused
-            headers = {"WWW-Authenticate": SCHEME}
-            return PlainTextResponse(f"{text}\n", status, headers=headers)
+            if self.allows is None:
+                return handler(request)
+            status = HTTPStatus.UNAUTHORIZED.value
+            text = "found no proof, expected that of a validator's hotkey"
+            try:
+                hotkey = viewer_of(request, Settings()).hotkey
+            except RefusedQuestionError as error:
+                hotkey, status, text = "", error.status, str(error)
+            if hotkey and self.allows(hotkey):
+                return handler(request)
+            if hotkey:
+                status = HTTPStatus.FORBIDDEN.value
+                text = f"found {visible(hotkey)}, expected a validator that the network hears"
+            return PlainTextResponse(f"{text}\n", status, headers={"WWW-Authenticate": SCHEME})
 
         return answered
 
     def _status(self, _: Request) -> Response:
-        return _json(self.status())
+        return _answer(self.status())
 
     def _batches(self, request: Request) -> Response:
-        text = request.path_params["epoch"]
-        if not EPOCH.fullmatch(text):
-            return _absent()
-        return _json(self.shelf.digests(int(text))[:MAX_BATCHES])
+        epoch = _epoch_of(request)
+        return _answer(None if epoch is None else self.shelf.digests(epoch)[:MAX_BATCHES])
 
     def _batch(self, request: Request) -> Response:
-        from starlette.responses import FileResponse
-
         digest = request.path_params["digest"]
-        path = self.shelf.find(digest) if DIGEST.fullmatch(digest) else None
-        return _absent() if path is None else FileResponse(path, media_type=_JSONL)
+        return _answer(self.shelf.find(digest) if DIGEST.fullmatch(digest) else None, _JSONL)
 
     def _closed(self, request: Request) -> Response:
-        text = request.path_params["epoch"]
-        digests = self.shelf.closed(int(text)) if EPOCH.fullmatch(text) else None
-        return _absent() if digests is None else _json(digests)
+        epoch = _epoch_of(request)
+        return _answer(None if epoch is None else self.shelf.closed(epoch))
 
     def _published(self, _: Request) -> Response:
-        from starlette.responses import FileResponse
-
-        if self.checkpoint is None or not self.checkpoint.is_file():
-            return _absent()
-        return FileResponse(self.checkpoint, media_type="text/plain")
+        is_there = self.checkpoint is not None and self.checkpoint.is_file()
+        return _answer(self.checkpoint if is_there else None, "text/plain")
 
 
-def _json(value: Any) -> Response:  # noqa: ANN401  # what msgspec encodes
-    from starlette.responses import Response
-
-    return Response(msgspec.json.encode(value), media_type="application/json")
-
-
-def _absent() -> Response:
-    from starlette.responses import PlainTextResponse
-
-    return PlainTextResponse("not here\n", status_code=HTTPStatus.NOT_FOUND)
+def _epoch_of(request: Request) -> int | None:
+    text = request.path_params["epoch"]
+    return int(text) if EPOCH.fullmatch(text) else None
 
 
-def _refusal(request: Request, allows: Callable[[str], bool]) -> tuple[int, str] | None:
-    """Return status and text where who asks has not proved to be a validator; None where it has."""
-    try:
-        hotkey = viewer_of(request, Settings()).hotkey
-    except RefusedQuestionError as error:
-        return error.status, str(error)
-    if not hotkey:
-        return HTTPStatus.UNAUTHORIZED, "found no proof, expected that of a validator's hotkey"
-    if not allows(hotkey):
-        text = f"found {visible(hotkey)}, expected a validator that the network hears"
-        return HTTPStatus.FORBIDDEN, text
-    return None
+def _answer(value: object, media_type: str = "application/json") -> Response:
+    """Return a file, the JSON of another value, or that nothing is there."""
+    from starlette.responses import FileResponse, PlainTextResponse, Response
+
+    if value is None:
+        return PlainTextResponse("not here\n", status_code=HTTPStatus.NOT_FOUND)
+    if isinstance(value, Path):
+        return FileResponse(value, media_type=media_type)
+    return Response(msgspec.json.encode(value), media_type=media_type)

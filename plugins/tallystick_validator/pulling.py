@@ -4,8 +4,8 @@ A peer may be slow, cut off, or hostile. So every request has one deadline, in w
 resolved, a connection is made and all of the answer comes, however slowly bytes drip; every answer
 has a greatest size; redirects and content encodings are refused, so that no few bytes become many;
 names in answers are digests and numbers, and none becomes a path. A batch comes whole from one
-peer, its hash says whether it is right, and one that fails is asked of the next peer in the same
-pull.
+peer, its hash says whether it is right, and one that fails is asked of the next peer, in the same
+pull while its time lasts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import msgspec
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
-from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
+from tallystick_service.health import Problem
+from tallystick_validator.batches import MAX_BATCH_BYTES, Committed, digest_of
 from tallystick_validator.peers import PREFIX, Digests, Status
 from tallystick_validator.shelf import ClosedEpochDigests
 
@@ -70,21 +71,6 @@ class Limits:
     backoff_seconds: float = 5.0
 
 
-@attrs.frozen
-class Wanted:
-    """A batch that is wanted.
-
-    Attributes:
-        epoch: for which it was committed.
-        digest: its SHA-256, as the chain has it.
-        validator: the hotkey that committed it; whose records they are only the bytes say.
-    """
-
-    epoch: int
-    digest: str
-    validator: str
-
-
 def check_url(url: str) -> SplitResult:
     """Return the parts of the address of a peer.
 
@@ -118,6 +104,8 @@ class Peer:
         failures: how often it failed one after the other.
         retry_at: until when it is left alone, by the clock.
         asked_at: when it was asked last, by the clock; None behind a failure.
+        compared: the newest epoch whose digests were compared; None before.
+        difference: what its digests differ by; None while they are equal.
     """
 
     url: str
@@ -129,6 +117,8 @@ class Peer:
     failures: int = 0
     retry_at: float = 0.0
     asked_at: float | None = None
+    compared: int | None = None
+    difference: Problem | None = None
 
     def fail(self, reason: str) -> None:
         """Note that the last request failed; the peer is left alone for a while.
@@ -289,7 +279,7 @@ class Puller:
                 raise outcome
 
     def pull(
-        self, wanted: Iterable[Wanted], take: Callable[[Sequence[Wanted], bytes], None]
+        self, wanted: Iterable[Committed], take: Callable[[Sequence[Committed], bytes], None]
     ) -> None:
         """Pull batches from whoever has them, as far as the time allows.
 
@@ -301,46 +291,34 @@ class Puller:
         Raises:
             OutputError: what came cannot be written.
         """
-        needed = dict[str, list[Wanted]]()
+        needed = dict[str, list[Committed]]()
         for item in wanted:
             needed.setdefault(item.digest, []).append(item)
         if not needed:
             return
         epochs = sorted({item.epoch for items in needed.values() for item in items})
-        begun, changed = set[str](), asyncio.Condition()
+        offers, begun = dict[Peer, set[str]](), set[str]()
         deadline = self.clock.now() + self.limits.pull_seconds
 
         async def draw(peer: Peer) -> None:
-            """Fetch from one peer what nobody else fetches; what another fails at comes back."""
-            offered = {digest for epoch in epochs for digest in await peer.listed(epoch)}
+            """Fetch from one peer what nobody else fetches."""
+            if peer not in offers:
+                offers[peer] = {digest for epoch in epochs for digest in await peer.listed(epoch)}
             # peers begin at different batches
-            order = sorted(
-                offered & needed.keys(),
-                key=lambda digest: digest_of(f"{digest} {peer.url}".encode()),
-            )
-
-            def left() -> list[str]:
-                return [digest for digest in order if digest in needed]
-
-            def free() -> list[str]:
-                return [digest for digest in left() if digest not in begun]
-
-            while self.clock.now() < deadline:
-                async with changed:
-                    await changed.wait_for(lambda: free() or not left())
-                if not left():
-                    return
-                begun.add(digest := free()[0])
-                try:
+            order = sorted(offers[peer], key=lambda each: digest_of(f"{each} {peer.url}".encode()))
+            for digest in order:
+                if digest in needed and digest not in begun and self.clock.now() < deadline:
+                    begun.add(digest)
                     data = await peer.batch(digest)
                     await asyncio.to_thread(take, needed[digest], data)
                     del needed[digest]
-                finally:
-                    begun.discard(digest)
-                    async with changed:
-                        changed.notify_all()
 
-        self.each(self.ready(), draw)
+        several = self.ready()
+        while several and self.clock.now() < deadline:
+            begun.clear()
+            self.each(several, draw)
+            # what one of them failed at is asked of the others
+            several = [peer for peer in offers if offers[peer] & needed.keys() and not peer.failure]
 
 
 @cache

@@ -5,12 +5,12 @@ The setter has a journal of its own, so that a row is sent once, whatever is kil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.chain import REMEDIES, Chain, Refusal
+from tallystick_chain.chain import REMEDIES, Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.submission import OUTCOMES, Outcome
 from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
@@ -18,8 +18,10 @@ from tallystick_service.health import Problem
 from tallystick_validator.health import CODES, problem_of
 
 if TYPE_CHECKING:
+    from tallystick_chain.bounded_chain import BoundedChain
     from tallystick_chain.journal import Journal
     from tallystick_chain.network import Network
+    from tallystick_service.metrics import Observations
 
 _STOPPING = frozenset({Refusal.VERSION_KEY, Refusal.NOT_REGISTERED})
 # a permit may come with the chain's next epoch, stake by others
@@ -45,47 +47,45 @@ class RowSender:
         unpaid: by hotkey, or by the key of a recipient, why its weight is not in the newest row.
     """
 
-    def __init__(self, chain: Chain, network: Network, journal: Journal, deadline_s: float) -> None:
+    def __init__(
+        self, chain: BoundedChain, network: Network, journal: Journal, observations: Observations
+    ) -> None:
         """Take the chain and the journal.
 
         Args:
-            chain: as the validator sees it.
+            chain: as the validator sees it, with the deadline of a call.
             network: whose subnet is given weights.
             journal: of the validator.
-            deadline_s: of a call, in seconds.
+            observations: told each new outcome, and how many are not paid.
         """
-        self._setter = WeightSetter(chain, network, journal, deadline_s=deadline_s)
+        self._setter = WeightSetter(chain, network, journal, deadline_s=chain.deadline_s)
+        self._observations = observations
         self._outcomes = {**self._setter.outcomes()}
         self._unpaid_of: int | None = None
         self.unpaid: Mapping[str, str] = {}
 
-    def send(
-        self,
-        weights: WeightsToSet | None,
-        became: Callable[[str], None],
-        *,
-        is_to_send: bool = True,
-    ) -> tuple[Problem, ...]:
+    def send(self, weights: WeightsToSet | None, *, is_to_send: bool) -> tuple[Problem, ...]:
         """Do all that can be done for rows at the finalized block; give what is wrong.
 
         Args:
             weights: of the epoch whose row is due; None: those that were sent are watched.
-            became: called with each new outcome.
             is_to_send: whether rows are sent at all, so that what keeps it from that is wrong.
 
         Raises:
             ChainError: the chain gives no answer to a read.
             TallystickError: the journal cannot be used.
         """
+        weights = weights if is_to_send else None
         status = self._setter.advance(weights)
         for epoch, (outcome, detail) in status.outcomes.items():
             if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
                 details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
-                became(str(outcome))
+                self._observations.received(str(outcome))
         self._outcomes = {**status.outcomes}
         if weights is not None and isinstance(status.row, WeightRow):
             self._name_unpaid(weights.epoch, status.row)
+        self._observations.unpaid(len(self.unpaid))
         return (*_problems(status, is_to_send=is_to_send), *self._without_pay())
 
     def _name_unpaid(self, epoch: int, row: WeightRow) -> None:

@@ -16,9 +16,10 @@ again, and damage counts as absence. Every function may be called from any threa
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,9 @@ import attrs
 import msgspec
 
 from tallystick.io.atomic import atomic_files, output_errors
-from tallystick_chain.chain import Commitment
+from tallystick_chain.chain import Commitment, Neuron
 from tallystick_validator.attributes import ChainBlock
-from tallystick_validator.batches import Batch, BatchError, digest_of, parse
+from tallystick_validator.batches import Batch, Committed, digest_of, parse
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Pattern of the digest of a batch."""
@@ -51,6 +52,11 @@ class PinnedReads:
     end: ChainBlock | None = None
     committed: tuple[Commitment, ...] | None = None
     voted: tuple[Commitment, ...] | None = None
+
+    @property
+    def neurons(self) -> tuple[Neuron, ...]:
+        """The neurons at the end of the epoch; none before it was read."""
+        return () if self.end is None else self.end.neurons
 
 
 @attrs.frozen
@@ -81,48 +87,56 @@ class Shelf:
             # peers prove who they are before they are given a batch
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def path(self, epoch: int, digest: str, validator: str) -> Path:
-        """Return the place of a batch of a validator, whether it is there or not."""
-        return self._folder / str(epoch) / _name(digest, validator)
+    def path(self, batch: Committed) -> Path:
+        """Return the place of a batch, whether it is there or not.
 
-    def has(self, epoch: int, digest: str, validator: str) -> bool:
-        """Return whether a batch of a validator is there."""
-        return self.path(epoch, digest, validator).is_file()
+        Nothing stands in its name as others wrote it.
+        """
+        whose = digest_of(batch.validator.encode())[:16]
+        return self._folder / str(batch.epoch) / f"{batch.digest}.{whose}{_SUFFIX}"
+
+    def has(self, batch: Committed) -> bool:
+        """Return whether a batch is there."""
+        return self.path(batch).is_file()
 
     def find(self, digest: str) -> Path | None:
         """Return the file of a batch of any epoch; None where it is not there."""
         paths = (path for epoch in self.epochs() for path in self._batches(epoch, digest))
         return next(paths, None)
 
-    def batch(self, epoch: int, digest: str, validator: str) -> Batch | None:
-        """Return a batch; None where it is not there, or is damaged, and is then taken away."""
-        path = self.path(epoch, digest, validator)
-        try:
-            return parse(path.read_bytes(), digest)
-        except (BatchError, OSError):
-            with suppress(OSError):
-                path.unlink()
-            return None
+    def is_whole(self, batch: Committed) -> bool:
+        """Return whether a batch is there as it was; a damaged one is taken away."""
+        path = self.path(batch)
+        with suppress(OSError):
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == batch.digest:
+                    return True
+            path.unlink()
+        return False
 
-    def put(self, epoch: int, digest: str, validator: str, data: bytes) -> None:
-        """Keep a batch that is whole and valid for a validator.
+    def batch(self, batch: Committed) -> Batch:
+        """Return a batch that is there.
+
+        Raises:
+            BatchError: it was damaged since.
+        """
+        return parse(self.path(batch).read_bytes(), batch.digest)
+
+    def put(self, batch: Committed, data: bytes, *, own: bool = False) -> None:
+        """Keep a batch that is whole and valid for its validator.
+
+        Args:
+            batch: which.
+            data: its bytes.
+            own: whether it is the own one of its epoch, which this is from now on.
 
         Raises:
             OutputError: it cannot be written.
         """
-        self._write(epoch, _name(digest, validator), data)
-
-    def put_own(self, epoch: int, validator: str, data: bytes) -> None:
-        """Keep the own batch of an epoch, which is this one from now on.
-
-        Raises:
-            OutputError: it cannot be written.
-        """
-        digest = digest_of(data)
-        paths = self._in(epoch, _name(digest, validator)), self._in(epoch, _OWN)
-        with atomic_files(*paths) as (batch, own):
-            batch.write(data)
-            own.write(f"{digest}\n".encode())
+        content = {self.path(batch).name: data}
+        if own:
+            content[_OWN] = f"{batch.digest}\n".encode()
+        self._write(batch.epoch, content)
 
     def own(self, epoch: int) -> str | None:
         """Return the digest of the own batch of an epoch; None where there is none yet."""
@@ -155,7 +169,7 @@ class Shelf:
         Raises:
             OutputError: they cannot be written.
         """
-        self._write(epoch, _CHAIN, msgspec.json.encode(reads))
+        self._write(epoch, {_CHAIN: msgspec.json.encode(reads)})
 
     def closed(self, epoch: int) -> ClosedEpochDigests | None:
         """Return the digests of a closed epoch; None where they were not kept."""
@@ -169,7 +183,7 @@ class Shelf:
             OutputError: they cannot be written.
         """
         digests = ClosedEpochDigests(msgspec.Raw(leaf), rules)
-        self._write(epoch, _CLOSED, msgspec.json.encode(digests))
+        self._write(epoch, {_CLOSED: msgspec.json.encode(digests)})
 
     def drop(self, epoch: int, digest: str) -> None:
         """Take away a batch that no closing needs."""
@@ -189,9 +203,14 @@ class Shelf:
                 with output_errors(folder):
                     shutil.rmtree(folder)
 
-    def _write(self, epoch: int, name: str, data: bytes) -> None:
-        with atomic_files(self._in(epoch, name)) as (file,):
-            file.write(data)
+    def _write(self, epoch: int, content: Mapping[str, bytes]) -> None:
+        """Write files of an epoch, by name, all or none."""
+        folder = self._folder / str(epoch)
+        with output_errors(folder):
+            folder.mkdir(exist_ok=True)
+        with atomic_files(*(folder / name for name in content)) as files:
+            for file, data in zip(files, content.values(), strict=True):
+                file.write(data)
 
     def _decoded(self, epoch: int, name: str, decoder: msgspec.json.Decoder[Any]) -> Any:  # noqa: ANN401  # of the decoder
         """Return the content of a file; None where it cannot be read, or is damaged."""
@@ -200,18 +219,7 @@ class Shelf:
         except (OSError, ValueError):
             return None
 
-    def _in(self, epoch: int, name: str) -> Path:
-        folder = self._folder / str(epoch)
-        with output_errors(folder):
-            folder.mkdir(exist_ok=True)
-        return folder / name
-
     def _batches(self, epoch: int, digest: str = "*") -> Iterator[Path]:
         """Yield the files of the batches of an epoch, or of one of them."""
         with suppress(OSError):
             yield from self._folder.joinpath(str(epoch)).glob(f"{digest}.*{_SUFFIX}")
-
-
-def _name(digest: str, validator: str) -> str:
-    """Return the name of the file of a batch, in which nothing stands as others wrote it."""
-    return f"{digest}.{digest_of(validator.encode())[:16]}{_SUFFIX}"

@@ -13,7 +13,7 @@ import stat
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -65,7 +65,7 @@ class TakenFile:
     """
 
     name: str
-    answers: dict[str, int]
+    answers: Mapping[str, int]
     is_whole: bool = True
 
 
@@ -101,11 +101,11 @@ class FolderSource:
             made(self.folder / folder)
         # those of a run that was killed, or for which there was no room, come first
         begun = self._names(self.folder / IN_PROGRESS)
-        for name, is_begun in [*((name, True) for name in begun), *((n, False) for n in names)]:
+        for number, name in enumerate([*begun, *names]):
             if is_stopping():
                 break
             try:
-                private = name if is_begun else self._claim(name)
+                private = name if number < len(begun) else self._claim(name)
                 if private is not None:
                     taken.append(self._take(private))
             except (OSError, OutputError) as error:
@@ -138,29 +138,18 @@ class FolderSource:
         if size > _MAX_NAME_BYTES:
             expected = f"expected at most {_MAX_NAME_BYTES}"
             raise OSError(0, f"found a name of {size} bytes, {expected}: choose a shorter one")
-        private = next(filter(self._is_free, _names_like(name)))
+        stem = name.removesuffix(SUFFIX)
+        others = (f"{stem}.{number}{SUFFIX}" for number in count(2))
+        private = next(filter(self._is_free, chain([name], others)))
         (self.folder / name).rename(self.folder / IN_PROGRESS / private)
         for folder in (self.folder / IN_PROGRESS, self.folder):
             sync_names(folder)
         return private
 
     def _is_free(self, name: str) -> bool:
-        taken = self.folder / TAKEN
-        paths = (self.folder / IN_PROGRESS / name, taken / name, taken / f"{name}{ANSWERS}")
+        taken = self.folder / TAKEN / name
+        paths = self.folder / IN_PROGRESS / name, taken, _answers_of(taken)
         return not any(map(os.path.lexists, paths))
-
-    def _opened(self, name: str) -> BinaryIO:
-        """Return a file of `IN_PROGRESS`.
-
-        Raises:
-            OSError: it is none.
-        """
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        number = os.open(self.folder / IN_PROGRESS / name, flags)
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            os.close(number)
-            raise OSError(0, "found no file but a pipe or a folder, expected a file")
-        return os.fdopen(number, "rb")
 
     def _take(self, name: str) -> TakenFile:
         """Take the lines of a file of `IN_PROGRESS`, and move it to `TAKEN`.
@@ -170,24 +159,21 @@ class FolderSource:
             OutputError: its answers cannot be written.
             StoreError: the intake cannot be written.
         """
-        counts: dict[str, int] = {}
-        folder, is_whole = self.folder / TAKEN, True
-        with (
-            self._opened(name) as file,
-            atomic_files(folder / f"{name}{ANSWERS}") as (output,),
-        ):
-            for answer in self._answers(file):
-                counts[answer.status] = counts.get(answer.status, 0) + 1
-                is_whole = is_whole and answer.code != FULL
-                output.write(answer.to_json())
+        path, taken = self.folder / IN_PROGRESS / name, self.folder / TAKEN / name
+        counts, is_whole = Counter[str](), True
+        with path.open("rb") as file, atomic_files(_answers_of(taken)) as (output,):
+            for number, lines in _blocks_of(file):
+                for answer in self.intake.take(lines, number):
+                    counts[answer.status] += 1
+                    is_whole = is_whole and answer.code != FULL
+                    output.write(answer.to_json())
         if is_whole:
-            (self.folder / IN_PROGRESS / name).rename(folder / name)
+            path.rename(taken)
         return TakenFile(name, counts, is_whole)
 
-    def _answers(self, file: BinaryIO) -> Iterator[Answer]:
-        """Yield the answer to each line, block by block."""
-        for number, lines in _blocks_of(file):
-            yield from self.intake.take(lines, number)
+
+def _answers_of(taken: Path) -> Path:
+    return taken.with_name(f"{taken.name}{ANSWERS}")
 
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
@@ -198,14 +184,6 @@ def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
         yield number, lines
         number += len(lines)
     yield number, splitter.rest()
-
-
-def _names_like(name: str) -> Iterator[str]:
-    """Yield a name, and then the same with numbers before its end."""
-    yield name
-    stem = name.removesuffix(SUFFIX)
-    for number in count(2):
-        yield f"{stem}.{number}{SUFFIX}"
 
 
 def _is_taken(name: str) -> bool:
@@ -234,7 +212,7 @@ async def posts_taken(
     from tallystick_service.guard import Guard
 
     async def post(request: Request) -> Response:
-        answers = _answers_to(intake, io.BytesIO(await request.body()))
+        answers = _answers_to(intake, await request.body())
         return StreamingResponse(answers, media_type="application/jsonl")
 
     app = Starlette(routes=[Route("/intake", post, methods=["POST"])])
@@ -243,13 +221,13 @@ async def posts_taken(
             yield
 
 
-def _answers_to(intake: Intake, body: BinaryIO) -> Iterator[bytes]:
+def _answers_to(intake: Intake, body: bytes) -> Iterator[bytes]:
     """Yield the answers to the lines of a post, as JSONL, as soon as they are durable.
 
     They end early where the intake cannot be written: the last one says so.
     """
     rejects = 0
-    for start, block in _blocks_of(body):
+    for start, block in _blocks_of(io.BytesIO(body)):
         for first in range(0, len(block), MAX_REJECTS):
             number, lines = start + first, block[first : first + MAX_REJECTS]
             if rejects >= MAX_REJECTS:

@@ -39,7 +39,7 @@ from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Alone, Counted, Waiting
+from tallystick_validator.agreement import Alone, Counted
 from tallystick_validator.attributes import AttributeFile, ChainBlock
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
@@ -52,6 +52,7 @@ from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
+    from tallystick_chain.chain import Head
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
@@ -178,8 +179,7 @@ class Validator:
         self._awake: asyncio.Event | None = None
         self._other_epochs: Mapping[str, int] = {}
         self._problems = list[Problem]()
-        self._endpoint, self._open_epoch = "", 0
-        self._slots_block, self._looked_at, self._since = 0, 0, 0
+        self._open_epoch = self._slots_block = self._looked_at = self._since = 0
         self._rejects: Mapping[int, Counter[str]] = {-1: Counter()}
         self._rows: RowSender | None = None
         self.ledger: Ledger
@@ -244,8 +244,6 @@ class Validator:
             Intake(
                 self.folder / INTAKE,
                 admission,
-                network=self.network.name,
-                network_file=self.network.digest,
                 waiting_bytes=self.options.waiting_bytes,
                 rejected=self.observations.rejected,
             )
@@ -271,6 +269,7 @@ class Validator:
             self.ledger,
             self.intake,
             self.folder / EXCHANGE,
+            self.watch,
             peers=self.options.peers,
             signer=self._signer,
             state_name=self.ledger.store.shown,
@@ -331,7 +330,8 @@ class Validator:
 
         What fails is told by `health`, and None is returned.
         """
-        return await self._in_thread(self._look_at_chain)
+        head = await self._in_thread(self._look_at_chain)
+        return None if head is None else head.finalized
 
     async def step(self) -> Step:
         """Do all that is due at the finalized block; what fails is told by `health`.
@@ -365,31 +365,31 @@ class Validator:
         return True
 
     def _step(self) -> Step:
-        closed = list[int]()
         if not self._stage("alone", self._hold_state):
             return Step(None, (), self._open_epoch)
         self._stage("records", self._take_records)
         self._stage("disk", self._look_at_disk)
-        finalized = self._look_at_chain()
+        head = self._look_at_chain()
         self._stage("adoptions", self._adopt)
         settled = self._stage("intake", self._settle_closed)
-        waits = finalized is not None and not (
-            settled and self._stage("history", self._is_same_chain, finalized)
+        waits = head is not None and not (
+            settled and self._stage("history", self._is_same_chain, head)
         )
         opened = self._stage("state", self.ledger.open_epoch)
         if opened:
             self._stage("checkpoints", self._publish, opened - 1)
-        if finalized is not None and opened is not None and not waits:
-            self._stage("agreement", self.agreement.advance, finalized, opened)
-            waits = not self._close_all(finalized, opened, closed)
+        closed = list[int]()
+        if head is not None and opened is not None and not waits:
+            self._stage("agreement", self.agreement.advance, head.finalized, opened)
+            waits = not self._close_all(head.finalized, opened, closed)
             self._stage("weighing", self._weigh)
-            self._stage("weights", self._send_row, finalized)
+            self._stage("weights", self._send_row, head.finalized)
         self._stage("recorded", self._look_at_epochs)
         self._stage("counts", self._count_records)
         opened = self._stage("state", self.ledger.open_epoch)
         self._open_epoch = self._open_epoch if opened is None else opened
-        self.watch.put("peers", self.agreement.problems())
         self.observations.peers(self.agreement.compared())
+        finalized = None if head is None else head.finalized
         self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
         return Step(finalized, tuple(closed), self._open_epoch, waits)
 
@@ -430,23 +430,14 @@ class Validator:
                 found = f"found less than {MIN_FREE_BYTES >> 20} MiB free for {folder}"
                 self._problems.append(problem_of("disk", f"{found}, expected more"))
 
-    def _look_at_chain(self) -> int | None:
-        finalized = self._stage("chain", self._look)
-        if finalized is not None:
-            self._stage("slots", self._look_at_slots, finalized)
-        return finalized
-
-    def _look(self) -> int:
-        """Return the finalized block, and tell the intake which epochs have begun."""
-        head = self.chain.head()
-        admission = self.intake.admission
-        newest = self.network.epoch_at(head.best)
-        # a record names the epoch of a block that its validator may see before this node does
-        admission.newest_epoch = 0 if newest is None else newest + 1
-        admission.block = head.best
-        self._endpoint = head.endpoint
-        self.watch.know(best=head.best, endpoint=head.endpoint)
-        return head.finalized
+    def _look_at_chain(self) -> Head | None:
+        """Look at the newest blocks, and tell the intake of them."""
+        head = self._stage("chain", self.chain.head)
+        if head is not None:
+            self.intake.admission.block = head.best
+            self.watch.know(best=head.best, endpoint=head.endpoint)
+            self._stage("slots", self._look_at_slots, head.finalized)
+        return head
 
     def _look_at_slots(self, finalized: int) -> None:
         """Tell the intake which hotkey has which slot, as of now and then."""
@@ -456,9 +447,9 @@ class Validator:
             admission.uids = {neuron.hotkey: neuron.uid for neuron in neurons}
             self._slots_block = finalized
 
-    def _is_same_chain(self, finalized: int) -> bool:
+    def _is_same_chain(self, head: Head) -> bool:
         """Return whether the finalized blocks that were acted on are still there."""
-        self._problems += self._history.look(finalized, self._endpoint)
+        self._problems += self._history.look(head.finalized, head.endpoint)
         return not self._problems
 
     def _adopt(self) -> None:
@@ -466,8 +457,7 @@ class Validator:
             self._problems += self._adoptions.apply(self.ledger)
         in_force = self.ledger.in_force
         if in_force.seq != self._admits_by:
-            admission = Admission(self.ledger.scorer, self.network, self.hotkey)
-            self.intake.admission = admission.knowing(self.intake.admission)
+            self.intake.admission.follow(self.ledger.scorer)
             self._admits_by = in_force.seq
             self.watch.put(
                 "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
@@ -509,8 +499,9 @@ class Validator:
     def _count_records(self) -> None:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
-        totals, newest = self.observations.observed().rejects, self.intake.admission.newest_epoch
-        epoch = -1 if newest is None else newest
+        totals, block = self.observations.observed().rejects, self.intake.admission.block
+        begun = None if block is None else self.network.epoch_at(block)
+        epoch = -1 if begun is None else begun
         # totals as an epoch began, of two epochs: what is told lasts until one has no rejects
         if epoch not in self._rejects:
             self._rejects = dict([*self._rejects.items(), (epoch, totals)][-2:])
@@ -535,56 +526,34 @@ class Validator:
 
     def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
         """Close every epoch that is due; False where one of them cannot be closed yet."""
-        epochs = epochs_due(self.network, open_epoch, finalized)
-        for epoch in epochs:
-            if self._is_stopping:
-                return False
-            if not self._close_one(epoch):
-                self._behind(finalized, epoch)
-                return False
+        due = epochs_due(self.network, open_epoch, finalized)
+        for epoch in due:
+            if self._is_stopping or not self._close_one(epoch):
+                break
             closed.append(epoch)
             if self.network.weights_block(epoch + 1) > finalized:
                 self._stage("weighing", self._weigh)
             self._stage("agreement", self.agreement.advance, finalized, epoch + 1)
-        self._behind(finalized, epochs.stop)
-        return True
-
-    def _behind(self, finalized: int, open_epoch: int) -> None:
-        behind = max(0, finalized - self.network.closing_block(open_epoch))
+        opened = open_epoch + len(closed)
+        behind = max(0, finalized - self.network.closing_block(opened))
         self.watch.know(blocks_behind=behind)
         self.observations.chain(finalized, behind)
         problems = list[Problem]()
         if behind > self.network.epoch_blocks:
-            message = (
-                f"found the epoch {open_epoch} open more than an epoch after its closing block, "
-                "expected it closed"
-            )
-            problems.append(problem_of("blocks-behind", message))
+            found = f"found the epoch {opened} open more than an epoch after its closing block"
+            problems.append(problem_of("blocks-behind", f"{found}, expected it closed"))
         self.watch.put("behind", problems)
+        return opened == due.stop
 
     def _close_one(self, epoch: int) -> bool:
-        counted = self._stage("counted", self._count, epoch)
-        if counted is None:
-            return False
         if not self._stage("lock", self._require_locked, epoch):
             return False
-        block = counted.end or self._stage("miners", self._block, epoch)
-        if block is None:
-            return False
-        closing = self._stage("closing", self._close, counted, block)
+        closing = self._stage("closing", self._close, epoch)
         if closing is None:
             return False
         # the epoch is closed, whether or not a file can be written
         self._stage("checkpoints", self._publish, epoch)
-        return self._stage("settling", self._settle, counted, closing) is not None
-
-    def _count(self, epoch: int) -> Counted | None:
-        """Return the batches that count in an epoch; None where bytes of them are missing."""
-        counted = self.agreement.counted(epoch)
-        if isinstance(counted, Waiting):
-            self._problems += counted.problems
-            return None
-        return counted
+        return bool(self._stage("settling", self._settle, *closing))
 
     def _require_locked(self, epoch: int) -> bool:
         """Require the rules of an epoch in the lock.
@@ -596,27 +565,27 @@ class Validator:
             self._held.require(line)
         return True
 
-    def _block(self, epoch: int) -> ChainBlock:
-        """Return the block at which an epoch ends, with what is read of it."""
-        return ChainBlock.read(self.chain, self.network.netuid, self.network.end_block(epoch))
-
-    def _close(self, counted: Counted, block: ChainBlock) -> EpochClosing:
-        rules = self.ledger.in_force.at(counted.epoch)
+    def _close(self, epoch: int) -> tuple[Counted, EpochClosing] | None:
+        """Close an epoch by the batches that count; None where bytes of them are missing."""
+        counted = self.agreement.counted(epoch)
+        if not isinstance(counted, Counted):
+            self._problems += counted
+            return None
+        block = counted.end
+        if block is None:
+            number = self.network.end_block(epoch)
+            block = ChainBlock.read(self.chain, self.network.netuid, number)
+        rules = self.ledger.in_force.at(epoch)
         self._compare_epochs(rules)
         slots = miner_slots(self.network, block.neurons, rules.type_rules)
         attributes = self.options.attributes.of_epoch(rules.lines, self.network, block)
         counted = attrs.evolve(counted, end=block)
         closing = close(self.ledger, self.network, counted, slots, attributes)
-        _LOG.info(
-            "closed an epoch",
-            extra={
-                **attrs.asdict(closing, recurse=False),
-                "refused": len(closing.refused),
-                "batches": len(counted.batches),
-            },
-        )
-        self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
-        return closing
+        refused, batches = len(closing.refused), len(counted.batches)
+        details = {**attrs.asdict(closing, recurse=False), "refused": refused, "batches": batches}
+        _LOG.info("closed an epoch", extra=details)
+        self.watch.know(epoch=epoch, snapshot=closing.snapshot, rules=closing.rules)
+        return counted, closing
 
     def _publish(self, epoch: int) -> None:
         """Write the checkpoint of the newest closed epoch, unless it is there."""
@@ -624,16 +593,15 @@ class Validator:
             publish(self.ledger, self._checkpoints, epoch, self.options.checkpoint_signer)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
-        """Settle the own batch of an epoch that was closed, and tell the agreement."""
-        epoch, own = counted.epoch, counted.of(self.hotkey)
-        refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
-        for line in refused.values():
+        """Settle the own batch of an epoch that was closed, and tell what did not count."""
+        epoch, is_judged = counted.epoch, self.hotkey in counted.batches
+        refused = [line for line in closing.refused if line.validator == self.hotkey]
+        for number, line in enumerate(refused):
             self.observations.rejected(line.code)
-        for line in [*refused.values()][:_MOST_TOLD]:
-            details = {"epoch": epoch, "code": line.code, "place": line.index}
-            _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
-        self.intake.settle(epoch, self._held_by_state(epoch), lets_go=own is not None)
-        self.agreement.closed(epoch, closing.rules)
+            if number < _MOST_TOLD:
+                details = {"epoch": epoch, "code": line.code, "place": line.index}
+                _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
+        self.intake.settle(epoch, self._held_by_state(epoch), lets_go=is_judged)
         return True
 
     def _weigh(self) -> None:
@@ -642,28 +610,24 @@ class Validator:
         if epoch < 0 or epoch in self._weights:
             return
         with self.ledger.queries() as queries:
-            weights = weights_to_set(queries)
+            newest = weights_to_set(queries)
         # its row may be due after the next epoch is closed
-        kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
-        self._weights = {**kept, epoch: weights}
+        before = {of: weights for of, weights in self._weights.items() if of == epoch - 1}
+        self._weights = {**before, epoch: newest}
 
     def _send_row(self, finalized: int) -> None:
         """Send the row of the newest epoch whose row is due, and watch those before it."""
         if self._rows is None:
             subject = journal_subject(self.network, self.hotkey)
             journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
-            self._rows = RowSender(self.chain, self.network, journal, self.chain.deadline_s)
+            self._rows = RowSender(self.chain, self.network, journal, self.observations)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
-        asked = weights if self.options.sets_weights else None
-        self._problems += self._rows.send(
-            asked, self.observations.received, is_to_send=self.options.sets_weights
-        )
+        self._problems += self._rows.send(weights, is_to_send=self.options.sets_weights)
         self.watch.know(
             rows={str(epoch): what for epoch, what in self._rows.outcomes.items()},
             unpaid=dict(self._rows.unpaid),
         )
-        self.observations.unpaid(len(self._rows.unpaid))
 
 
 def _failure(stage: str, error: Exception) -> Problem:
@@ -684,7 +648,6 @@ _CODES = {
     "agreement": "peers",
     "checkpoints": "disk",
     "closing": "closing-failed",
-    "counted": "closing-failed",
     "counts": "intake",
     "intake": "intake",
     "lock": "not-locked",

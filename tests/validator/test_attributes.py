@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import attrs
 import pytest
 from cli.command import ROOT
 from state.test_workflow_state import task
+from validator import number_attributes
 from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
@@ -21,6 +23,7 @@ from validator.daemons import (
 )
 
 from tallystick.errors import InputError
+from tallystick.plugins.registry import Registry, with_modules
 from tallystick_chain.chain import Pairs
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_state.ledger import Ledger
@@ -47,11 +50,11 @@ RESERVE = (
 )
 
 
-def state_of(folder: Path, *steps: str) -> Path:
+def state_of(folder: Path, *steps: str, registry: Registry | None = None) -> Path:
     """A state under the workflow rules with other steps after the mean."""
     path = folder / "rules.toml"
     path.write_text(WORKFLOW.replace(WEIGHT, "").replace(PART, "\n".join(steps)), encoding="utf-8")
-    Ledger.create(folder / "subnet.db", path).close()
+    Ledger.create(folder / "subnet.db", path, registry=registry).close()
     return folder / "subnet.db"
 
 
@@ -148,6 +151,22 @@ def test_texts_and_flags_of_the_chain_are_in_the_entry(tmp_path: Path, name: str
     found = run(tmp_path)
     assert found.problems == ()
     assert found.row
+
+
+@pytest.mark.parametrize(("name", "paid"), [("stake", {5}), ("registered_block", {5, 6})])
+def test_numbers_of_the_chain_are_read_by_formulas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, paid: set[int]
+) -> None:
+    """The late one alone has some stake; it and its twin registered last."""
+    assert MINER_KINDS[name] == "a number"
+    registry = with_modules({"numbers": number_attributes.__name__})
+    formula = f"numbers/{name.replace('_', '-')}@1"
+    step = f'{{ name = "best", do = "formula", formula = "{formula}" }},'
+    state_of(tmp_path, step, PARTS, LAST, registry=registry)
+    monkeypatch.setattr(Ledger, "open", partial(Ledger.open, registry=registry))
+    found = run(tmp_path)
+    assert found.problems == ()
+    assert {uid for uid, _ in found.row} == paid
 
 
 def test_what_the_chain_lacks_is_in_a_file_which_the_digest_covers(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tallystick.errors import StateError, StoreError
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.health import Problem
-from tallystick_validator.agreement import Waiting
 from tallystick_validator.configuration import Configuration
 from tallystick_validator.daemon import Daemon, Until
 from tallystick_validator.validator import Options, Validator
@@ -238,9 +237,7 @@ def test_what_an_epoch_waits_for_is_logged_once(
 
     async def run() -> None:
         async with validator:
-            monkeypatch.setattr(
-                validator.agreement, "counted", lambda epoch: Waiting(epoch, (missing,))
-            )
+            monkeypatch.setattr(validator.agreement, "counted", lambda _: (missing,))
             chain.advance(EPOCH_BLOCKS + LAG)
             for _ in range(3):
                 assert (await validator.step()).closed == ()

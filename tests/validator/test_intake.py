@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import attrs
 import pytest
 from examples import examples
 from hypothesis import strategies as st
@@ -106,7 +107,7 @@ def test_missed_deadlines_and_events_are_records_too(intake: Intake) -> None:
     ],
 )
 def test_a_bad_line_is_refused_by_its_code(intake: Intake, line: bytes, code: str) -> None:
-    intake.admission.newest_epoch = 8
+    intake.admission.block = network().first_block(7)
     (answer,) = take(intake, [line])
     assert (answer.status, answer.code) == ("rejected", code)
     assert answer.expected
@@ -290,11 +291,11 @@ def test_many_senders_at_once_have_their_own_answers(intake: Intake) -> None:
 
 def test_a_file_of_another_validator_is_refused(tmp_path: Path, ledger: Ledger) -> None:
     path = tmp_path / "i.db"
-    Intake(path, Admission(ledger.scorer, network(), ALICE), network="one").close()
+    Intake(path, Admission(ledger.scorer, network(), ALICE)).close()
     with pytest.raises(InputError, match="found the intake of the validator"):
-        Intake(path, Admission(ledger.scorer, network(), "bob"), network="one")
+        Intake(path, Admission(ledger.scorer, network(), "bob"))
     with pytest.raises(InputError, match="found the intake of the network"):
-        Intake(path, Admission(ledger.scorer, network(), ALICE), network="two")
+        Intake(path, Admission(ledger.scorer, attrs.evolve(network(), name="two"), ALICE))
 
 
 def test_another_file_is_refused_and_stays(tmp_path: Path, admission: Admission) -> None:

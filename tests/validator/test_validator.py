@@ -35,7 +35,7 @@ from tallystick_chain.simulated.simulation import HotkeyView, SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.trust.checkpoint import read_checkpoint
-from tallystick_validator.adoptions import ScheduledRules
+from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")
@@ -477,7 +477,7 @@ def test_one_daemon_has_a_state_on_a_server(
     drop_database(server, url)
 
 
-STAGES = ("_block", "_close", "_settle", "_weigh", "_send_row", "_count_records")
+STAGES = ("_require_locked", "_close", "_settle", "_weigh", "_send_row", "_count_records")
 
 
 def test_a_stop_between_any_two_stages_changes_nothing(
@@ -574,17 +574,18 @@ def test_adoptions_of_the_folder_count_from_their_epoch_whenever_they_came(
     assert len({adopted(tmp_path, f"step {step}", step) for step in (0, 2)}) == 1
 
 
-def test_an_adoption_of_the_folder_has_the_receipt_of_a_gate_beside_it(tmp_path: Path) -> None:
-    file = tmp_path / "a.toml"
-    file.write_text(ADOPTION.format(3) + 'gate_receipt = "gate.json"\n')
-    scheduled = ScheduledRules.read(file)
-    assert scheduled.gate_receipt == tmp_path / "gate.json"
-    with pytest.raises(InputError, match="the receipt of a gate cannot be read"):
-        scheduled.authority()
-    (tmp_path / "gate.json").write_text("{}")
-    with pytest.raises(TrustError) as caught:
-        scheduled.authority()
-    assert caught.value.code == "bad-gate-receipt"
+def test_an_adoption_of_the_folder_has_the_receipt_of_a_gate_beside_it(
+    tmp_path: Path, state: Path
+) -> None:
+    folder = tmp_path / "adoptions"
+    folder.mkdir()
+    (folder / "a.toml").write_text(ADOPTION.format(3) + 'gate_receipt = "gate.json"\n')
+    with Ledger.open(state) as ledger:
+        (problem,) = AdoptionFolder(folder).apply(ledger)
+        assert "gate.json: the receipt of a gate cannot be read" in problem.message
+        (folder / "gate.json").write_text("{}")
+        (problem,) = AdoptionFolder(folder).apply(ledger)
+        assert 'gate.json: the whole: found no "format"' in problem.message
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick_service.origins import is_origin
     from tallystick_service.server import bound, check_installed, is_loopback
-    from tallystick_service.settings import LOOPBACK, Settings
+    from tallystick_service.settings import Settings, hosts_of
 
     source = click.get_current_context().get_parameter_source("where")
     if demo and source is ParameterSource.COMMANDLINE:
@@ -150,9 +150,8 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         # one that a settings file names is not meant
         where = None
     has_operator = operator or (demo and is_loopback(host))
-    own = () if host in {"0.0.0.0", "::"} else (f"[{host}]" if ":" in host else host,)  # noqa: S104  # compared
     settings = Settings(
-        hosts=(*dict.fromkeys((*LOOPBACK, *own, *names)),),
+        hosts=hosts_of(host, names),
         operator=secrets.token_urlsafe(_SECRET_BYTES) if has_operator else None,
         embargo=embargo,
         proofs=proofs,

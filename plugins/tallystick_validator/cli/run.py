@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import attrs
@@ -50,14 +51,14 @@ def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) ->
     object a line, and its health is printed at the end. With --once and --until-block the exit
     status is 1 where something fails.
     """
-    from tallystick_validator import daemon
     from tallystick_validator.configuration import LEVELS, Configuration
+    from tallystick_validator.daemon import Daemon, Until
 
     if once and block is not None:
         raise click.UsageError("--once and --until-block are two ends: give one")
     configuration = Configuration.load(path)
     begin_json(LEVELS[configuration.log_level])
-    health, was_ended = daemon.run(configuration, held, daemon.Until(once, block))
+    health, was_ended = asyncio.run(Daemon(configuration, held, Until(once, block)).run())
     if as_json:
         print_json(attrs.asdict(health))
     else:

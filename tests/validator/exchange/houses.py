@@ -29,13 +29,15 @@ from tallystick_chain.simulated.hotkeys import address_of as address_of_key
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.guard import Guard
+from tallystick_service.health import Problem
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.keys import PairSigner, Signer
-from tallystick_validator.agreement import Counted, Waiting
+from tallystick_validator.agreement import Counted
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
+from tallystick_validator.health import Watch
 from tallystick_validator.pulling import Limits
 
 NETUID, ROUNDS = 7, 2
@@ -119,7 +121,8 @@ class House:
     intake: Lines
     exchange: BatchExchange
     folder: Path
-    waits: Waiting | None = None
+    watch: Watch
+    waits: tuple[Problem, ...] = ()
     recorded: list[int] = attrs.field(factory=list)
 
     @property
@@ -135,11 +138,11 @@ class House:
         """Do what a daemon does at the finalized block."""
         finalized = self.chain.head().finalized
         self.exchange.advance(finalized, self.ledger.open_epoch())
-        self.waits = None
+        self.waits = ()
         while finalized >= self.network.closing_block(self.ledger.open_epoch()):
             epoch = self.ledger.open_epoch()
             counted = self.exchange.counted(epoch)
-            if isinstance(counted, Waiting):
+            if not isinstance(counted, Counted):
                 self.waits = counted
                 return
             assert counted.end is not None
@@ -151,18 +154,22 @@ class House:
             closing = close(self.ledger, self.network, counted, slots)
             assert not closing.refused, closing.refused
             self.recorded.append(closing.recorded)
-            self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
-            self.exchange.closed(epoch, closing.rules)
+            self.intake.settle(epoch, counted=self.hotkey in counted.batches)
+            self.exchange.advance(finalized, epoch + 1)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
         """The hotkeys whose batches count in an epoch."""
         outcome = self.exchange.counted(epoch)
         assert isinstance(outcome, Counted), outcome
-        return tuple(batch.validator for batch in outcome.batches)
+        return tuple(sorted(outcome.batches))
 
     def codes(self) -> set[str]:
         """The codes of what is wrong."""
-        return {problem.code for problem in self.exchange.problems()}
+        return {problem.code for problem in self.problems()}
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong."""
+        return self.watch.health().problems
 
     def snapshot(self) -> str:
         """The digest of its state."""
@@ -187,19 +194,20 @@ def house_of(  # noqa: PLR0913  # what a test changes
         begun(where, rules)
     ledger = Ledger.open(where) if where.exists() else Ledger.create(where, rules, trust=trust)
     ledger.scorer = scorer_of(rules)
-    intake = Lines()
+    intake, watch = Lines(), Watch()
     exchange = BatchExchange(
         network,
         chain,
         ledger,
         intake,
         folder / "batches",
+        watch,
         peers=peers,
         signer=signer,
         limits=QUICK,
         state_name="state.db",
     )
-    return House(chain, network, ledger, intake, exchange, folder)
+    return House(chain, network, ledger, intake, exchange, folder, watch)
 
 
 @contextmanager

@@ -22,14 +22,13 @@ from validator.exchange.publications import (
 
 from tallystick.errors import StateError
 from tallystick_chain.chain import Commitment, Neuron
-from tallystick_chain.network import Exchange
+from tallystick_chain.network import Exchange, Network
 from tallystick_validator.ballots import (
     LAST_EPOCH,
     MAX_COMMITMENT_BYTES,
     UID_LIMIT,
     Ballot,
     Tally,
-    Window,
     ballot_of,
     batches_at,
     due,
@@ -37,7 +36,15 @@ from tallystick_validator.ballots import (
     tally,
 )
 
-WINDOW = Window(END, COMMIT, VOTE)
+NETWORK = Network(
+    name="test",
+    netuid=1,
+    anchor_block=END - (EPOCH + 1) * 10,
+    round_blocks=10,
+    epoch_rounds=1,
+    weights_at=10,
+    exchange=Exchange(commit_by=COMMIT - END, vote_by=VOTE - END),
+)
 
 
 def of(
@@ -230,7 +237,7 @@ def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
 
     def at(block: int, held: int, newest: Commitment | None = None) -> Ballot | None:
         hotkeys = {f"hk-{uid}" for uid in range(held)}
-        return due(EPOCH, WINDOW, block, newest=newest, held=hotkeys, **known)
+        return due(EPOCH, NETWORK, block, newest=newest, held=hotkeys, **known)
 
     middle, later = (COMMIT + VOTE) // 2, COMMIT + (VOTE - COMMIT) * 3 // 4
     assert at(COMMIT, 3) is not None
@@ -374,12 +381,12 @@ def test_what_is_due_is_published_at_most_four_times_and_then_rests(
             "held": held,
             "uids": at_end,
         }
-        ballot = due(EPOCH, WINDOW, block, newest=mine[0] if mine else None, **known)
+        ballot = due(EPOCH, NETWORK, block, newest=mine[0] if mine else None, **known)
         if ballot is not None:
             published = Published(block, me.hotkey, ballot.to_bytes())
             history = (*history, published)
             again = Commitment(me.hotkey, block, published.data)
-            assert due(EPOCH, WINDOW, block, newest=again, **known) is None
+            assert due(EPOCH, NETWORK, block, newest=again, **known) is None
     mine = [p for p in history if p.hotkey == me.hotkey]
     assert len(mine) <= 4
     assert all(p.block < VOTE for p in mine)
@@ -398,7 +405,7 @@ def test_who_comes_late_votes_without_a_batch_of_its_own() -> None:
     uids = {"hk-0": 0, "hk-1": 1}
     late = due(
         EPOCH,
-        WINDOW,
+        NETWORK,
         COMMIT + 1,
         batch=digest_of(1),
         newest=None,

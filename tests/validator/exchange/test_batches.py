@@ -19,7 +19,7 @@ from tallystick.errors import TrustError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_state.ledger import Ledger
 from tallystick_validator import batches
-from tallystick_validator.batches import BatchError, build, check, digest_of, parse
+from tallystick_validator.batches import BatchError, Committed, build, check, digest_of, parse
 
 NET = network()
 ANN = signer_of("ann")
@@ -48,14 +48,13 @@ def trusted(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
 def made(state: Ledger, *lines: bytes) -> bytes:
     """The bytes of a batch of some lines."""
     built = build(lines, 1, HOTKEY, NET, state, ANN)
-    assert built is not None
     assert not built.left_out
     return built.data
 
 
 def checked(state: Ledger, data: bytes) -> None:
     """Take some bytes as a peer does that has their hash."""
-    check(parse(data, digest_of(data)), 1, HOTKEY, NET, state)
+    check(parse(data, digest_of(data)), Committed(1, "", HOTKEY), NET, state)
 
 
 def test_what_is_made_is_taken(plain: Ledger, trusted: Ledger) -> None:
@@ -92,18 +91,20 @@ def test_order_spelling_and_repetition_of_records_change_no_byte(
         own_record(OTHER, "t1", 0),
         own_record(HOTKEY, "t1", 2),
         own_record(HOTKEY, "t1", 0).replace(b'"round":0', b'"round":2'),
+        own_record(HOTKEY, "t1", 0).replace(b'"round":0', b'"round":-1'),
+        own_record(HOTKEY, "t1", 0).replace(b'"epoch":0', b'"epoch":-1'),
+        own_record(HOTKEY, "t1", 0).replace(b'"epoch":0', b'"epoch":1' + b"0" * 30),
         own_record(HOTKEY, "t1", 0).replace(b"executable_python", b"unknown_type"),
     ],
     ids=lambda line: line[:20].decode(),
 )
 def test_a_line_that_the_batch_cannot_have_is_left_out_alone(plain: Ledger, line: bytes) -> None:
     built = build([*RECORDS, line], 1, HOTKEY, NET, plain, None)
-    assert built is not None
     assert built.data == made(plain, *RECORDS)
     ((left_out, reason),) = built.left_out
     assert left_out == line
     assert reason
-    assert build([line], 1, HOTKEY, NET, plain, None) is None
+    assert not build([line], 1, HOTKEY, NET, plain, None).data
 
 
 def test_a_state_with_a_trust_file_needs_a_key(trusted: Ledger) -> None:
@@ -130,9 +131,8 @@ def test_a_batch_is_filled_up_to_its_limits_and_the_rest_is_left_out(
         with monkeypatch.context() as patch:
             patch.setattr(batches, name, limit)
             built = build(RECORDS, 1, HOTKEY, NET, plain, None)
-            assert built is not None
             checked(plain, built.data)
-            assert parse(built.data, built.digest).lines == whole[:4]
+            assert parse(built.data, digest_of(built.data)).lines == whole[:4]
             assert {line for line, _ in built.left_out} == {*whole[4:]}
 
 
@@ -242,6 +242,7 @@ UNSIGNED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "one line less": ("batch-signature", lambda data: b"".join(_lines(data)[:-1])),
     "another spelling": ("batch-form", _spelled_otherwise),
     "no envelope at all": ("batch-form", lambda data: _headed(data, envelope={"a": 1})),
+    "an empty envelope": ("batch-form", lambda data: _headed(data, envelope={})),
     "one member more": (
         "batch-form",
         lambda data: _headed(data, envelope=_envelope(data) | {"more": 1}),
@@ -258,7 +259,6 @@ def test_a_batch_is_signed_by_its_validator_about_its_lines(
 
 def test_another_key_is_not_that_of_the_validator(trusted: Ledger) -> None:
     built = build(RECORDS, 1, HOTKEY, NET, trusted, signer_of("ben"))
-    assert built is not None
     assert _code(lambda: checked(trusted, built.data)) == "batch-signature"
 
 
@@ -291,7 +291,7 @@ def test_hostile_batches_are_refused_or_as_good_as_the_honest_one(
         spoiled = bytes(data)
         try:
             batch = parse(spoiled, digest_of(spoiled))
-            check(batch, 1, HOTKEY, NET, state)
+            check(batch, Committed(1, "", HOTKEY), NET, state)
         except BatchError as error:
             codes.add(error.code)
             continue

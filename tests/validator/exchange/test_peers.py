@@ -141,10 +141,12 @@ def test_a_damaged_note_of_an_epoch_is_as_if_it_were_not_there(house: House, url
     assert house.exchange.shelf.reads(5).end is None
 
 
-def test_old_epochs_are_given_up_and_newer_ones_stay(tmp_path: Path) -> None:
+def test_old_epochs_are_given_up_and_newer_ones_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chain = chain_of([HOTKEY])
     house = house_of(tmp_path / "house", chain.as_hotkey(HOTKEY))
-    house.exchange._kept_epochs = 2
+    monkeypatch.setattr("tallystick_validator.exchange.KEPT_EPOCHS", 2)
     for epoch in range(4):
         house.give(own_record(HOTKEY, f"t{epoch}", epoch))
         while chain.finalized < house.network.closing_block(epoch):

@@ -16,19 +16,19 @@ from validator.exchange.houses import QUICK
 from validator.exchange.liar import Deadlines, Liar, Request, Said, answer, liar, listing
 
 from tallystick.errors import InputError, OutputError
-from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
+from tallystick_validator.batches import MAX_BATCH_BYTES, Committed, digest_of
 from tallystick_validator.peers import MAX_BATCHES
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
 
 DATA = b"header\n" + os.urandom(200_000) + b"\n"
 DIGEST = digest_of(DATA)
-WANTED = Wanted(3, DIGEST, "5Val")
+WANTED = Committed(3, DIGEST, "5Val")
 
 
 class Taken(dict[str, bytes]):
     """The batches that came, by digest."""
 
-    def take(self, items: Sequence[Wanted], data: bytes) -> None:
+    def take(self, items: Sequence[Committed], data: bytes) -> None:
         self[items[0].digest] = data
 
 
@@ -243,7 +243,7 @@ def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers() -> None:
     with liar(lambda r, _: offers(r, True)) as bad, liar(lambda r, _: offers(r, False)) as good:
         puller = Puller([bad.url, good.url], QUICK)
         for _ in range(3):
-            puller.pull([Wanted(3, d, "5Val") for d in batches if d not in taken], taken.take)
+            puller.pull([Committed(3, d, "5Val") for d in batches if d not in taken], taken.take)
     assert taken == batches
     assert len(bad.requests) < 20
 
@@ -261,7 +261,7 @@ def test_no_batch_is_begun_once_the_time_is_over() -> None:
     with liar(say) as peer:
         puller = Puller([peer.url], QUICK, clock=clock)
         for count in (1, 2):
-            wanted = [Wanted(3, digest, "5Val") for digest in (DIGEST, other)]
+            wanted = [Committed(3, digest, "5Val") for digest in (DIGEST, other)]
             puller.pull([item for item in wanted if item.digest not in taken], taken.take)
             assert len(taken) == count
 
