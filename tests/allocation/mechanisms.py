@@ -114,19 +114,32 @@ def lists(rows: Rows, name: str) -> dict[str, list[Fraction]]:
     }
 
 
-def dated(rows: Rows, name: str, within: int) -> dict[str, list[tuple[Fraction, int]]]:
-    """Return the numbers of a column of the newest rounds, each with its age."""
-    cells = {
-        hotkey: [entry.split("@") for entry in text.split(",")]
-        for hotkey, text in texts(rows, name).items()
-    }
-    newest = max((int(number) for entries in cells.values() for _, number in entries), default=0)
-    aged = {
-        hotkey: [(Fraction(value), newest - int(number)) for value, number in entries]
-        for hotkey, entries in cells.items()
-    }
-    recent = {key: [one for one in entries if one[1] < within] for key, entries in aged.items()}
-    return {hotkey: entries for hotkey, entries in recent.items() if entries}
+def dated(
+    rows: Rows, name: str, within: int, of_all: Rows | None = None
+) -> dict[str, list[tuple[Fraction, int]]]:
+    """Return the numbers of a column of the newest rounds, each with its age.
+
+    Args:
+        rows: whose column it is.
+        name: of the column.
+        within: how many rounds count.
+        of_all: the rows of which the newest round is now; by default these.
+    """
+    now = max((number for _, _, number in _entries(of_all or rows, name)), default=0)
+    found: dict[str, list[tuple[Fraction, int]]] = {}
+    for hotkey, value, number in _entries(rows, name):
+        if now - number < within:
+            found.setdefault(hotkey, []).append((value, now - number))
+    return found
+
+
+def _entries(rows: Rows, name: str) -> list[tuple[str, Fraction, int]]:
+    """Return each number of a column, with who has it and its round."""
+    return [
+        (row["hotkey"], Fraction(value), int(number))
+        for row in rows
+        for value, number in (entry.split("@") for entry in row.get(name, "").split(",") if entry)
+    ]
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:
