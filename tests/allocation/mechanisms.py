@@ -33,15 +33,15 @@ def rounds_of(text: str) -> list[Rows]:
     """Return the rows of each round: a header, then rounds between lines of ``---``.
 
     A cell is a value, ``-`` for none, several by commas, and ``VALUE@ROUND`` where it has a round.
+    Below ``--- N`` there is a round that comes N times.
     """
-    header, *lines = text.strip().splitlines()
-    rounds: list[list[Row]] = [[]]
-    for line in lines:
-        if line.strip() == "---":
-            rounds.append([])
-        else:
-            cells = zip(header.split(), line.split(), strict=True)
-            rounds[-1].append({name: cell for name, cell in cells if cell != "-"})
+    header, body = text.strip().split("\n", 1)
+    rounds: list[Rows] = []
+    for part in f"--- 1\n{body}".split("---")[1:]:
+        times, *lines = part.split("\n")
+        rows = [zip(header.split(), line.split(), strict=True) for line in lines if line]
+        one = [{name: cell for name, cell in row if cell != "-"} for row in rows]
+        rounds += [one] * int(times or 1)
     return rounds
 
 
@@ -202,9 +202,8 @@ def rest(values: Values, key: str) -> Values:
 def smoothed(
     memory: Memory,
     values: Values,
-    up: str,
+    rates: tuple[str, str],
     *,
-    down: str = "",
     begins_new: bool = False,
     here: Iterable[str] = (),
 ) -> Values:
@@ -213,15 +212,14 @@ def smoothed(
     Args:
         memory: where they are kept, by itself.
         values: the new ones.
-        up: their share.
-        down: their share where they are lower; by default the same.
+        rates: their share, and their share where they are lower.
         begins_new: whether a newcomer begins with its value rather than with 0.
         here: who keeps its average without a new value.
     """
     averages = {key: value for key, value in memory.items() if key in here}
     for key, value in values.items():
         before = memory.get(key, value if begins_new else Fraction())
-        part = Fraction(down if down and value < before else up)
+        part = Fraction(rates[value < before])
         averages[key] = part * value + (1 - part) * before
     memory.clear()
     memory.update({key: rounded(value) for key, value in averages.items() if value > 0})
@@ -233,6 +231,7 @@ def crowned(  # noqa: PLR0913  # who, and by what rule
     values: Values,
     here: set[str],
     bar: Callable[[Fraction, int], Fraction],
+    *,
     earlier: Values | None = None,
     last: int = 1,
 ) -> list[str]:

@@ -76,7 +76,7 @@ hotkey data valid
 
 def data_universe(rows: Rows, memory: Memory) -> Values:
     data = {key: sum(values, Fraction()) for key, values in lists(rows, "data").items()}
-    credibility = smoothed(memory, means(rows, "valid"), "0.15", here=hotkeys(rows))
+    credibility = smoothed(memory, means(rows, "valid"), ("0.15", "0.15"), here=hotkeys(rows))
     return burnt(share(times(data, to_power(credibility, "2.5"))), {"owner": "0.7"})
 
 
@@ -99,7 +99,7 @@ ESCROWS = {"uid:6@4100000": "0.4", "uid:7@4100001": "0.3", "uid:8@4100002": "0.1
 
 
 def bitmind(rows: Rows, memory: Memory) -> Values:
-    return burnt(share(smoothed(memory, means(rows, "score"), "0.1")), ESCROWS)
+    return burnt(share(smoothed(memory, means(rows, "score"), ("0.1", "0.1"))), ESCROWS)
 
 
 # in the first round Ada, Bob and Cyd are 0.05 apart by their means of the window: one temperature
@@ -170,7 +170,7 @@ hotkey optimum volume
 5Eve 0.7 99999@3,1@4
 5Fay 0.6 33@14,33@15,33.999999999@16
 ---
-5Ada 0.45 60@1,70@2,30@30,10@31
+5Ada 0.45 60@1,20@2,30@30,10@31
 5Bob 0.21 50@28,50@29,0@30
 5Cyd 0.11 400@5,2.5@6,1@7
 5Dot 0.09 33.5@11,33.5@12,33@13
@@ -178,7 +178,8 @@ hotkey optimum volume
 ---
 5Bob 0.21 50@28,50@29,0@30
 5Dot 0.04 33.5@11,33.5@12,33@13
-5Hal 0.77 50@32,51@33,52@34
+5Hal 0.77 50@32,51@33,52@35
+5Cyd 0.3 1@5,400@6,2@7
 """
 
 
@@ -206,19 +207,19 @@ def sn41(rows: Rows, _: Memory) -> Values:
 VIDAIO = """
 hotkey block up down
 5Ada 1 0.9 0.3
-5Bob 2 0.8 -
+5Bob 2 0.8 0.31
 5Cyd 3 0.7 0.4,0.41
-5Dot 4 0.6 0
+5Dot 4 0.6 0.5
 5Eve 5 0.5 0.3
-5Fay 6 0.5 -
+5Fay 6 0.5 0.3
 ---
-5Ada 1 - 0.1
-5Bob 2 0.81 -
-5Cyd 3 0.1 0.4
-5Dot 4 0.61 0.002
-5Eve 5 0.51 0.3
-5Fay 6 0.515 -
-5Gil 7 0.99 -
+5Ada 1 - -
+5Bob 2 0.81 0.6
+5Cyd 3 0.2 0.4
+5Dot 4 0.61 0.3
+5Eve 5 0.51 0.5
+5Fay 6 0.3 0.5
+5Gil 7 0.699 0.699
 ---
 5Bob 2 0.8 -
 5Gil 7 0.99,0.91 -
@@ -228,7 +229,7 @@ hotkey block up down
 def vidaio(rows: Rows, memory: Memory) -> Values:
     pools = []
     for part, column in (("0.8", "up"), ("0.2", "down")):
-        averages = smoothed(memory.setdefault(column, {}), means(rows, column), "0.2")
+        averages = smoothed(memory.setdefault(column, {}), means(rows, column), ("0.2", "0.2"))
         pools.append((part, ladder(ranked(averages, numbers(rows, "block"))[:5], [1] * 5)))
     return folded(*pools)
 
@@ -254,7 +255,7 @@ hotkey score capacity
 
 
 def subnet_22(rows: Rows, memory: Memory) -> Values:
-    averages = smoothed(memory, means(rows, "score"), "0.3", down="0.6", begins_new=True)
+    averages = smoothed(memory, means(rows, "score"), ("0.3", "0.6"), begins_new=True)
     return burnt(share(times(averages, numbers(rows, "capacity"))), {"owner": "0.5"})
 
 
@@ -310,10 +311,11 @@ def grail(rows: Rows, _: Memory) -> Values:
 
 
 def forecasts(today: int, miners: range) -> str:
-    """Errors of the days up to today: some have few, one begins on the fifth day."""
+    """Errors of the days up to today: of every other, or of every third, or from the fifth on."""
     rows = []
     for miner in miners:
-        days = range(5 if miner == 25 else 1, today + 1, 3 if miner % 6 == 0 else 1)
+        step = {0: 3, 1: 2}.get(miner % 6, 1)
+        days = range(5 if miner == 25 else 1, today + 1, step)
         errors = ",".join(f"0.{100 + (miner * 137 + day * 53) % 701}@{day}" for day in days)
         rows.append(f"5M{miner:02} {errors}")
     return "\n".join(rows)
@@ -323,7 +325,7 @@ NUMINOUS = f"""
 hotkey error
 {forecasts(7, range(1, 31))}
 ---
-{forecasts(8, range(1, 29))}
+{forecasts(8, range(2, 35))}
 ---
 {forecasts(9, range(23, 29))}
 """

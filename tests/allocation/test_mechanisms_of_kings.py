@@ -17,7 +17,6 @@ from allocation.mechanisms import (
     added,
     burnt,
     crowned,
-    engine_row,
     expected,
     folded,
     hotkeys,
@@ -47,10 +46,10 @@ def near(held: Fraction, low: str, high: str = "1") -> Fraction:
 # the margin is left: 0.96255, which Cyd exceeds.
 DITTO = """
 hotkey coldkey block runs
-5Ada C1 100 0.61,0.734,0.702
+5Ada C1 100 0.1,0.61,0.734,0.702
 5Bob C2 104 0.9,0.702,0.55
 5Cyd C3 90 0.411,0.387
-5Dot C3 120 0.377
+5Dot C3 120 0.399
 5Eve C4 130 0.12,0.1,0.08
 5Fay C5 131 0.3055
 ---
@@ -58,7 +57,7 @@ hotkey coldkey block runs
 5Bob C2 104 0.93,0.941,0.702
 5Cyd C3 90 0.387,0.411,0.7301
 5Dot C3 120 0.735
-5Fay C5 131 0.3055
+5Fay C5 131 0.0009
 5Gil C6 200 0.7371
 ---
 5Ada C1 100 0.213,0.202,0.734
@@ -71,13 +70,13 @@ hotkey coldkey block runs
 
 
 def ditto(rows: Rows, memory: Memory) -> Values:
-    scores = {key: median(runs) for key, runs in lists(rows, "runs").items()}
+    scores = {key: median(runs[-3:]) for key, runs in lists(rows, "runs").items()}
     block, coldkey = numbers(rows, "block"), texts(rows, "coldkey")
 
     def bar(held: Fraction, _: int) -> Fraction:
         return held * (1 + Fraction("0.05") * near(held, "0.9"))
 
-    kings = crowned(memory, scores, hotkeys(rows), bar, block)
+    kings = crowned(memory, scores, hotkeys(rows), bar, earlier=block)
     able = {key: value for key, value in scores.items() if value > 0}
     order = [*kings, *(key for key in ranked(able, block) if key not in kings)]
     first = {coldkey[key]: key for key in reversed(order)}
@@ -105,6 +104,18 @@ hotkey track block score
 5Eve mcp_servers 11 -
 5Fay skills 12 0.21
 5Gil skills 13 0.2103
+---
+5Bob repositories 7 0.6
+5Dot mcp_servers 8 0.095
+5Eve mcp_servers 11 0.05
+--- 7
+5Eve mcp_servers 11 0.01
+---
+5Dot mcp_servers 8 0.06
+5Eve mcp_servers 11 0.05
+---
+5Dot mcp_servers 8 0.0601
+5Eve mcp_servers 11 0.05
 """
 FAMILIES = {"repositories": "0.4", "packages": "0.3", "mcp_servers": "0.2", "skills": "0.1"}
 
@@ -118,7 +129,7 @@ def swarm(rows: Rows, memory: Memory) -> Values:
         of_family = [row for row in rows if row["track"] == family]
         scores, block = numbers(of_family, "score"), numbers(rows, "block")
         own = memory.setdefault(family, {})
-        kings = crowned(own, scores, hotkeys(rows), bar, block, last=5)
+        kings = crowned(own, scores, hotkeys(rows), bar, earlier=block, last=5)
         parts.append((part, ladder(kings, powers("0.7")) or {"owner": ONE}))
     return added(*parts)
 
@@ -137,6 +148,24 @@ hotkey block score
 5Bob 12 0.47
 5Dot 15 0.03
 5Eve 21 0.46
+---
+5Ada 10 0.1
+5Bob 12 0.47
+5Dot 15 0.03
+5Fay 22 0.4936
+---
+5Ada 10 0.1
+5Bob 12 0.47
+5Dot 15 0.03
+5Fay 22 0.4936
+5Gil 23 0.5183
+---
+5Ada 10 0.1
+5Bob 12 0.47
+5Dot 15 0.03
+5Fay 22 0.4936
+5Gil 23 0.5183
+5Hal 24 0.5443
 """
 
 
@@ -148,7 +177,7 @@ def of_kings(*, last: int, margin: str = "0") -> Mechanism:
             return held * (1 + Fraction(margin))
 
         scores, block = numbers(rows, "score"), numbers(rows, "block")
-        kings = crowned(memory, scores, hotkeys(rows), bar, block, last)
+        kings = crowned(memory, scores, hotkeys(rows), bar, earlier=block, last=last)
         return ladder(kings, [1] * last)
 
     return mechanism
@@ -186,9 +215,16 @@ hotkey duel
 ---
 5Ada 12
 5Dot -
+5Eve 9
 5Fay 11
 5Gil 14
 5Hal 15
+---
+5Dot -
+5Eve 9
+5Fay 11
+5Gil 14
+5Hal -
 """
 
 
@@ -205,7 +241,7 @@ def ninja(rows: Rows, memory: Memory) -> Values:
 TRAJECTORY = """
 hotkey block votes
 5Ada 4 0.71,0.74,0.69,0.99,0.1
-5Bob 6 0.73,0.71,0.7
+5Bob 6 0.73,0.714,0.698
 5Cyd 7 0.5,0.6
 ---
 5Ada 4 0.3,0.31
@@ -228,16 +264,18 @@ def trajectory(rows: Rows, memory: Memory) -> Values:
     def bar(held: Fraction, _: int) -> Fraction:
         return held * (1 + Fraction("0.03") * near(held, "0.8"))
 
-    kings = crowned(memory, scores, hotkeys(rows), bar, numbers(rows, "block"))
+    kings = crowned(memory, scores, hotkeys(rows), bar, earlier=numbers(rows, "block"))
     return dict.fromkeys(kings, ONE)
 
 
-QUIET = "---\n5Ada 2\n5Bob 1\n"
-GEN = f"""
+GEN = """
 hotkey duel
 5Ada 2
 5Cyd -
-{QUIET * 16}---
+--- 16
+5Ada 2
+5Bob 1
+---
 5Ada 2
 5Bob 7
 5Dot -
@@ -256,7 +294,7 @@ def gen(rows: Rows, memory: Memory) -> Values:
 ORO = """
 hotkey block score
 5Ada 2 0.5
-5Bob 3 0.48
+5Bob 3 0.5
 5Cyd 4 0.31
 5Dot 5 0
 ---
@@ -269,6 +307,24 @@ hotkey block score
 5Bob 3 0.5401
 5Dot 5 0.1
 5Eve 8 0.53
+---
+5Ada 2 0.52
+5Bob 3 0.1
+5Dot 5 0.0005
+5Eve 8 0.52
+---
+5Ada 2 0.52
+5Bob 3 0.1
+5Eve 8 0.5833
+--- 5
+5Ada 2 0.3
+5Bob 3 0.1
+---
+5Bob 3 0.1
+5Eve 8 0.5509
+---
+5Bob 3 0.1
+5Eve 8 0.551
 """
 
 
@@ -277,7 +333,7 @@ def oro(rows: Rows, memory: Memory) -> Values:
         return held * (1 + Fraction("0.1") * max(Fraction("0.2"), 1 - Fraction("0.2") * reign))
 
     scores, block = numbers(rows, "score"), numbers(rows, "block")
-    kings = crowned(memory, scores, hotkeys(rows), bar, block)
+    kings = crowned(memory, scores, hotkeys(rows), bar, earlier=block)
     others = {key: value for key, value in scores.items() if value > 0 and key not in kings}
     order = ranked(others, block)
     tail = ladder(order, range(len(order), 0, -1))
@@ -317,7 +373,8 @@ hotkey task_id points stake
 5Ada v2 500000 251.75
 5Bob v1 840000 99.25
 5Bob v2 829000.5 251.75
-5Cyd v1 835500 99.25
+5Cyd v1 836498.190 99.25
+5Dot v2 836498.191 251.75
 ---
 5Bob v1 910000 99
 5Bob v2 840000 260
@@ -376,14 +433,14 @@ def test_a_king_has_all_or_the_last_five_have_equal_parts() -> None:
     path = Path(__file__).parent / "rules" / "distil.toml"
     alone = path.read_text(encoding="utf-8").replace("last = 5, then", "last = 1, then")
     rounds = rounds_of(DISTIL)
-    assert weights_of(rules_from(alone), rounds) == [
+    assert weights_of(rules_from(alone), rounds)[:3] == [
         # 0.4 twice, the earlier; 0.42 is not above 0.4 · 1.05, but 0.4211 is; 0.4211 · 1.05 is
         # 0.442155, which two exceed
         {"5Ada": 10**9},
         {"5Dot": 10**9},
         {"5Bob": 10**9},
     ]
-    assert weights_of("distil", rounds) == [
+    assert weights_of("distil", rounds)[:3] == [
         {"5Ada": 1_000_000_000},
         {"5Ada": 500_000_000, "5Dot": 500_000_000},
         {"5Ada": 333_333_333, "5Bob": 333_333_333, "5Dot": 333_333_333},
@@ -391,7 +448,7 @@ def test_a_king_has_all_or_the_last_five_have_equal_parts() -> None:
 
 
 def test_kings_of_families_by_hand() -> None:
-    assert weights_of("swarm", rounds_of(SWARM)) == [
+    assert weights_of("swarm", rounds_of(SWARM))[:3] == [
         # two families have a king, 0.4 and 0.3; 0.2 and 0.1 of the others burn
         {"5Ada": 400_000_000, "5Cyd": 300_000_000, "owner": 300_000_000},
         # 0.662 is not above 0.612 + 0.05; 0.4 and 0.41 are above 0.383, and Cyd holds 0.333: Bob
@@ -416,7 +473,7 @@ def test_the_pay_of_a_leader_by_hand() -> None:
 
 
 def test_a_threshold_that_decays_by_hand() -> None:
-    assert weights_of("oro", rounds_of(ORO)) == [
+    assert weights_of("oro", rounds_of(ORO))[:3] == [
         # a quarter of a quarter; of the other three quarters of it 2/3 and 1/3
         {"5Ada": 62_500_000, "5Bob": 125_000_000, "5Cyd": 62_500_000, "owner": 750_000_000},
         # 0.55 is not above 0.5 · 1.1; 3/6, 2/6 and 1/6 of 0.1875

@@ -66,6 +66,7 @@ hotkey commit a b
 5Ada 1 0.8 0.5
 5Bob 2 0.83 0.52
 5Cyd 3 0.5 0.9
+5Dot 4 0.51 0.9181
 5Eve 9 0.829 0.53
 ---
 5Ada 1 0.1 0.95
@@ -97,15 +98,14 @@ hotkey commit a b c
 5Eve 20 0.31 0.2 -
 ---
 5Ada 11 0.62 0.71 0.4
-5Bob 14 0.6324 0.73 0.45
+5Bob 14 0.6325 0.73 0.45
 5Cyd 12 0.3 0.75 0.77
-5Fay 31 0.99 0.01 0.02
-5Gil 30 0.306 0.765 0.7854
+5Gil 30 0.306 0.7651 0.7855
 ---
 5Ada 11 0 0 0
 5Bob 14 0.64 0.731 0.455
 5Fay 31 0.99 0.01 0.02
-5Gil 30 0.306 0.765 0.7854
+5Gil 30 0.306 0.765 0.7853
 """
 
 
@@ -131,7 +131,7 @@ hotkey track block score pay
 5Ada repositories 1 0.77 0.3
 5Bob repositories 2 0.78 0.3
 5Bob packages 2 0.2 0.17
-5Dot mcp_servers 8 0.011 0.0423
+5Dot mcp_servers 8 0.0009 0.0423
 ---
 5Bob repositories 2 0.5 0
 5Dot mcp_servers 8 0.2 0.07
@@ -156,12 +156,17 @@ hotkey block small large
 5Bob 6 7.125 2.25
 5Cyd 4 7.1249 -0.1
 ---
-5Ada 5 -3.5 -
+5Ada 5 1.5 -
 5Bob 6 -0.2 -4
 5Dot 9 1.5 0
 ---
+5Ada 5 0.0009 0
+5Dot 9 -1 -2
+---
 5Ada 5 0 0
 5Dot 9 -1 -2
+---
+5Dot 9 0 0.0009
 """
 
 
@@ -188,6 +193,9 @@ hotkey block score
 5Dot 8 0.91
 5Eve 7 0.9072
 5Fay 2 0
+---
+5Dot 8 0.91
+5Eve 7 0.9073
 """
 
 
@@ -262,7 +270,7 @@ hotkey block a b
 5Bob 2 0.6 0.5
 5Cyd 3 0.6 0.1
 5Dot 4 - 0.2
-5Eve 5 0.05 -
+5Eve 5 0.0005 -
 ---
 5Ada 1 0.7,0.71 0.3
 5Bob 2 0.6 0.3
@@ -270,6 +278,11 @@ hotkey block a b
 5Fay 9 0.705 0.29
 ---
 5Bob 2 0.6 0.3
+---
+5Ada 1 0.5 0.5
+5Bob 2 0.5 0.5
+5Gil 11 - 0.0004
+5Hal 10 - -
 """
 
 
@@ -342,7 +355,7 @@ hotkey track coldkey address block score
 5Eve packages C4 A3 5 0.2
 5Fay skills C5 A4 6 0
 ---
-5Ada repositories C1 A1 1 0.5
+5Ada repositories C1 A1 1 0.52
 5Bob repositories C1 A2 2 0.52
 5Cyd repositories C2 A1 3 0.47
 5Dot packages C3 A3 4 0.2,0.25
@@ -393,8 +406,8 @@ def test_a_front_by_hand() -> None:
     assert weights_of("affine", rounds_of(AFFINE)) == [
         # means of 0.7 and 0.65, by 2/3 and 1/3
         {"5Cyd": 666_666_667, "5Ada": 333_333_333},
-        # 0.83 and 0.52 are at least 0.816 and 0.51
-        {"5Cyd": 666_666_667, "5Bob": 333_333_333},
+        # 0.83 and 0.52 are at least 0.816 and 0.51, and 0.51 and 0.9181 at least 0.51 and 0.918
+        {"5Dot": 666_666_667, "5Bob": 333_333_333},
         # means of 0.56, two of 0.555, three of 0.55, 0.54 and 0.525; 3/255 burn
         {"5Eve": 501_960_784, "5Fay": 250_980_392, "5Hal": 125_490_196, "5Cyd": 62_745_098,
          "5Gil": 31_372_549, "5Ivy": 15_686_275, "uid:0@4200000": 11_764_706},
@@ -409,6 +422,7 @@ def test_the_earliest_of_those_near_the_best_by_hand() -> None:
         {"5Eve": 990_000_000, "5Ada": 3_324_468, "5Bob": 3_314_125, "5Dot": 3_361_407},
         # 0.9072 is too far
         {"5Dot": 990_000_000, "5Eve": 10_000_000},
+        {"5Eve": 990_000_000, "5Dot": 10_000_000},
     ]
 
 
@@ -427,6 +441,8 @@ def test_two_ladders_by_hand() -> None:
 def test_two_winners_by_hand() -> None:
     assert weights_of("nova", rounds_of(NOVA)) == [
         {"5Bob": 400_000_000, "5Ada": 600_000_000},
-        {"5Dot": 400_000_000, "uid:0@4200000": 600_000_000},
+        {"5Ada": 400_000_000, "uid:0@4200000": 600_000_000},
+        {"5Ada": 400_000_000, "uid:0@4200000": 600_000_000},
         {"uid:0@4200000": 1_000_000_000},
+        {"5Dot": 600_000_000, "uid:0@4200000": 400_000_000},
     ]
