@@ -24,6 +24,7 @@ from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import column_of
 from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
+from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
 from tallystick_allocation.steps import (
@@ -381,7 +382,8 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
 
     Remedy: lower the bound below what the column can be.
     """
-    highest = allocation.ranges[rules.of][1]
+    attribute: Range = (Fraction(), Fraction(LARGEST_ATTRIBUTE))
+    highest = allocation.ranges.get(rules.judged, attribute)[1]
     is_never_above = rules.above is not None and rules.above >= highest
     is_never_at_least = rules.least is not None and rules.least > highest
     for key, words, edge, is_beyond in (
@@ -389,9 +391,10 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
         ("at_least", "at least", rules.least, is_never_at_least),
     ):
         if is_beyond:
+            asked = f"the {step.kind} asks for {words} {edge}"
             yield Finding(
                 (*step.origin, key),
-                f"{rules.of} is at most {figure(highest)}, and the filter asks for {words} {edge}",
+                f"{rules.judged} is at most {figure(highest)}, and {asked}",
                 {"bound": str(edge), "highest": figure(highest)},
             )
 
