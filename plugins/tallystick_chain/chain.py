@@ -7,10 +7,8 @@ what a backend does not know, it refuses and never makes up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Literal, Protocol, Self
 
 import attrs
@@ -66,10 +64,6 @@ class Refusal(StrEnum):
     UNREACHABLE = "unreachable", "look at the endpoint and the network"
     NOT_MODELLED = "not-modelled", "ask a real chain: the simulated one does not have it"
     OTHER = "other", "look at the chain's own message"
-
-
-REMEDIES: Mapping[Refusal, str] = MappingProxyType({code: code.remedy for code in Refusal})
-"""Remedies by code."""
 
 
 class ChainError(TallystickError):

@@ -250,12 +250,8 @@ class Network:
         return self.end_block(epoch) + (0 if self.exchange is None else self.exchange.commit_by)
 
     def vote_block(self, epoch: int) -> int:
-        """Return the last block at which votes count; without exchange the end."""
+        """Return the last block at which votes count, and an epoch can be closed; else its end."""
         return self.end_block(epoch) + (0 if self.exchange is None else self.exchange.vote_by)
-
-    def closing_block(self, epoch: int) -> int:
-        """Return the block from which on an epoch can be closed."""
-        return self.vote_block(epoch)
 
     def weights_block(self, epoch: int) -> int:
         """Return the block from which on the row of an epoch is due."""
@@ -270,7 +266,7 @@ class Network:
         starts: dict[DueKind, int] = {
             "round": self.anchor_block,
             "epoch": self.anchor_block,
-            "close": self.closing_block(0),
+            "close": self.vote_block(0),
             "weights": self.weights_block(0),
         }
         if self.exchange is not None:

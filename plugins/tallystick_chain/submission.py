@@ -13,9 +13,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Literal, Self
 
 import attrs
@@ -84,10 +82,6 @@ class Outcome(StrEnum):
     REFUSED = "refused", "the chain refused the row"
     LAPSED = "lapsed", "the call never came to the chain: look at the endpoint and the network"
     UNKNOWN = "unknown", "the blocks that would tell are not kept: name an archive node"
-
-
-OUTCOMES: Mapping[Outcome, str] = MappingProxyType({item: item.meaning for item in Outcome})
-"""Meanings by outcome."""
 
 
 class Settlement(msgspec.Struct, frozen=True):

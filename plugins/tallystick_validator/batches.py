@@ -217,7 +217,7 @@ def check(batch: Batch, committed: Committed, network: Network, state: StoredSta
             raise BatchError("batch-signature", found)
         return
     try:
-        authority = Authority(batch.envelope, network.closing_block(epoch))
+        authority = Authority(batch.envelope, network.vote_block(epoch))
         signed = batch_of(in_force.root, in_force.genesis, authority)
     except TrustError as error:
         raise BatchError("batch-signature", str(error)) from error

@@ -43,7 +43,7 @@ def epochs_due(network: Network, open_epoch: int, finalized: int) -> range:
     begun = network.epoch_at(finalized)
     # counted from the block, as nobody knows how many epochs an endpoint tells of
     end = 0 if begun is None else begun + 1
-    while end > open_epoch and network.closing_block(end - 1) > finalized:
+    while end > open_epoch and network.vote_block(end - 1) > finalized:
         end -= 1
     return range(open_epoch, max(open_epoch, end))
 
@@ -208,7 +208,7 @@ class _Taken:
         # a block is stated only where something can expire: those of an epoch that is closed late
         # would go back behind that of an adoption
         expires = root.expires_at_block is not None
-        block = self._network.closing_block(self._epoch) if expires else None
+        block = self._network.vote_block(self._epoch) if expires else None
         authority = Authority(batch.envelope, block)
         try:
             signed = batch_of(root, in_force.genesis, authority)

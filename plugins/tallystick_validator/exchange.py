@@ -40,7 +40,7 @@ from tallystick.errors import StateError, TallystickError
 from tallystick.io.text import short, visible
 from tallystick.json_values import json_value
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.chain import REMEDIES, Refusal
+from tallystick_chain.chain import Refusal
 from tallystick_service.challenge import Challenge
 from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
@@ -297,7 +297,7 @@ class BatchExchange:
             code = receipt.code or Refusal.OTHER
             found = f"found that the chain refused a ballot of the epoch {ballot.epoch} ({code})"
             detail = visible(receipt.chain_error)[:200]
-            problems = [Problem("commit-refused", f"{found} {detail}".rstrip(), REMEDIES[code])]
+            problems = [Problem("commit-refused", f"{found} {detail}".rstrip(), code.remedy)]
         self._watch.put("published", problems)
 
     # an epoch whose votes are closed

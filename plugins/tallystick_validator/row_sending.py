@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
-from tallystick_chain.chain import REMEDIES, Refusal
+from tallystick_chain.chain import Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
-from tallystick_chain.submission import OUTCOMES, Outcome
+from tallystick_chain.submission import Outcome
 from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
 from tallystick_service.health import Problem
 from tallystick_validator.health import CODES, problem_of
@@ -80,7 +80,7 @@ class RowSender:
         for epoch, (outcome, detail) in status.outcomes.items():
             if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
                 details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
-                _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
+                _LOG.info("a row of weights: %s", outcome.meaning, extra=details)
                 self._observations.received(str(outcome))
         self._outcomes = {**status.outcomes}
         if weights is not None and isinstance(status.row, WeightRow):
@@ -125,7 +125,7 @@ def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
         detail = status.action.detail if code == reason else ""
         why = f"{code}: {detail}" if detail else str(code)
         message = f"found that no row can be sent ({why}), expected one for each epoch"
-        yield Problem(code, message, REMEDIES[code], failing=code in _STOPPING)
+        yield Problem(code, message, code.remedy, failing=code in _STOPPING)
     if status.is_stale:
         until = "" if status.action.until is None else f" before block {status.action.until}"
         message = (
@@ -138,5 +138,5 @@ def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
         outcome, detail = status.outcomes[newest]
         if outcome in _WRONG and outcome is not None:
             end = f" ({detail})" if detail else ""
-            message = f"found the row of epoch {newest} {outcome}{end}: {OUTCOMES[outcome]}"
+            message = f"found the row of epoch {newest} {outcome}{end}: {outcome.meaning}"
             yield Problem("weights", message, CODES["weights"])

@@ -535,7 +535,7 @@ class Validator:
                 self._stage("weighing", self._weigh)
             self._stage("agreement", self.agreement.advance, finalized, epoch + 1)
         opened = open_epoch + len(closed)
-        behind = max(0, finalized - self.network.closing_block(opened))
+        behind = max(0, finalized - self.network.vote_block(opened))
         self.watch.know(blocks_behind=behind)
         self.observations.chain(finalized, behind)
         problems = list[Problem]()

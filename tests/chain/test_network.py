@@ -95,7 +95,7 @@ def test_what_is_due_for_an_epoch_comes_in_order_before_the_next_one_ends(
     network: Network, epoch: int
 ) -> None:
     end, commit = network.end_block(epoch), network.commit_block(epoch)
-    vote, closing = network.vote_block(epoch), network.closing_block(epoch)
+    vote, closing = network.vote_block(epoch), network.vote_block(epoch)
     assert end <= commit <= vote == closing <= network.weights_block(epoch)
     assert network.weights_block(epoch) <= network.end_block(epoch + 1)
     assert (network.exchange is None) == (end == commit)
@@ -108,7 +108,7 @@ def test_the_next_blocks_are_the_first_behind_a_block(network: Network, after: i
         "epoch": network.first_block,
         "commit": network.commit_block,
         "vote": network.vote_block,
-        "close": network.closing_block,
+        "close": network.vote_block,
         "weights": network.weights_block,
     }
     dues = network.next_blocks(after)

@@ -9,7 +9,7 @@ import attrs
 from manual.page import Page
 
 from tallystick.resources import folder
-from tallystick_chain.chain import REMEDIES, Chain, Receipt, Refusal
+from tallystick_chain.chain import Chain, Receipt, Refusal
 from tallystick_chain.simulated.model import Hyperparameters
 
 _PAGE = Page.of("docs/chain.md")
@@ -28,12 +28,12 @@ def names(heading: str) -> list[str]:
 def test_every_method_and_receipt_is_documented() -> None:
     methods = [name for name, _ in inspect.getmembers(Chain, inspect.isfunction) if name[0] != "_"]
     kinds = get_args(get_type_hints(Receipt)["kind"])
-    assert {*names("The protocol")} == {*methods, *kinds, *REMEDIES}
+    assert {*names("The protocol")} == {*methods, *kinds, *Refusal}
 
 
 def test_every_code_is_documented_with_what_to_do() -> None:
     assert {row[0].strip("`"): row[2] for row in rows("Codes")} == {
-        code.value: REMEDIES[code] for code in Refusal
+        code.value: code.remedy for code in Refusal
     }
 
 

@@ -76,8 +76,8 @@ def test_what_is_due_follows_from_blocks(opened: int, finalized: int, at: int) -
     of: Network = attrs.evolve(NETWORK, weights_at=at)
     due = epochs_due(of, opened, finalized)
     assert due.start == opened
-    assert all(of.closing_block(epoch) <= finalized for epoch in due)
-    assert of.closing_block(due.stop) > finalized
+    assert all(of.vote_block(epoch) <= finalized for epoch in due)
+    assert of.vote_block(due.stop) > finalized
     row = row_due(of, opened, finalized)
     due_rows = [e for e in range(opened) if of.weights_block(e) <= finalized]
     assert row == (due_rows[-1] if due_rows else None)

@@ -57,7 +57,7 @@ _STATISTICS = {
     "mean": "the mean",
     "last": "the newest value",
     "count": "the number",
-    "rounds": "the number of rounds with",
+    "rounds": "the number of rounds",
     "weighted_mean": "the weighted mean",
     "median": "the median",
     KTH_BEST: "the k-th best",

@@ -130,6 +130,19 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
             "filter-above-all": "mean is at most 1.000000000, and the filter asks for more than 1",
         },
     ),
+    "gates of others": (
+        (
+            MEAN,
+            'name = "tasks", do = "collect", value = "quality", as = "count", last = 9, empty = 0',
+            'name = "busy", do = "gate", of = "mean", by = "tasks", at_least = 9',
+            'name = "old", do = "gate", of = "busy", by = "miner.age", above = 1000',
+            'name = "never", do = "gate", of = "old", by = "tasks", above = 9',
+            'name = "weight", do = "share", of = "never", zero = "zero", publish = true',
+        ),
+        {
+            "filter-above-all": "tasks is at most 9.000000000, and the gate asks for more than 9",
+        },
+    ),
     "forgetful": (
         (
             MEAN.replace('as = "mean"', 'as = "mean", records = "round"'),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allocation import subnets
 from allocation.subnets import rules_from, rules_of
 from allocation.tables import rules_with
 from cli.command import run
@@ -53,7 +54,7 @@ def test_the_shipped_rules_keep_every_law(reference: str) -> None:
     )
 
 
-def test_of_the_subnets_chutes_alone_prefers_hotkeys() -> None:
+def test_of_three_subnets_chutes_alone_prefers_hotkeys() -> None:
     statuses = {
         name: {law: each.status for law, each in answers(rules_of(name)).items()}
         for name in ("phylax", "cswon", "chutes")
@@ -63,6 +64,16 @@ def test_of_the_subnets_chutes_alone_prefers_hotkeys() -> None:
     kept = dict.fromkeys(LAWS.summaries.keys() - {SOMEBODY}, "proved")
     preferred = {**kept, ORDER: "counterexample"}
     assert statuses == {"phylax": kept, "cswon": kept, "chutes": preferred}
+
+
+RULES = Path(subnets.__file__).parent / "rules"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RULES.iterdir()))
+def test_weights_of_a_subnet_are_one_whole_and_none_is_below_0(name: str) -> None:
+    for law in (SUM, SIGN):
+        (found,) = prove(rules_of(name), only=law)
+        assert (found.status, found.method) == ("proved", "steps")
 
 
 WRONG = {

@@ -139,7 +139,7 @@ class House:
         finalized = self.chain.head().finalized
         self.exchange.advance(finalized, self.ledger.open_epoch())
         self.waits = ()
-        while finalized >= self.network.closing_block(self.ledger.open_epoch()):
+        while finalized >= self.network.vote_block(self.ledger.open_epoch()):
             epoch = self.ledger.open_epoch()
             counted = self.exchange.counted(epoch)
             if not isinstance(counted, Counted):
@@ -297,7 +297,7 @@ class Subnet:
 
     def close(self, epoch: int, order: Sequence[int] | None = None) -> None:
         """Go on until an epoch can be closed."""
-        self.until(self.network.closing_block(epoch), order)
+        self.until(self.network.vote_block(epoch), order)
 
     def digests(self) -> set[str]:
         """The digests of all states."""

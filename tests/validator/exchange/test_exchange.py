@@ -72,7 +72,7 @@ def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path
         batch = ann.exchange.counted(1).batches[HOTKEYS[2]]()
         assert sorted(json.loads(line)["epoch"] for line in batch.lines) == [0, 0, 1, 1]
         assert {tuple(house.recorded) for house in net.houses} == {(4, 8)}
-        net.until(net.network.closing_block(1) + 1)
+        net.until(net.network.vote_block(1) + 1)
         assert not any(house.codes() for house in net.houses)
 
 
@@ -88,7 +88,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
         assert first is not None
         # all that it had in memory is gone
         old, again = net.houses[2], None
-        for block in range(net.network.end_block(0) + 1, net.network.closing_block(0) + 1):
+        for block in range(net.network.end_block(0) + 1, net.network.vote_block(0) + 1):
             again = house_of(
                 old.folder,
                 old.chain,
@@ -142,7 +142,7 @@ def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> 
         net.close(0)
         assert net.houses[0].counted(0) == net.houses[1].counted(0) == tuple(sorted(HOTKEYS[:2]))
         assert net.houses[0].snapshot() == net.houses[1].snapshot()
-        net.until(net.network.closing_block(0) + 1)
+        net.until(net.network.vote_block(0) + 1)
         assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
 
 
@@ -213,7 +213,7 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
         for epoch in (1, 2):
             give(net, epoch)
             net.close(epoch)
-        net.until(net.network.closing_block(2) + 1)
+        net.until(net.network.vote_block(2) + 1)
         for who in (0, 1):
             (problem,) = net.houses[who].problems()
             assert problem.code == "peer-differs"
@@ -249,12 +249,12 @@ def test_rules_that_one_alone_has_scheduled_are_told(tmp_path: Path) -> None:
         give(net, 0)
         net.until(net.network.end_block(0))
         net.houses[1].ledger.adopt("skills@1.2.0", 5)
-        net.until(net.network.closing_block(0) + 1)
+        net.until(net.network.vote_block(0) + 1)
         assert net.houses[0].codes() == {"peer-rules"}
         net.houses[0].ledger.adopt("skills@1.2.0", 5)
         net.houses[2].ledger.adopt("skills@1.2.0", 5)
         give(net, 1)
-        net.until(net.network.closing_block(1) + 1)
+        net.until(net.network.vote_block(1) + 1)
         assert net.houses[0].codes() == set()
 
 
@@ -318,7 +318,7 @@ def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -
 def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)
-        net.until(net.network.closing_block(0) - 1)
+        net.until(net.network.vote_block(0) - 1)
         house = net.houses[0]
         for digest in house.exchange.shelf.digests(0):
             if digest != house.exchange.shelf.own(0):
@@ -326,5 +326,5 @@ def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
                 path.write_bytes(path.read_bytes().replace(b"executable", b"exfiltrate"))
         net.close(0)
         assert {p.code for p in house.waits} == {"batch-missing"}
-        net.until(net.network.closing_block(0) + 1)
+        net.until(net.network.vote_block(0) + 1)
         assert len(net.digests()) == 1

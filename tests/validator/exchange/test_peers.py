@@ -30,7 +30,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     chain = chain_of([HOTKEY])
     made = house_of(tmp_path_factory.mktemp("house"), chain.as_hotkey(HOTKEY))
     made.give(*(own_record(HOTKEY, f"t{number}", 0) for number in range(20)))
-    while chain.finalized < made.network.closing_block(0):
+    while chain.finalized < made.network.vote_block(0):
         chain.advance()
         made.step()
     assert made.recorded == [20]
@@ -149,7 +149,7 @@ def test_old_epochs_are_given_up_and_newer_ones_stay(
     monkeypatch.setattr("tallystick_validator.exchange.KEPT_EPOCHS", 2)
     for epoch in range(4):
         house.give(own_record(HOTKEY, f"t{epoch}", epoch))
-        while chain.finalized < house.network.closing_block(epoch):
+        while chain.finalized < house.network.vote_block(epoch):
             chain.advance()
             house.step()
     assert house.exchange.shelf.epochs() == [3, 2]
@@ -166,7 +166,7 @@ def test_batches_are_for_validators_that_are_heard(tmp_path: Path) -> None:
     house = house_of(tmp_path / "house", chain.as_hotkey(ann), signer=ann)
     assert stat.filemode(house.folder.joinpath("batches").stat().st_mode) == "drwx------"
     house.give(own_record(hotkey, "t1", 0))
-    while chain.finalized < house.network.closing_block(0):
+    while chain.finalized < house.network.vote_block(0):
         chain.advance()
         house.step()
     listener = bound("127.0.0.1", 0)
