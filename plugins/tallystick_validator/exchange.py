@@ -49,7 +49,7 @@ from tallystick_validator.agreement import Counted, IntakeBatches
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError, Committed
 from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
+from tallystick_validator.pulling import Clock, Limits, Peer, PeerError, Puller
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class BatchExchange:
         peers: Iterable[str] = (),
         signer: Signer | None = None,
         limits: Limits | None = None,
+        clock: Clock | None = None,
         state_name: str = "STATE",
         checkpoint: Path | None = None,
     ) -> None:
@@ -105,6 +106,7 @@ class BatchExchange:
             peers: the addresses of other validators.
             signer: of the validator's key, for a state with a trust file.
             limits: of what peers may cost.
+            clock: that pulling goes by.
             state_name: the state as commands name it, for remedies.
             checkpoint: the file of the checkpoint that is published.
 
@@ -122,7 +124,7 @@ class BatchExchange:
         self._hotkey = chain.hotkey()
         self.shelf = Shelf(folder)
         prove = None if signer is None else self._prove
-        self._puller = Puller(peers, limits, prove)
+        self._puller = Puller(peers, limits, prove, clock)
         self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
         self._refused: dict[Committed, Problem] = {}

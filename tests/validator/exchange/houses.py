@@ -38,7 +38,7 @@ from tallystick_validator.agreement import Counted
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
 from tallystick_validator.health import Watch
-from tallystick_validator.pulling import Limits
+from tallystick_validator.pulling import Clock, Limits
 
 NETUID, ROUNDS = 7, 2
 QUICK = Limits(
@@ -48,6 +48,15 @@ QUICK = Limits(
     backoff_seconds=0.0,
 )
 """Deadlines that do not pass, and no pause behind a failure."""
+
+
+class Still(Clock):
+    """Time that stands still, so that no peer is left alone behind a failure."""
+
+    def now(self) -> float:
+        return 0.0
+
+
 SETTINGS = Settings(rate=10_000, burst=10_000)
 RULES = "skills@1.1.0"
 TYPE = "executable_python"
@@ -205,6 +214,7 @@ def house_of(  # noqa: PLR0913  # what a test changes
         peers=peers,
         signer=signer,
         limits=QUICK,
+        clock=Still(),
         state_name="state.db",
     )
     return House(chain, network, ledger, intake, exchange, folder, watch)
