@@ -67,6 +67,9 @@ def _written(line: str) -> str:
 def _value(text: str) -> str:
     if text.startswith("["):
         return f"[{', '.join(map(_value, text[1:-1].split(', ')))}]"
+    if text.startswith("("):
+        parts = (part.split() for part in text[1:-1].split(", "))
+        return f"{{ {', '.join(f'{key} = {_value(value)}' for key, value in parts)} }}"
     is_word = _WORD.fullmatch(text) and text not in {"true", "false"}
     return f'"{text}"' if is_word else text
 
