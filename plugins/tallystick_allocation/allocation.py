@@ -9,8 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tallystick.errors import AllocationError, NumberError
 from tallystick.io.text import escaped
 from tallystick.records.strict_json import without_numpy
@@ -30,12 +28,11 @@ from tallystick_allocation.files import (
 from tallystick_allocation.input_value import InputValue, number_of, shown
 from tallystick_allocation.population import Population
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.table import TableRow, population_of_rows, read_population
+from tallystick_allocation.table import TableRow, read_population
 
 FilePath = str | PathLike[str]
 Cells = Mapping[str, int | Decimal | Fraction | str]
 """Exact numbers by hotkey."""
-_PLAIN = frozenset({str, int, float, bool, type(None), Decimal, Fraction})
 
 
 def allocate(  # noqa: PLR0913  # what an allocation is asked with
@@ -72,7 +69,8 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
         round_file = RoundFile() if round is None else round_of(_document(round, "round"), bound)
         earlier = weights_document(carry) if isinstance(carry, Allocation) else carry
         carried = {} if earlier is None else carry_of(_document(earlier, "carry"), bound)
-        entries = _population(population, bound, round_file, carried)
+        source = Path(population) if isinstance(population, str | PathLike) else population
+        entries = read_population(source, bound, round_file, carried)
     return run_steps(bound, entries, _columns(given or {}, bound, entries), columns)
 
 
@@ -92,30 +90,8 @@ def bound_allocation(rules: BoundRules) -> BoundAllocation:
     return bound
 
 
-def _population(
-    population: FilePath | Iterable[TableRow],
-    bound: BoundAllocation,
-    round_file: RoundFile,
-    carry: Mapping[str, Mapping[str, int]],
-) -> Population:
-    if isinstance(population, str | PathLike):
-        return read_population(Path(population), bound, round_file, carry)
-    rows = (
-        row if _PLAIN.issuperset(map(type, row.values())) else _plain(row) for row in population
-    )
-    return population_of_rows(rows, bound, round_file, carry)
-
-
 def _document(source: FilePath | Mapping[str, Any], name: str) -> InputValue:
     return read_document(source if isinstance(source, Mapping) else Path(source), name)
-
-
-def _plain(row: TableRow) -> TableRow:
-    """Return a row whose numbers, flags and lists are Python's."""
-    return {
-        name: without_numpy(value.tolist() if isinstance(value, np.ndarray | np.bool_) else value)
-        for name, value in row.items()
-    }
 
 
 def _columns(

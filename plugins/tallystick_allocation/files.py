@@ -70,30 +70,30 @@ class RoundFile:
 
 
 def round_of(
-    said: InputValue, bound: BoundAllocation, others: Iterable[BoundAllocation] = ()
+    document: InputValue, bound: BoundAllocation, others: Iterable[BoundAllocation] = ()
 ) -> RoundFile:
     """Return what a file about a round says, for one of the allocations that it is for.
 
     Args:
-        said: the file.
+        document: the file, read.
         bound: whose attributes are asked for.
         others: the other allocations that it is for; what they alone ask for is left to them.
 
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
     """
-    said.entries(("format", "round", "miners"))
-    version = said.entry("format")
+    document.entries(("format", "round", "miners"))
+    version = document.entry("format")
     if type(version.value) is not int or version.value != _FORMAT:
         raise version.wrong(str(_FORMAT))
     every = (bound, *others)
     of_round = sorted({name for each in every for name in each.round_attributes})
     of_miners = sorted({name for each in every for name in each.miner_attributes})
-    texts = said.entry("round", {}).entries(of_round)
+    texts = document.entry("round", {}).entries(of_round)
     asked = bound.miner_attributes
     miners = {
         hotkey: _attributes(value.entries(of_miners), asked)
-        for hotkey, value in said.entry("miners", {}).entries().items()
+        for hotkey, value in document.entry("miners", {}).entries().items()
     }
     return RoundFile(_attributes(texts, bound.round_attributes, counts_flags=False), miners)
 

@@ -12,11 +12,14 @@ Whatever is wrong refuses the whole table: a miner more or less changes what all
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -28,7 +31,7 @@ from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource
 from tallystick.io.text import escaped
 from tallystick.numbers.nano import NANO
-from tallystick.records.strict_json import parse
+from tallystick.records.strict_json import parse, without_numpy
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.input_value import LONGEST_NAME, InputValue, shown
@@ -54,6 +57,8 @@ _MOST_ROWS = 16 * MOST_MINERS
 _BLOCK = 1 << 20
 _LINES = {".csv": 1, ".jsonl": 0}
 """Lines before the first row, of each format that has a row a line."""
+_PLAIN = frozenset({str, int, float, bool, type(None), Decimal, Fraction})
+"""Classes of values in which there is nothing of NumPy."""
 _NONE: dict[str, Any] = {}
 """Attributes or factors of a miner that has none; one for all, as each is 64 bytes."""
 TableRow = Mapping[str, Any]
@@ -61,15 +66,16 @@ _Found = tuple[int, TableRow]
 
 
 def read_population(
-    path: Path,
+    source: Path | Iterable[TableRow],
     bound: BoundAllocation,
     of_round: RoundFile,
     carry: Mapping[str, Mapping[str, int]],
 ) -> Population:
-    """Return the population of a table in a file: JSONL, Parquet or CSV, by its extension.
+    """Return the population of a table: the rows of a program, or of a file.
 
     Args:
-        path: the file.
+        source: the rows, or a file of JSONL, Parquet or CSV, by its extension; the numbers, flags
+            and lists of a program may be NumPy's.
         bound: the steps, which say what columns there can be.
         of_round: what is known beside the table.
         carry: the values of the round before, in nano by step and hotkey.
@@ -77,19 +83,23 @@ def read_population(
     Raises:
         InputError: something is wrong with it; told with the line and the column.
     """
-    rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _rows(path)
-    reading = _Reading(bound, str(path), _rows_in(path))
-    return reading.population(rows, of_round, carry)
+    if isinstance(source, Path):
+        rows = _csv_rows(source) if source.suffix.lower() == ".csv" else _rows(source)
+        reading = _Reading(bound, str(source), _rows_in(source))
+        return reading.population(rows, of_round, carry)
+    return _Reading(bound, "population").population(
+        enumerate(map(_plain, source), 1), of_round, carry
+    )
 
 
-def population_of_rows(
-    rows: Iterable[TableRow],
-    bound: BoundAllocation,
-    of_round: RoundFile,
-    carry: Mapping[str, Mapping[str, int]],
-) -> Population:
-    """Return the population of the rows of a program; as `read_population`."""
-    return _Reading(bound, "population").population(enumerate(rows, 1), of_round, carry)
+def _plain(row: TableRow) -> TableRow:
+    """Return a row whose numbers, flags and lists are Python's."""
+    if _PLAIN.issuperset(map(type, row.values())):
+        return row
+    return {
+        name: without_numpy(value.tolist() if isinstance(value, np.ndarray | np.bool_) else value)
+        for name, value in row.items()
+    }
 
 
 def _rows_in(path: Path) -> int:
@@ -291,9 +301,10 @@ class _Reading:
 
     def _hotkey(self, value: InputValue) -> str:
         expected = f"a text of 1 to {LONGEST_NAME} characters"
-        if isinstance(value.value, str) and not 0 < len(value.value) <= LONGEST_NAME:
+        hotkey = value.text(expected)
+        if not 0 < len(hotkey) <= LONGEST_NAME:
             raise value.wrong(expected)
-        return value.text(expected)
+        return hotkey
 
     def _group(self, row: _Row) -> str:
         if not self.bound.group:
@@ -311,8 +322,8 @@ class _Reading:
             kind = self.attributes[cell.path]
             # CSV has texts alone
             is_flag = kind != "a text" and cell.value in ("true", "false")
-            said = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
-            result[cell.path] = said.attribute(kind)
+            value = attrs.evolve(cell, value=cell.value == "true") if is_flag else cell
+            result[cell.path] = value.attribute(kind)
         return result or _NONE
 
 

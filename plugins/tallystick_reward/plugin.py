@@ -47,5 +47,6 @@ def tallystick_requirements() -> Sequence[Requirement]:
 
 @hookimpl
 def tallystick_rule_sets() -> Sequence[Path]:
-    """The folder of the rule sets that ship with the engine; those of its name are its own."""
-    return [folder("rules")]
+    """The folder of the rule sets that ship with the engine: those of its name, and of two more."""
+    rules = folder("rules")
+    return [rules, rules / "king", rules / "ladder"]

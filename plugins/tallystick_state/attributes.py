@@ -47,15 +47,19 @@ def read_attributes(
     Raises:
         InputError: it cannot be read, or says something that no line asks for.
     """
-    said = read_document(source if isinstance(source, Mapping) else path_of(source, _WHAT), "round")
+    document = read_document(
+        source if isinstance(source, Mapping) else path_of(source, _WHAT), "round"
+    )
     bound = {
         rules.line: allocation for rules in lines if (allocation := rules.allocation) is not None
     }
     if not bound:
         raise InputError(
-            f"{said.where}: found the file of a round, expected none: the rules weigh nobody"
+            f"{document.where}: found the file of a round, expected none: the rules weigh nobody"
         )
-    files = {line: round_of(said, allocation, bound.values()) for line, allocation in bound.items()}
+    files = {
+        line: round_of(document, allocation, bound.values()) for line, allocation in bound.items()
+    }
     return {line: file for line, file in files.items() if bound[line].attributes}
 
 

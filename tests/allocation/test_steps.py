@@ -77,6 +77,42 @@ CASES = [
     ("statistic", 'as = "min"', THREE, {"": "1"}),
     ("statistic", 'as = "sum"', THREE, {"": "8"}),
     ("statistic", 'as = "sum", above = 9, empty = 0', THREE, {"": "0"}),
+    ("statistic", 'as = "kth_best", k = 2', THREE, {"": "2"}),
+    ("statistic", 'as = "kth_best", k = 4, empty = 7', THREE, {"": "7"}),
+    # of four values one at each end: 1 becomes 2, and 9 becomes 5
+    ("statistic", 'as = "winsorised_mean", cut = 0.25', {**THREE, "d": 9}, {"": "3.5"}),
+    ("statistic", 'as = "winsorised_mean", cut = 0.2', {**THREE, "d": 7}, {"": "3.75"}),
+    ("gate", 'by = "x", above = 1, at_least = 3', THREE, {"c": "5"}),
+    ("gate", 'by = "x", above = 1, others = "zero"', THREE, {"a": "0", "b": "2", "c": "5"}),
+    ("gate", 'by = "miner.able", above = 0', {"a": {"x": 1, "able": True}, "b": 2}, {"a": "1"}),
+    ("gate", 'by = "miner.able", at_least = 0.5', {"a": {"x": 1, "able": "0.4"},
+     "b": {"x": 2, "able": "0.5"}}, {"b": "2"}),
+    ("by_rank", 'ladder = "linear"', THREE, {"a": "0.1666666666666666666666667…",
+     "b": "0.3333333333333333333333333…", "c": "0.5"}),
+    # log 2, log 3 and log 4 are of log 24
+    ("by_rank", 'ladder = "logarithmic"', THREE, {"a": "0.2181042919855315592293378…",
+     "b": "0.3456871240434053223119866…", "c": "0.4362085839710631184586756…"}),
+    ("by_rank", 'ratio = 0.5, first = 2, tail = 0.1, short = "leave"', {**THREE, "d": 0},
+     {"a": "0.1", "b": "0.5", "c": "1", "d": "0.1"}),
+    ("by_rank", "parts = [0.6], tail = 0.2", THREE, {"a": "0.2", "b": "0.2", "c": "0.6"}),
+    ("by_rank", 'parts = [0.6, 0.4], then = ["-miner.cost"]', {"a": {"x": 1, "cost": 3},
+     "b": {"x": 1, "cost": 2}}, {"a": "0.4", "b": "0.6"}),
+    ("by_rank", 'parts = [0.6, 0.4], ties = "pooled", then = ["miner.cost"]',
+     {"a": {"x": 1, "cost": 3}, "b": {"x": 1, "cost": 2}}, {"a": "0.6", "b": "0.4"}),
+    ("top", 'k = 1, then = ["-miner.block"]', {"a": {"x": 1, "block": 9},
+     "b": {"x": 1, "block": 7}}, {"b": "1"}),
+    ("top", 'k = 1, then = ["miner.block"]', {"a": {"x": 1, "block": 7},
+     "b": {"x": 1, "block": 9}}, {"b": "1"}),
+    ("burn", 'parts = { owner = 0.5, "uid:7@41" = 0.2 }', {"a": "0.25", "b": "0.75"},
+     {"a": "0.075", "b": "0.225", "owner": "0.5", "uid:7@41": "0.2"}),
+    ("burn", "parts = { owner = 0.5 }", {}, {"owner": "0.5"}),
+    ("burn", "parts = { b = 0.5 }", {"a": "0.25", "b": "0.75"}, {"a": "0.125", "b": "0.875"}),
+    ("rest", 'burn = "owner"', {"a": "0.1", "b": "0.3"}, {"a": "0.1", "b": "0.3", "owner": "0.6"}),
+    ("rest", 'burn = "owner"', {"a": 1, "b": 3}, {"a": "0.25", "b": "0.75"}),
+    ("rest", 'burn = "owner"', {"a": 1}, {"a": "1"}),
+    ("rest", "burn = 3", {}, {"uid:3": "1"}),
+    ("average", 'new = 0.5, down = 0.25, leaver = "drop", newcomer = "new", normalise = false',
+     THREE, {"a": "1", "b": "2", "c": "5"}),
 ]  # fmt: skip
 
 
@@ -85,10 +121,150 @@ def test_a_step_by_hand(do: str, keys: str, cells: Cells, wanted: dict[str, str]
     assert column(step(do, keys), cells) == wanted
 
 
+FORMULAS = [
+    ("power", "exponent = 1.5", "4", "8"),
+    ("power", "exponent = 0.5", "-4", "0"),
+    ("clip", "low = -1, high = 2", "5", "2"),
+    ("clip", "low = -1, high = 2", "-5", "-1"),
+    ("logistic", "middle = 3, width = 0.5", "3", "0.5"),
+    ("logistic", "middle = 0, width = 1", "1000000000", "1"),
+    ("decline", "rate = 0.25, least = 0.1", "3", "0.25"),
+    ("decline", "rate = 0.25, least = 0.1", "30", "0.1"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "value", "wanted"), FORMULAS)
+def test_a_formula_of_one_column(name: str, parameters: str, value: str, wanted: str) -> None:
+    keys = f'formula = "allocation/{name}@1", of = "x", {parameters}, publish = true'
+    assert column(f'{{ name = "y", do = "formula", {keys} }}', {"a": value}) == {"a": wanted}
+
+
+def test_a_softmax_is_a_formula_of_the_best_and_a_share() -> None:
+    steps = (
+        '{ name = "best", do = "statistic", of = "x", as = "max" },\n'
+        '{ name = "e", do = "formula", formula = "allocation/softmax@1", temperature = 0.5, '
+        'of = { value = "x", best = "best" } },\n'
+        '{ name = "y", do = "share", of = "e", publish = true }'
+    )
+    # 1 / (1 + e^-2) of two that are 1 apart at a temperature of a half
+    assert column(steps, {"a": 1, "b": 2}) == {"a": "0.119202922", "b": "0.880797078"}
+
+
+def test_what_a_ratio_is_over_is_published() -> None:
+    steps = (
+        '{{ name = "third", do = "statistic", of = "x", as = "kth_best", k = 3, empty = 0{} }},\n'
+        '{{ name = "y", do = "formula", formula = "allocation/ratio@1", '
+        'of = {{ value = "x", to = "third" }} }}'
+    )
+    assert column(steps.format(", publish = true"), {**THREE, "d": 4}) == {
+        "a": "0.5", "b": "1", "c": "2.5", "d": "2",
+    }  # fmt: skip
+    assert column(steps.format(", publish = true"), {"a": 1}) == {"a": "0"}
+
+
+WINDOW = '{{ name = "y", do = "collect", value = "w", within = [0, 9], {} }}'
+VALUES = [
+    {"value": 8, "round": 1, "epoch": 0},
+    {"value": 4, "round": 5, "epoch": 1},
+    {"value": 2, "round": 6, "epoch": 1},
+    {"value": 1, "round": 9, "epoch": 3},
+]
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        ('as = "mean", within_rounds = 4', "1.5"),
+        ('as = "mean", within_rounds = 5', "2.3333333333333333333333333…"),
+        ('as = "sum", within_epochs = 3', "7"),
+        ('as = "sum", within_epochs = 2', "1"),
+        ('as = "rounds"', "4"),
+        ('as = "count", within_rounds = 1', "1"),
+        ('as = "median"', "3"),
+        ('as = "kth_best", k = 3', "2"),
+        ('as = "kth_best", k = 5, empty = 0.5', "0.5"),
+        ('as = "winsorised_mean", cut = 0.25', "3"),
+        # of ages 8, 4, 3 and 0: 8/4 + 4/2 + 2/2^(3/4) + 1, over 1/4 + 1/2 + 1/2^(3/4) + 1
+        ('as = "mean", half_life = 4, publish = true', "2.639767007"),
+        ('as = "sum", tasks = "mean", half_life = 4, publish = true', "6.189207115"),
+        ('as = "sum", tasks = "mean", half_life = 1, last = 2', "1.25"),
+    ],
+)
+def test_a_window_in_time_and_an_order(keys: str, wanted: str) -> None:
+    cells = {"a": {"x": 1, "w": VALUES}}
+    assert column(WINDOW.format(keys), cells) == {"a": wanted}
+
+
+def test_a_window_ends_with_the_newest_round_of_all() -> None:
+    cells = {"a": {"x": 1, "w": VALUES[:2]}, "b": {"x": 1, "w": VALUES[3:]}}
+    keys = 'as = "mean", within_rounds = 5, empty = 0'
+    assert column(WINDOW.format(keys), cells) == {"a": "4", "b": "1"}
+    assert column(WINDOW.format(keys.replace("5", "4")), cells) == {"a": "0", "b": "1"}
+
+
+PARETO = (
+    '{{ name = "z", do = "collect", value = "z", as = "last", within = [0, 9] }},\n'
+    '{{ name = "y", do = "pareto", of = ["x", "z"], then = ["-miner.block"]{} }}'
+)
+
+
+@pytest.mark.parametrize(
+    ("margin", "places", "front"),
+    [
+        ("", {"a": (1, 3), "b": (3, 1), "c": (2, 2)}, "abc"),
+        ("", {"a": (1, 3), "b": (3, 1), "c": (1, 2)}, "ab"),
+        # a copy never joins, and who is better in all takes the place of the earlier
+        ("", {"a": (2, 2), "b": (2, 2)}, "a"),
+        ("", {"a": (2, 2), "b": (2, 3)}, "b"),
+        (", margin = 0.1", {"a": (2, 2), "b": ("2.2", "2.2")}, "a"),
+        (", margin = 0.1", {"a": (2, 2), "b": ("2.3", 1)}, "ab"),
+        (", margin = 0.1", {"a": (2, 2), "b": ("2.3", "2.2")}, "b"),
+        # each exceeds the one before by less than the margin, and the first by more
+        (", margin = 1", {"a": (1, 1), "b": ("1.9", "1.9"), "c": ("2.5", "2.5")}, "c"),
+    ],
+)
+def test_who_is_exceeded_by_nobody(
+    margin: str, places: dict[str, tuple[object, object]], front: str
+) -> None:
+    cells = {
+        key: {"x": x, "z": z, "block": number}
+        for number, (key, (x, z)) in enumerate(places.items())
+    }
+    assert column(PARETO.format(margin), cells) == dict.fromkeys(front, "1")
+
+
+def test_so_many_are_not_compared_each_with_each() -> None:
+    cells = {f"{number}": {"x": number, "z": 1} for number in range(4097)}
+    with pytest.raises(AllocationError, match="expected at most 4096") as caught:
+        column(PARETO.format(""), cells)
+    assert caught.value.code == "too-many"
+
+
+def test_a_share_of_new_values_by_direction_or_by_miner() -> None:
+    keys = 'leaver = "keep", normalise = false'
+    up = step("average", f"new = 0.5, down = 0.1, {keys}")
+    before = {"allocation": applied(up, {}).bound.digest, "carry": {"y": {"a": "2", "b": "2"}}}
+    after = applied(up, {"a": 4, "b": 1}, carry=before)
+    assert after.carry["y"] == {"a": 3_000_000_000, "b": 1_900_000_000}
+    rate = '{ name = "r", do = "collect", value = "r", as = "last", within = [0, 2] },\n'
+    own = rate + step("average", f'new = "r", {keys}')
+    carry = {"y": dict.fromkeys("abcd", "2")}
+    before = {"allocation": applied(own, {}).bound.digest, "carry": carry}
+    cells = {"a": {"x": 4, "r": "0.25"}, "b": {"x": 4}, "c": {"r": 1}, "d": {"x": 4, "r": 1},
+             "e": {"x": 4, "r": "0.25"}}  # fmt: skip
+    after = applied(own, cells, carry=before)
+    shown = {"a": "2.5", "b": "2", "c": "2", "d": "4", "e": "1"}
+    assert after.carry["y"] == {key: int(float(value) * 10**9) for key, value in shown.items()}
+    with pytest.raises(AllocationError, match="found 2 of r of a, expected a share from 0 to 1"):
+        applied(own, {"a": {"x": 1, "r": 2}})
+
+
 @pytest.mark.parametrize(
     ("do", "keys"),
     [
         ("filter", "above = 0"),
+        ("gate", 'by = "x"'),
+        ("hold", "margin = 0.1"),
         ("top", "k = 1"),
         ("by_rank", "parts = [1]"),
         ("share", ""),

@@ -23,11 +23,21 @@ ROOT = Path(__file__).resolve().parents[2]
 SKILLS = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
 WORKFLOWS = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"
 REWARDS = ROOT / "plugins" / "tallystick_reward" / "examples.jsonl"
+OF_REWARDS = ("king@1.0.0", "ladder@1.0.0", "reward@1.0.0")
 RULE_SETS = (
-    "reward@1.0.0",
+    *OF_REWARDS,
     *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
     *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
 )
+
+
+def examples_of(rule_set: str) -> Path:
+    """The examples of the type, or of the types, of a rule set."""
+    if rule_set in OF_REWARDS:
+        return REWARDS
+    return WORKFLOWS if rule_set.startswith("workflow@") else SKILLS
+
+
 COMMAND = (sys.executable, "-m", "tallystick")
 ENDLESS = {("run",), ("serve",)}
 """Commands that run until they are told to end: each has tests of its own."""

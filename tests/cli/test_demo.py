@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import REWARDS, RULE_SETS, SKILLS, WORKFLOWS, run
+from cli.command import RULE_SETS, examples_of, run
 from generators import SKILL_TYPES
 from oracle import score
 
@@ -15,7 +15,7 @@ import tallystick
 
 
 def expected(rule_set: str) -> list[dict[str, Any]]:
-    path = {"workflow": WORKFLOWS, "reward": REWARDS}.get(rule_set.partition("@")[0], SKILLS)
+    path = examples_of(rule_set)
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
     return [{"record": n, **score(record, rule_set)} for n, record in enumerate(records, 1)]
 

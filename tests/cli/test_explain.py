@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli.command import REWARDS, RULE_SETS, SKILLS, WORKFLOWS, Finished, run
+from cli.command import RULE_SETS, SKILLS, WORKFLOWS, Finished, examples_of, run
 from oracle import score
 
 KEYS = {
@@ -28,7 +28,7 @@ def explain(records: Path, *more: str, rules: str = "skills@1.0.0") -> Finished:
 
 
 def examples(rules: str) -> tuple[Path, range]:
-    path = {"workflow": WORKFLOWS, "reward": REWARDS}.get(rules.partition("@")[0], SKILLS)
+    path = examples_of(rules)
     return path, range(1, 1 + len(path.read_bytes().splitlines()))
 
 

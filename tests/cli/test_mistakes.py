@@ -102,7 +102,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("skills", "skills without a version"),
         ("skills@9.9.9", "skills@1.0.0, skills@1.1.0"),
         ("skils@1.0.0", "skills@1.0.0"),
-        ("levitation@1.0.0", "workflow@1.1.0"),
+        ("photosynthesis@7.7.7", "workflow@1.1.0"),
         ("''", "name@version"),
         ("sha256:", DIGITS),
         ("sha256:b8fb", DIGITS),

@@ -5,7 +5,7 @@ from installed import beside
 
 from tallystick.plugins.code import engine_digest, plugin_digest
 
-OWN = ["consensus", "reward", "skills", "workflow"]
+OWN = ["allocation", "consensus", "reward", "skills", "workflow"]
 
 
 def test_the_plugins_of_the_project_are_listed() -> None:

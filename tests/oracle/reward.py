@@ -5,7 +5,8 @@ from typing import Any
 
 from oracle.decimals import fact
 
-RULE_SET = "reward@1.0.0"
+RULE_SETS = "king@1.0.0", "ladder@1.0.0", "reward@1.0.0"
+"""The rule sets of one number a miner; what they differ in is weights."""
 
 
 def value(record: dict[str, Any]) -> Fraction:

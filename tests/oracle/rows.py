@@ -32,7 +32,7 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
 
     Args:
         record: a record that fits the record description.
-        rule_set: skills or workflow in version 1.0.0, 1.1.0 or 1.2.0, or reward@1.0.0.
+        rule_set: skills or workflow in version 1.0.0, 1.1.0 or 1.2.0, or one of `reward.RULE_SETS`.
 
     Returns:
         `skill_type`, `task_id`, `miner_uid`, `miner_hotkey`, `role`, `axes` and the scored fields.
@@ -59,7 +59,7 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
 
 def _rewarded(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
     """The row of a reward: its type has no factors, so that its columns are fewer."""
-    if rule_set != reward.RULE_SET:
+    if rule_set not in reward.RULE_SETS:
         raise ValueError(rule_set)
     if codes := reward.refusals(record):
         raise InvalidRecordError(codes)

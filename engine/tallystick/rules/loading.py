@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick import resources
 from tallystick.canonical import PREFIX
 from tallystick.diagnostics import nearest, problem
 from tallystick.errors import RuleSetError
@@ -118,12 +119,12 @@ def find(reference: PathLike, plugins: Plugins) -> Resolved:
 def shipped(registry: Registry) -> Mapping[str, tuple[Path, ...]]:
     """Return the files of every shipped rule set, by ``name@version``, older versions first.
 
-    A plugin ships rule sets of its own name. Each has one file, unless two folders of the plugin
-    have a rule set of one name.
+    A plugin ships rule sets of its own name, and one of the engine the folders of the engine's own
+    that it names. Each rule set has one file, unless two folders have one of a name.
     """
-    folders = dict.fromkeys(
-        folder.resolve() / name for name, own in registry.rule_set_folders.items() for folder in own
-    )
+    own = resources.folder("rules").resolve()
+    every = [(name, f.resolve()) for name, all_ in registry.rule_set_folders.items() for f in all_]
+    folders = dict.fromkeys(f if f.parent == own else f / name for name, f in every)
     paths = sorted((path for f in folders for path in f.glob("*.toml")), key=_by_version)
     names = dict.fromkeys(_name(path) for path in paths)
     return {name: tuple(path for path in paths if _name(path) == name) for name in names}
@@ -177,7 +178,8 @@ def _path(named: str) -> Path:
 def _by_name(named: str, plugins: Plugins) -> Path:
     name, at, _ = named.partition("@")
     registry = plugins.of({name})
-    rule_sets = shipped(registry)
+    # a rule set of the engine's own may be of a plugin of another name
+    rule_sets = shipped(registry) or shipped(plugins.own())
     candidates = rule_sets.get(named, ())
     if len(candidates) == 1:
         return candidates[0]
@@ -202,7 +204,7 @@ def _by_digest(digest: str, plugins: Plugins) -> Path:
     for plugin in plugins.names():
         registry = plugins.of({plugin})
         refusals += refused(registry)
-        for name, path in ((n, p) for n, paths in _own(plugin, registry) for p in paths):
+        for name, path in ((n, p) for n, paths in shipped(registry).items() for p in paths):
             try:
                 digests.setdefault(read(path, plugins).digest, (name, path))
             except RuleSetError:
@@ -218,13 +220,6 @@ def _by_digest(digest: str, plugins: Plugins) -> Path:
     broken = f"; {one_of(unreadable)} cannot be read" if unreadable else ""
     expected = f"the digest of a shipped rule set: {listed}{broken}{refusals}"
     raise _refusal(digest, digest, expected)
-
-
-def _own(plugin: str, registry: Registry) -> Iterator[tuple[str, tuple[Path, ...]]]:
-    """Yield the rule sets of one plugin, by ``name@version``."""
-    for name, paths in shipped(registry).items():
-        if name.startswith(f"{plugin}@"):
-            yield name, paths
 
 
 def _refusal(reference: str, value: str, expected: str) -> RuleSetError:

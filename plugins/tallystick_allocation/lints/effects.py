@@ -181,13 +181,13 @@ def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Effects, Effects]]:
 
 
 _IsWorse = Callable[[Fraction, Fraction], bool]
-"""Whether a number before and the same after differ by more than is told."""
+"""Return whether a number before and the same after differ by so much that it is told."""
 
 
-def _of(
+def _measured(
     measure: Callable[[Effects], Fraction | None], message: str
 ) -> Callable[[_IsWorse], Compare]:
-    """Return a decorator that makes a comparison of effects of one of a number of them.
+    """Return a decorator that makes a comparison of whether a number is worse than before.
 
     Args:
         measure: the number; None where there is none.
@@ -208,8 +208,8 @@ def _of(
 
 
 def _ratio(way: str, message: str) -> Callable[[_IsWorse], Compare]:
-    """Return a decorator, as `_of`, for what a way of working has over an honest miner."""
-    return _of(lambda effects: effects.ratios[way], message)
+    """Return a decorator, as `_measured`, for what a way of working has over an honest miner."""
+    return _measured(lambda effects: effects.ratios[way], message)
 
 
 def _worse(path: KeyPath, message: str, before: Fraction, after: Fraction) -> Finding:
@@ -333,7 +333,7 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 @comparison("memory-shortened", "warning", more("new"))
-@_of(lambda effects: effects.last_round, "one round decides {} of a weight")
+@_measured(lambda effects: effects.last_round, "one round decides {} of a weight")
 def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     """One round decides much more of a weight than before.
 
@@ -347,7 +347,7 @@ def _memory_shortened(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("memory-lengthened", "warning", less("new"))
-@_of(lambda effects: effects.last_round, "one round decides {} of a weight")
+@_measured(lambda effects: effects.last_round, "one round decides {} of a weight")
 def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
     """One round decides much less of a weight than before.
 
@@ -417,7 +417,7 @@ def _standing(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("types-weigh-otherwise", "warning", more("new"))
-@_of(
+@_measured(
     lambda effects: effects.heavy_over_light,
     "work of the type with the largest base weight has {} of the weight of equal work of the one "
     "with the smallest",
@@ -434,7 +434,7 @@ def _types(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("alike-unequal", "warning", less("new"))
-@_of(
+@_measured(
     lambda effects: effects.alike, "of miners that do the same, one has {} of the weight of another"
 )
 def _alike(before: Fraction, after: Fraction) -> bool:
@@ -491,7 +491,7 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 @comparison("merit-pays-less", "warning", less("new"))
-@_of(lambda effects: effects.best_over_middle, _BEST)
+@_measured(lambda effects: effects.best_over_middle, _BEST)
 def _merit(before: Fraction, after: Fraction) -> bool:
     """Better work has hardly more weight than middling work.
 

@@ -24,7 +24,6 @@ from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import column_of
 from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
-from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
 from tallystick_allocation.steps import (
@@ -35,7 +34,9 @@ from tallystick_allocation.steps import (
     Collect,
     Filter,
     FormulaStep,
+    Hold,
     Mix,
+    Rest,
     Share,
     ZScore,
 )
@@ -48,6 +49,8 @@ _SUBNET = 256
 """Number of miners of a full subnet."""
 _COUNTED = 10**6
 """Maximum number of tasks of a miner that are counted where a step has no limit."""
+_PARTS = 1000
+"""Number of values of a range that are tried."""
 _LONG = 1000
 """Number of tasks beyond which a newcomer waits too long for its full value."""
 
@@ -277,7 +280,8 @@ def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Findin
 
 def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
     """Return whether values are shares of one whole, or some of them."""
-    of_shares = (_is_of_shares(read, wholes) for read in step.inputs)
+    sources = {name for _, name in step.rules.columns()}
+    of_shares = (_is_of_shares(read, wholes) for read in step.inputs if read.name in sources)
     return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
 
 
@@ -382,19 +386,16 @@ def _filter_above_all(step: BoundStep, rules: Filter, allocation: _Ranged) -> It
 
     Remedy: lower the bound below what the column can be.
     """
-    attribute: Range = (Fraction(), Fraction(LARGEST_ATTRIBUTE))
-    highest = allocation.ranges.get(rules.judged, attribute)[1]
-    is_never_above = rules.above is not None and rules.above >= highest
-    is_never_at_least = rules.least is not None and rules.least > highest
-    for key, words, edge, is_beyond in (
-        ("above", "more than", rules.above, is_never_above),
-        ("at_least", "at least", rules.least, is_never_at_least),
-    ):
-        if is_beyond:
-            asked = f"the {step.kind} asks for {words} {edge}"
+    if rules.judged not in allocation.ranges:
+        return  # nothing is known of an attribute of miners
+    highest = allocation.ranges[rules.judged][1]
+    edges = (("above", "more than", rules.above), ("at_least", "at least", rules.least))
+    for key, words, edge in edges:
+        if edge is not None and (edge > highest or (key == "above" and edge == highest)):
             yield Finding(
                 (*step.origin, key),
-                f"{rules.judged} is at most {figure(highest)}, and {asked}",
+                f"{rules.judged} is at most {figure(highest)}, and the {rules.do} asks for {words} "
+                f"{edge}",
                 {"bound": str(edge), "highest": figure(highest)},
             )
 
@@ -471,3 +472,70 @@ def _average_forgets(step: BoundStep, rules: Average, _: _Ranged) -> Iterator[Fi
     if rules.new == 1:
         message = f"{step.name} is the newest {rules.of} alone"
         yield Finding((*step.origin, "new"), message, {"step": step.name})
+
+
+@check("average-never-falls", "warning")
+@_for_each_step_of(Average)
+def _average_never_falls(step: BoundStep, rules: Average, _: _Ranged) -> Iterator[Finding]:
+    """A moving average that only rises.
+
+    Of values below the previous one the share is 0: what a miner once had it keeps, whatever it
+    does since.
+
+    Remedy: raise the share of lower values, or leave it out.
+    """
+    if rules.down == 0:
+        message = f"{step.name} keeps the best of {rules.of} so far"
+        yield Finding((*step.origin, "down"), message, {"step": step.name})
+
+
+@check("margin-unbeatable", "warning", less("held"))
+@_for_each_step_of(Hold)
+def _margin_unbeatable(step: BoundStep, rules: Hold, allocation: _Ranged) -> Iterator[Finding]:
+    """A first place that nobody can take, whatever they do.
+
+    Computed for values over the range that the column can have, after a reign that is as long as
+    one likes: from a value on what another has to exceed is the greatest there is, or more.
+
+    Remedy: say ceiling, from which on nothing of the margin is left, or let it shrink to 0.
+    """
+    low, high = allocation.ranges[rules.of]
+    tried = (low + (high - low) * Fraction(part, _PARTS) for part in range(1, _PARTS))
+    held = next((h for h in tried if h > 0 and rules.threshold(h, _COUNTED) >= high), None)
+    if held is not None:
+        yield Finding(
+            (*step.origin, "margin" if rules.margin else "lead"),
+            f"who holds with {figure(held)} of {rules.of} or more cannot be exceeded: it is at "
+            f"most {figure(high)}",
+            {"step": step.name, "held": figure(held), "highest": figure(high)},
+        )
+
+
+@check("holder-never-leaves", "note")
+@_for_each_step_of(Hold)
+def _holder_never_leaves(step: BoundStep, rules: Hold, _: _Ranged) -> Iterator[Finding]:
+    """A holder of the first place that stays without doing anything.
+
+    A holder without a value stays, its value of long ago is held, and the margin does not shrink to
+    0: it is paid until another exceeds it, if it never works again.
+
+    Remedy: say absent = "leaves", value = "own" with a floor, or let the margin shrink to 0.
+    """
+    shrinks = rules.shrink > 0 and not rules.least
+    if rules.absent == "stays" and (rules.margin or rules.lead) and not shrinks:
+        message = f"who holds {step.name} stays without a value of {rules.of}"
+        yield Finding((*step.origin, "absent"), message, {"step": step.name})
+
+
+@check("rest-is-all", "error")
+@_for_each_step_of(Rest)
+def _rest_is_all(step: BoundStep, rules: Rest, allocation: _Ranged) -> Iterator[Finding]:
+    """A rest that is always everything.
+
+    By the range that the column can have nobody has more than 0, so that all goes to the recipient.
+
+    Remedy: look at the steps before it: tallystick allocate --explain shows each.
+    """
+    if allocation.ranges[rules.of][1] <= 0:
+        message = f"nobody has more than 0 of {rules.of}: all is for {rules.burn}"
+        yield Finding((*step.origin, "of"), message, {"step": step.name, "of": rules.of})

@@ -78,6 +78,11 @@ class Average(StepOfColumn):
         return self.normalise is not False
 
     @property
+    def keeps_absent(self) -> bool:
+        """True unless who has no new value is dropped."""
+        return self.leaver == "keep"
+
+    @property
     def is_of_each(self) -> bool:
         """True where no sum of all divides the averages."""
         return not self.scales

@@ -87,6 +87,11 @@ class Hold(OrderedStep, StepOfColumn):
     memory = ("", HELD, REIGN)
 
     @property
+    def keeps_absent(self) -> bool:
+        """True where a holder without a value stays."""
+        return self.absent == "stays"
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """One more than are remembered."""
         return (self.last + 1,)
@@ -137,9 +142,9 @@ class Hold(OrderedStep, StepOfColumn):
         """Return true: no holder has 0."""
         return True
 
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return whether nobody may reach the floor."""
-        return self.floor > 0
+    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+        """Return whether no value may reach the floor."""
+        return self.floor > ranges[self.of][1]
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
         """Return the holders, and what is kept of the present one."""

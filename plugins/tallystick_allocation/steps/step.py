@@ -132,6 +132,11 @@ class AllocationStep(ABC):
         return self.publish or self.carries
 
     @property
+    def keeps_absent(self) -> bool:
+        """True where who has no new value keeps what it had."""
+        return False
+
+    @property
     def refuses_negative(self) -> bool:
         """True where one value below 0 ends the allocation."""
         return self.needs_nonnegative

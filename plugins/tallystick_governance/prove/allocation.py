@@ -28,7 +28,7 @@ from tallystick_allocation.files import round_of
 from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.steps.step import BoundStep, Range
-from tallystick_allocation.table import population_of_rows
+from tallystick_allocation.table import read_population
 from tallystick_governance.prove.property import Answer, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
@@ -262,8 +262,8 @@ class _MadeUp:
         )
         of_round = {"format": 1, "round": picked} if picked else {}
         try:
-            said = round_of(InputValue({"format": 1, "round": picked}, "round"), self.bound)
-            population = population_of_rows(rows, self.bound, said, {})
+            round_file = round_of(InputValue({"format": 1, "round": picked}, "round"), self.bound)
+            population = read_population(rows, self.bound, round_file, {})
             weights = allocate(self.bound, population).weights
         except AllocationError as error:
             return _Weighed(rows, of_round, {}, str(error))

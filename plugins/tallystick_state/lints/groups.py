@@ -12,7 +12,7 @@ from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import placed_steps, round_score
-from tallystick_allocation.steps import Average, Collect
+from tallystick_allocation.steps import Collect
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -106,8 +106,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
         for placed in steps
         if isinstance(placed.rules, Collect) and placed.rules.records == "round"
     ]
-    averages = [placed.rules for placed in steps if isinstance(placed.rules, Average)]
-    if not rounds or any(placed.leaver == "keep" for placed in averages):
+    if not rounds or any(placed.rules.keeps_absent for placed in steps):
         return
     groups = scorer.rule_set.section(GROUPS)
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}

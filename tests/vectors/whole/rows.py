@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from oracle import InvalidRecordError, score
+from oracle.reward import RULE_SETS as OF_REWARDS
 
 from vectors.whole.case import Json, case
 from vectors.whole.records import rewards, skills, workflows
@@ -19,7 +20,7 @@ def cases() -> list[Json]:
     return [
         case("R01", "row", _rows(skills(), RULE_SETS[:3]), note=note),
         case("R02", "row", _rows(workflows(), RULE_SETS[3:]), note=note),
-        case("R03", "row", _rows(rewards(), ["reward@1.0.0"]), note=note),
+        case("R03", "row", _rows(rewards(), OF_REWARDS), note=note),
     ]
 
 

@@ -1,0 +1,178 @@
+"""A first place that a state remembers: settled as an epoch closes, carried, moved and pruned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from state.chronicle import digest_of
+from state.subnet import written
+
+from tallystick.errors import StateError
+from tallystick.numbers.nano import NANO, to_text
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
+
+RULES = "king@1.0.0"
+Rewards = Mapping[str, float]
+HISTORY: tuple[Rewards, ...] = (
+    {"a": 0.5, "b": 0.4, "c": 0.1},
+    {"a": 0.5, "b": 0.525, "c": 0.1},  # 0.5 · 1.05, which is not exceeded
+    {"b": 0.52475, "c": 0.1},  # a is not drawn and stays; 0.99 of the margin are left
+    {"a": 0.3, "b": 0.524501, "c": 0.1},  # 0.98 of it: 0.5245
+    {"a": 0.6, "b": 0.1, "c": 0.551},  # 0.524501 · 1.05 are 0.55072605
+    {"a": 0.1, "b": 0.62, "c": 0.629999},
+)
+"""The rewards of rounds, of which an epoch counts two."""
+HELD = ("a", "0.5", 0), ("a", "0.5", 1), ("a", "0.5", 2), ("b", "0.524501", 0), ("a", "0.6", 0)
+HOLDERS = (*HELD, ("a", "0.6", 1))
+"""Who holds after each round, with what value, and the rounds since, by hand."""
+
+
+def records(number: int, epoch: int, rewards: Rewards) -> list[dict[str, Any]]:
+    return [
+        {
+            "skill_type": "reward",
+            "task_id": f"{number}-{key}",
+            "validator": "val-1",
+            "round": number,
+            "epoch": epoch,
+            "role": "primary",
+            "miner": {"uid": ord(key) - ord("a"), "hotkey": key},
+            "checks": {"reward": reward},
+        }
+        for key, reward in rewards.items()
+    ]
+
+
+def begun(place: Path) -> Ledger:
+    ledger = Ledger.create(place, RULES)
+    for uid, key in enumerate("abc"):
+        ledger.register(key, uid, ["reward"])
+    return ledger
+
+
+def columns_of(holder: str, value: str, reign: int) -> dict[str, dict[str, int]]:
+    """What is carried of a holder."""
+    held = int(Decimal(value) * NANO)
+    return {
+        "king": {holder: NANO},
+        "king.held": {holder: held},
+        "king.reign": {holder: reign * NANO},
+    }
+
+
+def carried(ledger: Ledger) -> dict[str, dict[str, int]]:
+    with ledger.queries() as queries:
+        return {name: dict(column) for name, column in queries.state.carry["king"].items()}
+
+
+def weights(ledger: Ledger) -> dict[str, int]:
+    with ledger.queries() as queries:
+        return {key: nano for key, nano in queries.line_weights("king").weights.items() if nano}
+
+
+def fed(ledger: Ledger, rounds: Iterable[int]) -> None:
+    """Close rounds, and each epoch after its second one."""
+    for number in rounds:
+        ledger.close_round(records(number, number // 2, HISTORY[number]))
+        holder, _, _ = HOLDERS[number]
+        # in the open epoch what its rounds come to so far counts
+        assert weights(ledger) == {holder: NANO // 2, "owner": NANO // 2}
+        if number % 2:
+            ledger.close_epoch()
+            assert carried(ledger) == columns_of(*HOLDERS[number])
+            assert weights(ledger) == {holder: NANO // 2, "owner": NANO // 2}
+
+
+def test_a_place_is_settled_as_an_epoch_closes_and_outlives_a_restart(tmp_path: Path) -> None:
+    for number in range(len(HISTORY)):
+        opened = begun(tmp_path / "s.db") if number == 0 else Ledger.open(tmp_path / "s.db")
+        with opened as ledger:
+            fed(ledger, [number])
+    with Ledger.open(tmp_path / "s.db") as ledger:
+        assert verify(ledger).snapshots == len(HISTORY) // 2 + 1
+        export_state(ledger, tmp_path / "s.jsonl")
+        whole = digest_of(ledger)
+    import_state(tmp_path / "s.jsonl", tmp_path / "copy.db")
+    with Ledger.open(tmp_path / "copy.db") as copy:
+        assert (digest_of(copy), carried(copy)) == (whole, columns_of(*HOLDERS[-1]))
+
+
+def test_no_order_of_records_within_an_epoch_shows(tmp_path: Path) -> None:
+    digests = set()
+    for place in ("in-order", "newest-first"):
+        with begun(tmp_path / f"{place}.db") as ledger:
+            for epoch in range(len(HISTORY) // 2):
+                rounds = [2 * epoch, 2 * epoch + 1]
+                lines = [r for n in rounds for r in records(n, epoch, HISTORY[n])]
+                lines = lines if place == "in-order" else lines[::-1]
+                ledger.import_events(written(tmp_path / "lines.jsonl", lines))
+                ledger.close_epoch()
+                assert carried(ledger) == columns_of(*HOLDERS[rounds[-1]])
+            digests.add(digest_of(ledger))
+    assert len(digests) == 1
+
+
+def test_a_late_record_takes_no_place_of_then(tmp_path: Path) -> None:
+    with begun(tmp_path / "s.db") as ledger:
+        fed(ledger, [0, 1])
+        late = [record | {"task_id": "late"} for record in records(1, 0, {"c": 0.9})]
+        ledger.import_events(written(tmp_path / "late.jsonl", late))
+        assert weights(ledger)["c"] == NANO // 2
+        ledger.close_epoch()
+        assert carried(ledger) == columns_of("c", "0.9", 0)
+        assert verify(ledger).snapshots == 3
+
+
+def test_a_state_begins_with_a_holder(tmp_path: Path) -> None:
+    texts = {
+        name: {key: to_text(n) for key, n in c.items()} for name, c in columns_of(*HELD[3]).items()
+    }
+    miners = {
+        key: {
+            "uid": uid,
+            "types": ["reward"],
+            "columns": {"king": {name: c[key] for name, c in texts.items() if key in c}},
+        }
+        for uid, key in enumerate("abc")
+    }
+    path = tmp_path / "carry.json"
+    path.write_text(json.dumps({"format": 1, "miners": miners}), encoding="utf-8")
+    with Ledger.create(tmp_path / "s.db", RULES, carry=path) as ledger:
+        assert carried(ledger) == columns_of(*HELD[3])
+        for number in (4, 5):
+            ledger.close_round(records(number, 0, HISTORY[number]))
+        ledger.close_epoch()
+        assert carried(ledger) == columns_of(*HOLDERS[-1])
+    miners["a"]["columns"] = {"king": {"king.heir": "1.000000000"}}
+    path.write_text(json.dumps({"format": 1, "miners": miners}), encoding="utf-8")
+    with pytest.raises(StateError, match=r"expected king or king\.held or king\.reign"):
+        Ledger.create(tmp_path / "t.db", RULES, carry=path)
+
+
+def test_a_pruned_state_goes_on_as_its_twin(tmp_path: Path) -> None:
+    found = set()
+    for place in ("whole", "pruned"):
+        with begun(tmp_path / f"{place}.db") as ledger:
+            fed(ledger, range(4))
+            if place == "pruned":
+                ledger.prune(1)
+            fed(ledger, [4, 5])
+            found.add((str(carried(ledger)), str(weights(ledger))))
+            assert verify(ledger).snapshots
+    assert len(found) == 1
+
+
+def test_who_loses_its_slot_loses_the_place(tmp_path: Path) -> None:
+    with begun(tmp_path / "s.db") as ledger:
+        fed(ledger, [0, 1])
+        ledger.register("d", 0, ["reward"])
+        ledger.close_round(records(2, 1, {"b": 0.3, "c": 0.2}))
+        ledger.close_epoch()
+        assert carried(ledger) == columns_of("b", "0.3", 0)
