@@ -121,6 +121,18 @@ def test_a_step_by_hand(do: str, keys: str, cells: Cells, wanted: dict[str, str]
     assert column(step(do, keys), cells) == wanted
 
 
+def test_a_gate_is_of_who_is_in_a_column_or_of_who_is_not() -> None:
+    best = '{ name = "best", do = "top", of = "x", k = 1 },\n'
+    for keys, wanted in (
+        ('by = "best"', {"c": "5"}),
+        ('by = "best", absent = true', {"a": "1", "b": "2"}),
+        ('by = "best", absent = true, others = "zero"', {"a": "1", "b": "2", "c": "0"}),
+    ):
+        assert column(best + step("gate", keys), THREE) == wanted
+    with pytest.raises(RuleSetError, match="no such key beside above and at_least"):
+        column(best + step("gate", 'by = "best", absent = true, above = 0'), THREE)
+
+
 FORMULAS = [
     ("power", "exponent = 1.5", "4", "8"),
     ("power", "exponent = 0.5", "-4", "0"),
@@ -498,6 +510,21 @@ ROWS = [
 def test_the_share_of_an_idle_group(keys: str, wanted: dict[str, int]) -> None:
     found = tallystick.allocate(rules_from(GROUPED.format(keys)), ROWS)
     assert found.weights == wanted
+
+
+def test_an_average_of_groups_has_a_memory_in_each() -> None:
+    average = '{ name = "m", do = "average", of = "s", new = 0.5, leaver = "keep" }'
+    text = GROUPED.format('idle = "equal"').replace(
+        'do = "pools", of = "s"', 'do = "pools", of = "m"'
+    )
+    rules = rules_from(text.replace(' { name = "weight"', f' {average},\n {{ name = "weight"'))
+    first = tallystick.allocate(rules, ROWS)
+    assert first.carry["m:repositories"] == {"a": 250_000_000, "b": 750_000_000}
+    assert first.carry["m:packages"] == {"a": 10**9}
+    second = tallystick.allocate(rules, [{**ROWS[0], "x": 3}, *ROWS[1:2]], carry=first)
+    # of repositories a half of 1/4 and 1/2, and of packages what it was: shares of each
+    assert second.carry["m:repositories"] == {"a": 375_000_000, "b": 625_000_000}
+    assert second.carry["m:packages"] == {"a": 10**9}
 
 
 def test_a_group_in_which_nobody_earns_is_idle_as_one_without_miners() -> None:

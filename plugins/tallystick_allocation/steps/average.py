@@ -32,11 +32,11 @@ from tallystick_allocation.steps.step import (
     NOTHING,
     UNIT,
     BoundStep,
+    ColumnStep,
     EarlierSteps,
     Range,
-    Result,
-    StepOfColumn,
     hull,
+    memory_name,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Average(StepOfColumn):
+class Average(ColumnStep):
     """A moving average with the values of the round before, which are carried, hence rounded.
 
     Attributes:
@@ -67,8 +67,6 @@ class Average(StepOfColumn):
     drop_up_to: Decimal = Decimal(0)
     normalise: bool | None = None
     carry: Literal[True] = True
-    takes = "flat"
-    gives = "flat"
     memory = ("",)
     keeps_shares = True
 
@@ -132,13 +130,13 @@ class Average(StepOfColumn):
         """Return whether averages above 0 are dropped."""
         return bool(self.drop_up_to)
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the averages; `allocate` rounds them."""
-        column, rates = step_input.flat(self.of), None
-        carried = step_input.population.carry.get(self.name, {})
+        rates = None
+        carried = step_input.population.carry.get(memory_name(self.name, "", group), {})
         previous = [carried.get(key) for key in step_input.keys]
         if isinstance(self.new, str):
-            rates = step_input.flat(self.new)
+            rates = step_input.column(self.new, group)
             self._check_rates(rates, step_input)
         if isinstance(column, RationalColumn) and rates is None:
             averages = self._averages(column, previous)

@@ -272,9 +272,11 @@ class Gate(Filter):
 
     Attributes:
         by: the column that is asked, or an attribute of miners: a number, or a flag as 1 or 0.
+        absent: whether it is asked who has no value in the column, rather than who has one.
     """
 
     by: str
+    absent: bool = False
 
     @property
     def judged(self) -> str:
@@ -283,7 +285,8 @@ class Gate(Filter):
 
     def _bounds(self) -> Iterator[str]:
         bounds = " and ".join(super()._bounds())
-        yield f"where {self.by} {f'is {bounds}' if bounds else 'has a value'}"
+        has = "has no value" if self.absent else "has a value"
+        yield f"where {self.by} {f'is {bounds}' if bounds else has}"
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the column, and the one that is asked."""
@@ -299,6 +302,8 @@ class Gate(Filter):
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a bound for every group or one for all, and columns alike."""
         yield from self.bound_mistakes(path, earlier)
+        if self.absent and self.marks:
+            yield mistake((*path, "absent"), "true", "no such key beside above and at_least")
         shapes = {earlier.shapes[self.of], "flat"}
         if earlier.shapes.get(self.by, "flat") not in shapes:
             yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
@@ -318,12 +323,14 @@ class Gate(Filter):
     def passing(self, group: str, step_input: StepInput) -> Iterable[int]:
         """Return the places that reach the bounds, or that have a value."""
         if self.above is None and self.at_least is None:
-            return step_input.column(self.by, group).present
+            column = step_input.column(self.by, group)
+            absent = {*range(len(column))}.difference(column.present)
+            return absent if self.absent else column.present
         return super().passing(group, step_input)
 
     def reason(self) -> str:
         """Return the bounds."""
-        return super().reason() or f"{self.by} has no value"
+        return super().reason() or f"{self.by} has {'a' if self.absent else 'no'} value"
 
 
 @attrs.frozen(kw_only=True)
