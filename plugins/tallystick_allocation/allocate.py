@@ -13,7 +13,15 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
-from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
+from tallystick_allocation.column import (
+    Column,
+    Number,
+    RationalColumn,
+    Values,
+    columns_in,
+    positive,
+    published,
+)
 from tallystick_allocation.population import Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
@@ -242,15 +250,10 @@ def _kept(step_input: StepInput, bound: BoundAllocation) -> dict[str, dict[str, 
 
 
 def _has_value(values: Values, place: int) -> bool:
-    if isinstance(values, Number):
-        return True
-    columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
-    return any(column.exact(place) is not None for column in columns)
+    columns = columns_in(values)
+    return not columns or any(column.exact(place) is not None for column in columns)
 
 
 def _holders(values: Values) -> frozenset[int]:
     """Return the places that have a value above 0."""
-    if isinstance(values, Number):
-        return frozenset()
-    columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
-    return frozenset(index for column in columns for index in positive(column))
+    return frozenset(index for column in columns_in(values) for index in positive(column))

@@ -99,6 +99,13 @@ Values = Column | Grouped | Number
 """The result of a step."""
 
 
+def columns_in(values: Values) -> tuple[Column, ...]:
+    """Return the columns of a result: one, one for each group, or none of a number."""
+    if isinstance(values, Number):
+        return ()
+    return tuple(values.values()) if isinstance(values, Mapping) else (values,)
+
+
 def column_of(cells: Iterable[Exact | None]) -> Column:
     """Return the column of some values."""
     values = tuple(cells)
@@ -250,7 +257,8 @@ def ascending(column: Column) -> list[list[int]]:
 
 
 def _touching(column: RealColumn) -> Iterator[list[int]]:
-    ends = sorted((*_enclosure(cell_of(column, index)), index) for index in column.present)
+    enclosed = ((real.enclosed(cell_of(column, index), _BITS), index) for index in column.present)
+    ends = sorted((low, high, index) for (low, high), index in enclosed)
     together: list[int] = []
     highest = 0
     for low, high, index in ends:
@@ -274,13 +282,6 @@ def _told_apart(column: RealColumn, places: list[int]) -> Iterator[list[int]]:
             equal = []
         equal.append(index)
     yield equal
-
-
-def _enclosure(value: Exact) -> tuple[int, int]:
-    if isinstance(value, Fraction):
-        low = (value.numerator << _BITS) // value.denominator
-        return low, low + 1
-    return value.enclosure(_BITS)
 
 
 def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, ...]], int]:

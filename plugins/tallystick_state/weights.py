@@ -26,7 +26,6 @@ from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps import Collect
 from tallystick_allocation.steps import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
@@ -150,7 +149,7 @@ def before_carried(allocation: Allocation) -> Mapping[str, Values]:
 def tells_round(allocation: Allocation) -> bool:
     """Return whether a column that weights come of is of the records of one round alone."""
     steps = (step for step in allocation.bound.steps if step.name in allocation.columns)
-    return any(isinstance(s.rules, Collect) and s.rules.records == "round" for s in steps)
+    return any(step.collected is not None and step.collected.of_round for step in steps)
 
 
 def scores_of(weighing: Weighing) -> Mapping[str, int]:

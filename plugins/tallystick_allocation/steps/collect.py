@@ -216,7 +216,8 @@ class Collect(AllocationStep):
     def collected(self, bound: BoundStep, /) -> Collected:
         """Return the value of records, and the factors of its mean."""
         factors = frozenset((*self.times, *self.over))
-        return Collected(self.value, factors, self.missed == "zero", self._within(bound))
+        of_round = self.records == "round"
+        return Collected(self.value, factors, self.missed == "zero", of_round, self._within(bound))
 
     def range_of(self, bound: BoundStep, _: Sequence[Range], /) -> Range:
         """Return the range of a value, and what is given to who has none."""

@@ -77,12 +77,14 @@ class Collected:
         value: the value of a record that is collected.
         factors: what a weighted mean weighs by.
         counts_missed: whether a missed deadline counts as 0.
+        of_round: whether it collects of the round alone that is closed.
         within: the range of each value, where it is known.
     """
 
     value: str
     factors: frozenset[str]
     counts_missed: bool
+    of_round: bool
     within: Range | None
 
 

@@ -12,7 +12,6 @@ from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import placed_steps, round_score
-from tallystick_allocation.steps import Collect
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -101,11 +100,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     if bound is None:
         return
     steps = bound.needed([bound.weight])
-    rounds = [
-        placed
-        for placed in steps
-        if isinstance(placed.rules, Collect) and placed.rules.records == "round"
-    ]
+    rounds = [step for step in steps if step.collected is not None and step.collected.of_round]
     if not rounds or any(placed.rules.keeps_absent for placed in steps):
         return
     groups = scorer.rule_set.section(GROUPS)
