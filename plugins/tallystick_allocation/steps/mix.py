@@ -239,7 +239,32 @@ class Mix(BurningStep):
 
 
 @attrs.frozen(kw_only=True)
-class Reserve(StepOfColumn):
+class NamedShares(StepOfColumn):
+    """A step that gives shares by name beside the values of one column."""
+
+    takes = "flat"
+    gives = "flat"
+    keeps_shares = True
+
+    def sums_to_one(self, inputs: bool, /) -> bool:
+        """Return whether the values of its inputs sum to 1."""
+        return inputs
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, and up to 1."""
+        return hull(*inputs, UNIT)
+
+    def has_some(self, inputs: bool, /) -> bool:
+        """Return whether the column has somebody."""
+        return inputs
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return false: there is somebody who has what the values do not."""
+        return False
+
+
+@attrs.frozen(kw_only=True)
+class Reserve(NamedShares):
     """A share of all for one recipient.
 
     Attributes:
@@ -252,36 +277,17 @@ class Reserve(StepOfColumn):
     key: str
     share: str
     empty: Literal["nobody", "key"] = "nobody"
-    takes = "flat"
-    gives = "flat"
     needs_nonnegative = True
-    keeps_shares = True
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the hotkey, and its share."""
         yield "key", self.key, "a hotkey"
         yield "share", self.share, "a number"
 
-    def sums_to_one(self, inputs: bool, /) -> bool:
-        """Return whether the values of its inputs sum to 1."""
-        return inputs
-
     def recipients(self, population: Population, /) -> tuple[str, ...]:
         """Return who gets the share."""
         key = population.round.get(self.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key else ()
-
-    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, and up to 1."""
-        return hull(*inputs, UNIT)
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody."""
-        return inputs
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: the share is less than 1."""
-        return False
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column scaled down, with the share of the hotkey."""
@@ -314,7 +320,7 @@ class Reserve(StepOfColumn):
 
 
 @attrs.frozen(kw_only=True)
-class Burn(StepOfColumn):
+class Burn(NamedShares):
     """Fixed parts of all for recipients by name; the values have the rest.
 
     Attributes:
@@ -323,9 +329,6 @@ class Burn(StepOfColumn):
     """
 
     parts: Mapping[str, Decimal]
-    takes = "flat"
-    gives = "flat"
-    keeps_shares = True
 
     @property
     def sentence(self) -> str:
@@ -348,21 +351,9 @@ class Burn(StepOfColumn):
             if not is_recipient(key):
                 yield mistake((*path, "parts", key), shown(key), EXPECTED)
 
-    def sums_to_one(self, inputs: bool, /) -> bool:
-        """Return whether the values of its inputs sum to 1."""
-        return inputs
-
-    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, and up to 1."""
-        return hull(*inputs, UNIT)
-
     def has_some(self, _: bool, /) -> bool:
         """Return whether a recipient has a part."""
         return any(self.parts.values())
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: what the values do not have is somebody's."""
-        return False
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
         """Return the column scaled down, with the parts."""
@@ -375,7 +366,7 @@ class Burn(StepOfColumn):
 
 
 @attrs.frozen(kw_only=True)
-class Rest(BurningStep, StepOfColumn):
+class Rest(BurningStep, NamedShares):
     """The values, with what they leave of one whole for a recipient; more than 1 is scaled to 1.
 
     Attributes:
@@ -384,10 +375,7 @@ class Rest(BurningStep, StepOfColumn):
     """
 
     burn: str | int
-    takes = "flat"
-    gives = "flat"
     needs_nonnegative = True
-    keeps_shares = True
 
     @property
     def sentence(self) -> str:
@@ -405,10 +393,6 @@ class Rest(BurningStep, StepOfColumn):
     def has_some(self, _: bool, /) -> bool:
         """Return true: all of nothing is the recipient's."""
         return True
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: all of nothing is the recipient's."""
-        return False
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
         """Return the values with the rest, or scaled down."""
