@@ -6,7 +6,7 @@ state, whose rules were proved when they came into force, stays quick. `proofs` 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.scoring.computation import named, needed, ranges, unread
+from tallystick_allocation.column import Values
 from tallystick_allocation.population import MINER, ROUND
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import BoundStep, Collected, Range, Surroundings
@@ -78,6 +79,17 @@ class BoundAllocation:
     def carried_names(self) -> tuple[str, ...]:
         """The names of the columns that they keep, in the order of the steps."""
         return tuple(name for step in self.carried for name, _, _ in step.memory)
+
+    def recalled(
+        self, carry: Mapping[str, Mapping[str, int]], keys: Sequence[str]
+    ) -> dict[str, Values]:
+        """Return what the steps that carry gave, which takes the place of running them.
+
+        Args:
+            carry: what was carried, in nano, by column and key.
+            keys: of the places.
+        """
+        return {step.name: step.recalled(carry, keys)[step.name] for step in self.carried}
 
     @property
     def carried_ranges(self) -> Mapping[str, Range]:

@@ -28,7 +28,7 @@ from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import nothing_to_sign
-from tallystick_state.carry import carried_names, with_columns
+from tallystick_state.carry import with_columns
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.pools import Pools, PoolsChange, pools_of
 from tallystick_state.reputation import clamped, initial_reputation
@@ -178,8 +178,14 @@ def apply_floors(state: State, change: Change) -> State:
 
 
 def carry_columns(state: State, change: Change) -> State:
-    """Return the columns that the allocation of both rules carries under one name."""
-    names, line = carried_names(change.new), change.new.line
+    """Return the columns that steps of one name and one kind carry in both allocations."""
+    old, new = (
+        () if rules.allocation is None else rules.allocation.carried
+        for rules in (change.old, change.new)
+    )
+    kinds = {step.name: step.kind for step in old}
+    alike = [step for step in new if kinds.get(step.name) == step.kind]
+    names, line = [name for step in alike for name, _, _ in step.memory], change.new.line
     before = state.carry.get(line, {})
     return with_columns(state, line, {name: before[name] for name in names if name in before})
 

@@ -112,11 +112,8 @@ def weigh(weighing: Weighing) -> LineWeights:
         return LineWeights({}, {}, None)
     population = weighing.population(rules)
     keys = roster(bound, population)
-    carried_columns = {
-        step.name: step.recalled(weighing.carry, keys)[step.name] for step in bound.carried
-    }
     try:
-        allocation = allocate(bound, population, carried_columns)
+        allocation = allocate(bound, population, bound.recalled(weighing.carry, keys))
     except AllocationError as error:
         return LineWeights({}, {}, None, str(error))
     base = base_of(bound)

@@ -24,7 +24,7 @@ Row = Mapping[str, str]
 Rows = Sequence[Row]
 Values = dict[str, Fraction]
 Memory = dict[str, Any]
-"""What a mechanism keeps from round to round."""
+"""The values that a mechanism keeps from round to round."""
 Mechanism = Callable[[Rows, Memory], Values]
 """The weights of a round, of whoever has more than 0."""
 

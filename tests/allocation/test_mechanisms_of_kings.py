@@ -37,7 +37,7 @@ ONE = Fraction(1)
 
 
 def near(held: Fraction, low: str, high: str = "1") -> Fraction:
-    """What is left of a margin between a value from which it shrinks and a ceiling."""
+    """The part of a margin that is left between a value from which it shrinks and a ceiling."""
     left = (Fraction(high) - held) / (Fraction(high) - Fraction(low))
     return min(ONE, max(Fraction(), left))
 

@@ -149,7 +149,7 @@ def test_of_others_a_miner_sees_what_everyone_sees(service: Live, closed_service
 def test_the_score_of_one_round_is_the_miners_and_the_operators(
     service: Live, tmp_path: Path
 ) -> None:
-    """Of weights of one round in all steps; of carried ones in those before what is carried."""
+    """The steps in which weights of one round tell of it: all, or those before what is carried."""
     path = f"/api/v1/miners/{OWN}/epochs/1/weight"
 
     def score(headers: dict[str, str]) -> str | None:

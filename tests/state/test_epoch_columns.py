@@ -20,7 +20,7 @@ import tallystick
 from tallystick.errors import StateError
 from tallystick_allocation.population import Sample
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps import Average, Collect, Equal, Filter, Mix, Pools, Share
+from tallystick_allocation.steps import Average, Collect, Equal, Filter, Hold, Mix, Pools, Share
 from tallystick_state import column_rounds, epoch_columns
 from tallystick_state.adoption import adopt
 from tallystick_state.column_rounds import NOTHING_YET
@@ -105,8 +105,24 @@ VARIANTS: Mapping[str, Callable[[], StateRules]] = {
             ),
             "exact measure": collect("mean", value="ratio"),
             "sum of a measure": collect("sum", value="points"),
+            "median": collect("median", missed="zero"),
+            "winsorised": collect("winsorised_mean", cut=Decimal("0.2")),
+            "third best": collect("kth_best", k=3, empty=Decimal(0)),
+            "rounds": collect("rounds"),
+            "newest rounds": collect("mean", within_rounds=2, missed="zero"),
+            "newest epochs": collect("sum", within_epochs=2),
+            "weighted by age": collect("mean", half_life=2, publish=True),
+            "newest weighted": collect(
+                "weighted_mean", times=("reputation",), over=("reputation",), within_rounds=3
+            ),
         }.items()
     },
+    "a first place": lambda: with_steps(
+        loaded("skills@1.2.0"),
+        collect("mean", within_epochs=2, publish=True),
+        Hold(name="king", do="hold", of="score", margin=Decimal("0.05"), last=3),
+        attrs.evolve(weight(), of="king"),
+    ),
     "workflow@1.2.0 in short": lambda: with_steps(loaded("workflow@1.2.0"), *window_steps(4)),
     "window carried": lambda: with_steps(
         loaded("skills@1.2.0"), collect("mean", last=2), average("score", "drop"), weight("average")
@@ -370,7 +386,9 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
 @pytest.mark.parametrize(
     "seeds", [range(2), pytest.param(range(2, 120), marks=pytest.mark.nightly)], ids=str
 )
-@pytest.mark.parametrize("name", fast_rows(VARIANTS, 2, 5, 6, 8, 10, 12, 14, 16, 18, 20))
+@pytest.mark.parametrize(
+    "name", fast_rows(VARIANTS, 2, 5, 6, 8, 10, 12, 14, 16, 26, 28, 41, 42, 44)
+)
 def test_columns_end_as_state_events(name: str, seeds: range) -> None:
     rules = VARIANTS[name]()
     assert [seed for seed in seeds if not agrees(seed, lambda _: rules)] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from state.chronicle import digest_of
 from state.subnet import written
 
+import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_state.ledger import Ledger
@@ -58,7 +60,7 @@ def begun(place: Path) -> Ledger:
 
 
 def columns_of(holder: str, value: str, reign: int) -> dict[str, dict[str, int]]:
-    """What is carried of a holder."""
+    """The columns that are carried of a holder, in nano."""
     held = int(Decimal(value) * NANO)
     return {
         "king": {holder: NANO},
@@ -176,3 +178,24 @@ def test_who_loses_its_slot_loses_the_place(tmp_path: Path) -> None:
         ledger.close_round(records(2, 1, {"b": 0.3, "c": 0.2}))
         ledger.close_epoch()
         assert carried(ledger) == columns_of("b", "0.3", 0)
+
+
+def test_a_memory_of_another_kind_is_not_taken_for_holders(tmp_path: Path) -> None:
+    text = tallystick.load(RULES).loaded.text
+    (hold,) = re.findall(r'do = "hold", of = "score".*(?= \})', text)
+    average = 'do = "average", of = "score", new = 0.5, leaver = "keep", normalise = false'
+    before, after = tmp_path / "before.toml", tmp_path / "after.toml"
+    before.write_text(text.replace(hold, average), encoding="utf-8")
+    after.write_text(text.replace('"1.0.0"', '"1.1.0"'), encoding="utf-8")
+    with Ledger.create(tmp_path / "s.db", before) as ledger:
+        for uid, key in enumerate("abc"):
+            ledger.register(key, uid, ["reward"])
+        ledger.close_round(records(0, 0, HISTORY[0]))
+        ledger.adopt(after, 1)
+        ledger.close_epoch()
+        with ledger.queries() as queries:
+            assert queries.state.carry == {}
+        ledger.close_round(records(1, 1, {"b": 0.3, "c": 0.2}))
+        ledger.close_epoch()
+        assert carried(ledger) == columns_of("b", "0.3", 0)
+        assert verify(ledger).snapshots == 3

@@ -126,9 +126,8 @@ class MadeUp:
             population = attrs.evolve(population, miners=miners)
         keys = roster(self.bound, population)
         population = attrs.evolve(population, carry=columns)
-        given = {step.name: step.recalled(columns, keys)[step.name] for step in self.bound.carried}
         try:
-            weights = allocate(self.bound, population, given).weights
+            weights = allocate(self.bound, population, self.bound.recalled(columns, keys)).weights
         except AllocationError:
             return None
         return {way.name: weights.get(way.name, 0) for way in ways}

@@ -37,8 +37,8 @@ from tallystick_allocation.steps.step import (
     Collected,
     EarlierSteps,
     Range,
-    Result,
     Shape,
+    StepResult,
     hull,
 )
 
@@ -242,7 +242,7 @@ class Collect(AllocationStep):
         """Return whether no value can be above 0."""
         return ranges[self.name][1] <= 0
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
         entries = step_input.population.collected(self.value, of_round=self.records == "round")
         return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))

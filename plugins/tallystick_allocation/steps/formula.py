@@ -35,7 +35,7 @@ from tallystick_allocation.steps.step import (
     BoundStep,
     EarlierSteps,
     Range,
-    Result,
+    StepResult,
     hull,
 )
 
@@ -135,7 +135,7 @@ class FormulaStep(AllocationStep):
         others = [of for name, (_, of) in known.items() if name == self.otherwise]
         return hull((program.low, program.high), *absent, *others)
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
         formula = _formula(bound)
         return bound.by_group(lambda group: self._column(formula, group, step_input))

@@ -31,8 +31,8 @@ from tallystick_allocation.steps.step import (
     EarlierSteps,
     Range,
     Remembered,
-    Result,
     StepOfColumn,
+    StepResult,
     hull,
     memory_name,
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MOST_HOLDERS = 256
 """Maximum number of holders that are remembered."""
 HELD, REIGN = "held", "reign"
-"""What is kept of who holds, beside the order of holders: its value, and the rounds since."""
+"""Names of the columns kept beside the order of holders: the held value, and the rounds since."""
 _ROUNDS: Range = (Fraction(), Fraction(10**9))
 """The range of a number of rounds."""
 
@@ -103,7 +103,7 @@ class Hold(OrderedStep, StepOfColumn):
 
     @property
     def sentence(self) -> str:
-        """What a holder has to be exceeded by."""
+        """The margin by which another has to exceed the holder."""
         by = [fraction(Fraction(self.margin)) + " of it"] if self.margin else []
         by += [fraction(Fraction(self.lead))] if self.lead else []
         who = "1 for who has the greatest value of"
@@ -146,7 +146,7 @@ class Hold(OrderedStep, StepOfColumn):
         """Return whether no value may reach the floor."""
         return self.floor > ranges[self.of][1]
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the holders, and what is kept of the present one."""
         columns = step_input.grouped(self.of)
         found = {group: self._held(columns[group], group, step_input) for group in bound.groups}
@@ -252,7 +252,7 @@ class Reign(StepOfColumn):
         """Return the range of a number of rounds."""
         return _ROUNDS
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the rounds, of the holder alone."""
         return step_input.values[memory_name(self.of, REIGN, "")]
 

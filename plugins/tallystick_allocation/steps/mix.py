@@ -41,8 +41,8 @@ from tallystick_allocation.steps.step import (
     BoundStep,
     EarlierSteps,
     Range,
-    Result,
     StepOfColumn,
+    StepResult,
     hull,
 )
 
@@ -122,7 +122,7 @@ class Pools(BurningStep, StepOfColumn):
         """Return false: a group with a value has its share."""
         return False
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the one column."""
         return self.sum_of_groups(bound.surroundings.groups, step_input)
 
@@ -219,7 +219,7 @@ class Mix(BurningStep):
         """Return false: who has a value has a part of it."""
         return False
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the sum, in each group where the columns are of groups."""
         return bound.by_group(lambda group: self._mixed(group, step_input))
 
@@ -289,7 +289,7 @@ class Reserve(NamedShares):
         key = population.round.get(self.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key else ()
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column scaled down, with the share of the hotkey."""
         column = step_input.flat(self.of)
         share = step_input.round_number(self.share)
@@ -355,7 +355,7 @@ class Burn(NamedShares):
         """Return whether a recipient has a part."""
         return any(self.parts.values())
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column scaled down, with the parts."""
         column = step_input.flat(self.of)
         whole = sum(map(Fraction, self.parts.values()), Fraction())
@@ -394,7 +394,7 @@ class Rest(BurningStep, NamedShares):
         """Return true: all of nothing is the recipient's."""
         return True
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the values with the rest, or scaled down."""
         column = step_input.flat(self.of)
         self.refuse_negative(column, step_input)

@@ -34,7 +34,7 @@ from tallystick_allocation.steps.step import (
     ColumnStep,
     EarlierSteps,
     Range,
-    Result,
+    StepResult,
     hull,
 )
 
@@ -449,7 +449,7 @@ class Pareto(OrderedStep):
         """Return true: no value is 0."""
         return True
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
         return bound.by_group(lambda group: self._front(group, step_input))
 

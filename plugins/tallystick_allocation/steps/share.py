@@ -39,8 +39,8 @@ from tallystick_allocation.steps.step import (
     ColumnStep,
     EarlierSteps,
     Range,
-    Result,
     StepOfColumn,
+    StepResult,
     hull,
 )
 
@@ -176,7 +176,7 @@ class Equal(StepOfColumn):
         """Return whether nobody may have the flag."""
         return self.where is not None
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the one column."""
         groups = step_input.grouped(self.of).values()
         present = sorted({index for column in groups for index in column.present})

@@ -33,7 +33,7 @@ from tallystick_allocation.steps.step import (
     ColumnStep,
     EarlierSteps,
     Range,
-    Result,
+    StepResult,
     Stop,
     hull,
 )
@@ -70,7 +70,7 @@ class ZScore(ColumnStep):
         """Return the range that a million miners allow, with the value of a flat column."""
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
         column = step_input.grouped(self.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]

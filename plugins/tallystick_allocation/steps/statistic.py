@@ -21,8 +21,8 @@ from tallystick_allocation.steps.step import (
     BoundStep,
     EarlierSteps,
     Range,
-    Result,
     StepOfColumn,
+    StepResult,
     hull,
 )
 
@@ -118,7 +118,7 @@ class Statistic(StepOfColumn):
         """Return false: a number is of nobody."""
         return False
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""
         column = step_input.flat(self.of)
         values = [cell_of(column, place) for equal in ascending(column) for place in equal]

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 Shape = Literal["grouped", "flat", "number"]
 """Results of steps: a column for each group, one column, or a number."""
-Memory = Mapping[str, Values]
-"""Columns by the name of their step, with ``.`` and the part where they are no result."""
 Range = tuple[Fraction, Fraction]
 """The smallest and the largest value that a step can give."""
 NOTHING: Range = (Fraction(), Fraction())
@@ -65,8 +63,8 @@ class Remembered:
     memory: Mapping[str, Values]
 
 
-Result = Values | Stop | Remembered
-"""What a step gives."""
+StepResult = Values | Stop | Remembered
+"""The result of a step, or how it ends the allocation."""
 
 
 @attrs.frozen
@@ -279,7 +277,7 @@ class AllocationStep(ABC):
         return own
 
     @abstractmethod
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the result of the step.
 
         Raises:
@@ -331,7 +329,7 @@ class StepOfColumn(AllocationStep):
 class ColumnStep(StepOfColumn):
     """A step that changes one column, in each group on its own."""
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> Result:
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
         columns = step_input.grouped(self.of)
         return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
@@ -503,7 +501,9 @@ class BoundStep(NamedValue[Range]):
             for group in self.groups:
                 yield memory_name(self.name, part, group), part, group
 
-    def recalled(self, carry: Mapping[str, Mapping[str, int]], keys: Sequence[str]) -> Memory:
+    def recalled(
+        self, carry: Mapping[str, Mapping[str, int]], keys: Sequence[str]
+    ) -> Mapping[str, Values]:
         """Return what it kept as values, by the name under which steps read each.
 
         Args:
@@ -518,7 +518,7 @@ class BoundStep(NamedValue[Range]):
             )
         return {name: self.by_group(by_group.__getitem__) for name, by_group in columns.items()}
 
-    def apply(self, step_input: StepInput) -> Result:
+    def apply(self, step_input: StepInput) -> StepResult:
         """Return the result of the step; see `AllocationStep.apply`."""
         return self.rules.apply(self, step_input)
 

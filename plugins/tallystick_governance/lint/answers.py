@@ -510,7 +510,7 @@ def _beyond(trial: Trial, promise: Property, bound: Fraction) -> Iterator[Findin
 
 @comparison("mistakes-reordered", "warning")
 def _mistakes_reordered(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    """Of two mistakes, the graver one is the cheaper one now.
+    """The graver of two mistakes is the cheaper one now.
 
     Each fact of an axis with a declared direction is made worse by one step, from records in which
     the axis is at its highest. Where one such step was at least twice as dear as another, and now

@@ -129,7 +129,7 @@ def _weight_dominates(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 @comparison("saving-outweighs-work", "warning", more("now"))
 def _saving_outweighs_work(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    """What is saved weighs more than what is done.
+    """Savings weigh more than work.
 
     An axis pays for saving where less is better of every fact with a direction that it reads: of
     time, of money. Such axes weigh more than half together, or one of them weighs more than every
@@ -540,7 +540,7 @@ def _factor_leaves_types(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 @comparison("roles-reordered", "warning")
 def _roles_reordered(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    """Of two choices of a record, the one that was paid more is paid less.
+    """The better paid of two choices of a record is paid less.
 
     A factor that depends on a choice, such as the role in a group, is computed for each, all else
     the same. Which of them earns more is turned round, and the ratio of the two is more than twice

@@ -168,7 +168,7 @@ def _of_two(scorer: Scorer) -> Iterator[Finding]:
 
 @comparison("selection-favours", "warning", more("new"))
 def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
-    """Of equal miners the same are primary in most rounds.
+    """The same of equal miners are primary in most rounds.
 
     Sixteen miners at the ceiling are drawn for sixty rounds. The share of rounds in which the most
     favoured of them is primary is compared.

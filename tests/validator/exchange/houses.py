@@ -177,7 +177,7 @@ class House:
         return {problem.code for problem in self.problems()}
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong."""
+        """The problems that the house has."""
         return self.watch.health().problems
 
     def snapshot(self) -> str:
