@@ -243,7 +243,7 @@ class ByRank(OrderedStep, ColumnStep):
         if self.ratio is not None and not 0 < powers <= _MOST_POWERS:
             expected = (
                 f"a step top with k of at most {_MOST_POWERS}, as a ratio has many digits, or "
-                f"first of at most as many"
+                "first of at most as many"
             )
             yield mistake((*path, "of"), shown(self.of), expected)
         if self.then and _most_of(source):
