@@ -25,7 +25,7 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, bind, leaves, names
-from tallystick.numbers.nano import NANO, from_decimal, to_text
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
@@ -64,14 +64,17 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
             of a type are out of order at its seed.
     """
     tiers = bind_tiers(loaded, registry)
-    bound = {
-        name: _Binding(loaded, registry, name, rules).bound(tiers)
-        for name, rules in loaded.rule_set.skill_types.items()
-    }
-    problems = [
-        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
-    ]
-    if problems:
+    bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
+    for name, rules in loaded.rule_set.skill_types.items():
+        binding = _Binding(loaded, registry, name, rules)
+        try:
+            bound[name] = binding.bound(tiers)
+        except RuleSetError as error:
+            # a formula that several types have is told once
+            for problem in (*binding.problems, *error.problems):
+                refused.setdefault((problem.line, problem.path), problem)
+    disorder = (p for bound_type in bound.values() for p in _disorder(bound_type, loaded))
+    if problems := [*refused.values(), *disorder]:
         raise RuleSetError(problems)
     return bound
 
@@ -162,19 +165,24 @@ class _Binding:
         self.conditions = [requirement.condition for requirement in self.requirements]
         self.domains: dict[str, Domain] = {}
         self.facts: list[Node] = []
+        self.problems: list[Diagnostic] = []
 
     def bound(self, tiers: Tiers | None) -> BoundType:
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
-            self._gather(path, formula.name, formula.tree, formula.applies)
+            with self._collected():
+                self._gather(path, formula.name, *_trees(formula))
+        values = tuple(self._values(tiers if self.rules.baseline is not None else None))
+        if self.problems:
+            raise RuleSetError([])
         return BoundType(
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
-            values=tuple(self._values(tiers if self.rules.baseline is not None else None)),
+            values=values,
             baseline=_nano(self.rules.baseline),
             has_quality=self.rules.composite is not None,
             group=self._group(),
@@ -258,14 +266,22 @@ class _Binding:
         every = emission.factors.items()
         return {n: f for n, f in every if f.skill_types is None or self.name in f.skill_types}
 
-    def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
+    def _gather(self, path: KeyPath, name: str, *trees: Node) -> None:
         """The facts of some trees, each once, with their ranges."""
         with self._placed(path, name):
-            for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
+            for fact in (f for tree in trees for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
                     key = _FactKey(self.skill_type.schema, fact.digest, fact)
                     self.domains[fact.digest] = _domain(key)
                     self.facts.append(fact)
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        """Keep the problems of a formula, for all that are wrong to be told at once."""
+        try:
+            yield
+        except RuleSetError as error:
+            self.problems += error.problems
 
     def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
         return placed(self.loaded, path, name, f"every record of {self.name}")
@@ -291,12 +307,14 @@ class _Binding:
             result[name] = self._measure(name, result)
             yield result[name]
 
-    def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
+    def _measure(self, name: str, read: Mapping[str, Value]) -> Value:
         path: KeyPath = ("measures", name)
         formula, rules = self._measure_formula(name), self.rule_set.measures[name]
         compiled = self._compiled(path, formula, rules.parameters, read)
+        if compiled is None:
+            return _stand_in(name, "measure", formula)
         if rules.exact:
-            with self._placed(path, formula.name):
+            with self._collected(), self._placed(path, formula.name):
                 _check_ratio(compiled)
         return MeasureValue(
             name,
@@ -319,9 +337,11 @@ class _Binding:
         formula: Formula,
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
-    ) -> FormulaValue:
+    ) -> Value:
         compiled = self._compiled(path, formula, parameters, read)
         name = str(path[-1]) if role in {"axis", "factor"} else role
+        if compiled is None:
+            return _stand_in(name, role, formula)
         inputs, domain = _inputs(compiled, read), compiled.program.domain
         if formula.applies is None:
             return FormulaValue(name, role, inputs, domain, formula, compiled)
@@ -334,24 +354,30 @@ class _Binding:
         formula: Formula,
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
-    ) -> Compiled:
+    ) -> Compiled | None:
+        """Return a formula that is proved; None where it cannot be used, whose problem is kept."""
         reads_facts = formula.kind in ("axis", "factor", "measure")
-        with self._placed(path, formula.name):
-            trees = {name: read[name] for name in formula.unrounded}
-            unrounded = {
-                n: v.compiled.tree for n, v in trees.items() if isinstance(v, FormulaValue)
-            }
-            published = (*formula.published, *(n for t in unrounded.values() for n in _read_by(t)))
-            return _compiled(
-                _FormulaKey(
-                    formula,
-                    tuple(parameters.items()),
-                    tuple((name, read[name].domain) for name in dict.fromkeys(published)),
-                    self._scope if reads_facts else None,
-                    tuple((name, tree.digest) for name, tree in unrounded.items()),
-                    unrounded,
-                )
-            )
+        trees = {name: read[name] for name in formula.unrounded}
+        unrounded = {n: v.compiled.tree for n, v in trees.items() if isinstance(v, FormulaValue)}
+        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
+        # what it reads was refused before
+        if len(unrounded) < len(trees) or any(fact.digest not in self.domains for fact in facts):
+            return None
+        published = (*formula.published, *(n for t in unrounded.values() for n in _read_by(t)))
+        key = _FormulaKey(
+            formula,
+            tuple(parameters.items()),
+            tuple((name, read[name].domain) for name in dict.fromkeys(published)),
+            self._scope if reads_facts else None,
+            tuple((name, tree.digest) for name, tree in unrounded.items()),
+            unrounded,
+        )
+        try:
+            with self._placed(path, formula.name):
+                return _compiled(key)
+        except RuleSetError as error:
+            self.problems += error.problems
+            return None
 
     @cached_property
     def _scope(self) -> _Scope:
@@ -414,6 +440,16 @@ class _Binding:
                 yield read[name]
         formula = self.registry.formulas[rules.formula]
         yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
+
+
+def _trees(formula: Formula) -> tuple[Node, ...]:
+    """Return the trees of a formula that may read facts."""
+    return (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
+
+
+def _stand_in(name: str, role: Role, formula: Formula) -> Value:
+    """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
+    return ConstantValue(name, role, (), Domain(publish(formula.low), publish(formula.high)))
 
 
 @attrs.frozen(cache_hash=True)
