@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import attrs
@@ -20,7 +19,7 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node, bind
 from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
-from tallystick.plugins.entries import GROUP
+from tallystick.plugins.entries import GROUP, installed_entries
 from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load, shipped
 from tallystick.rules.model import (
@@ -68,7 +67,7 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
 def _foreign(subject: Subject) -> Iterator[Diagnostic]:
     """Files under another name than the plugin's, where nobody looks for them."""
     # two plugins of one distribution may share a folder
-    names = {subject.plugin.name, *(entry.name for entry in entry_points(group=GROUP))}
+    names = {subject.plugin.name, *(entry.name for entry in installed_entries(GROUP))}
     for folder in subject.plugin.rule_sets:
         for file in sorted(folder.resolve().glob("*/*.toml")):
             if file.parent.name not in names:
