@@ -65,17 +65,20 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
     """
     tiers = bind_tiers(loaded, registry)
     bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
+    reasons = dict[Diagnostic, str]()
     for name, rules in loaded.rule_set.skill_types.items():
         binding = _Binding(loaded, registry, name, rules)
         try:
             bound[name] = binding.bound(tiers)
         except RuleSetError as error:
-            # a formula that several types have is told once
-            for problem in (*binding.problems, *error.problems):
-                refused.setdefault((problem.line, problem.path), problem)
+            for one in (*binding.refusals, error):
+                reasons |= one.reasons
+                for problem in one.problems:
+                    # a formula that several types have is told once
+                    refused.setdefault((problem.line, problem.path), problem)
     disorder = (p for bound_type in bound.values() for p in _disorder(bound_type, loaded))
     if problems := [*refused.values(), *disorder]:
-        raise RuleSetError(problems)
+        raise RuleSetError(problems, reasons=reasons)
     return bound
 
 
@@ -147,7 +150,8 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
         yield
     except FormulaError as error:
         expected = f"a formula that is safe for {scope}; {error}"
-        raise RuleSetError([loaded.problem(path, name, expected)]) from error
+        problem = loaded.problem(path, name, expected)
+        raise RuleSetError([problem], reasons={problem: str(error)}) from error
 
 
 class _Binding:
@@ -165,7 +169,7 @@ class _Binding:
         self.conditions = [requirement.condition for requirement in self.requirements]
         self.domains: dict[str, Domain] = {}
         self.facts: list[Node] = []
-        self.problems: list[Diagnostic] = []
+        self.refusals: list[RuleSetError] = []
 
     def bound(self, tiers: Tiers | None) -> BoundType:
         for requirement in self.requirements:
@@ -174,7 +178,7 @@ class _Binding:
             with self._collected():
                 self._gather(path, formula.name, *_trees(formula))
         values = tuple(self._values(tiers if self.rules.baseline is not None else None))
-        if self.problems:
+        if self.refusals:
             raise RuleSetError([])
         return BoundType(
             name=self.name,
@@ -281,7 +285,7 @@ class _Binding:
         try:
             yield
         except RuleSetError as error:
-            self.problems += error.problems
+            self.refusals.append(error)
 
     def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
         return placed(self.loaded, path, name, f"every record of {self.name}")
@@ -376,7 +380,7 @@ class _Binding:
             with self._placed(path, formula.name):
                 return _compiled(key)
         except RuleSetError as error:
-            self.problems += error.problems
+            self.refusals.append(error)
             return None
 
     @cached_property
