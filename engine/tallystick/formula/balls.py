@@ -44,7 +44,7 @@ from tallystick.errors import FormulaError
 from tallystick.formula.columns import CHUNK, Column
 from tallystick.formula.evaluate import compile_reference
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Kind, Node, arms_of, value_of
+from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
 from tallystick.numbers.functions import enclose_exp, enclose_log, enclose_root
 from tallystick.numbers.nano import NANO
 
@@ -199,12 +199,22 @@ class _Evaluator:
                 return self._cases(node)
             case "power":
                 return _power(self.value(node.args[0]), value_of(node.args[1]))
+            case "geometric":
+                return self._geometric_mean(node)
             case "round":
                 return _rounded(self.value(node.args[0]), int(str(node.data[0])))
         if node.op not in _FUNCTIONS:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
         ball = _FUNCTIONS[node.op](*map(self.value, node.args))
         return Balls(ball.middle, ball.radius * _WIDER)
+
+    def _geometric_mean(self, node: Node) -> Balls:
+        powers = [_power(self.value(base), exponent) for base, exponent in factors_of(node)]
+        product = powers[0]
+        for factor in powers[1:]:
+            product = _product(product, factor)
+            product = Balls(product.middle, product.radius * _WIDER)
+        return product
 
     def truth(self, node: Node) -> tuple[Truths, Truths]:
         """Return where a condition holds, and where that is decided."""

@@ -14,7 +14,7 @@ from html import escape
 
 from tallystick.formula.facts import arguments_of
 from tallystick.formula.text import Leaf, decimal_text, render, substituted, told_apart
-from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, leaves, value_of
+from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, factors_of, leaves, value_of
 from tallystick.io.text import visible
 
 _STRENGTHS = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
@@ -183,6 +183,10 @@ class _Writer:
         if node.op == "power":
             body = self._power(*node.args)
             return _bracketed(body) if outer >= _POWER else body
+        if node.op == "geometric":
+            signs, parts = _sign("·"), [self._raised(*factor) for factor in factors_of(node)]
+            body = _row(parts[0], *(s for part in parts[1:] for s in (signs, part)))
+            return _bracketed(body) if outer >= _PRODUCT else body
         argument = self.write(node.args[0], 0)
         match node.op:
             case "floor":
@@ -204,6 +208,10 @@ class _Writer:
                     return f"<msqrt>{inner}</msqrt>"
                 return f"<mroot>{inner}<mn>{degree}</mn></mroot>"
         return f"<msup>{self.write(base, _POWER)}{self.write(exponent, 0)}</msup>"
+
+    def _raised(self, base: Node, exponent: Fraction) -> str:
+        body = self.write(base, _POWER)
+        return body if exponent == 1 else f"<msup>{body}{_number(exponent)}</msup>"
 
     def _not(self, node: Node) -> str:
         if node.op == "eq" and node.args[0].op == "rank":

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from tallystick.formula.facts import arguments_of, reader_of
-from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, leaves, value_of
+from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, factors_of, leaves, value_of
 from tallystick.numbers.real import Exact, decimal
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
@@ -186,6 +186,9 @@ class _Writer:
         if node.op == "power":
             text = self._power(*node.args)
             return f"({text})" if outer >= _PRECEDENCE["power"] else text
+        if node.op == "geometric":
+            text = " · ".join(self._raised(*factor) for factor in factors_of(node))
+            return f"({text})" if outer >= _PRECEDENCE["mul"] else text
         argument = self.write(node.args[0], 0)
         match node.op:
             case "floor":
@@ -202,6 +205,10 @@ class _Writer:
             if numerator == 1 < degree:
                 return f"{'' if degree == 2 else str(degree).translate(_RAISED)}√{text}"
         return f"{text}^{self.write(exponent, _PRECEDENCE['power'])}"
+
+    def _raised(self, base: Node, exponent: Fraction) -> str:
+        text = self.write(base, _PRECEDENCE["power"])
+        return text if exponent == 1 else f"{text}^{_in_formula(exponent)}"
 
     def _not(self, node: Node) -> str:
         if node.op == "eq" and node.args[0].op == "rank":

@@ -9,10 +9,9 @@ of the factors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import gcd, prod
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -21,9 +20,6 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.formula.condition import Always
 from tallystick.numbers.nano import NANO
-
-if TYPE_CHECKING:
-    from tallystick.formula.balls import BallProgram
 
 Doubles = npt.NDArray[np.float64]
 
@@ -64,7 +60,7 @@ class Partial:
     factors: tuple[tuple[Column, int], ...]
 
 
-def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
+def product_of(columns: Callable[..., Column]) -> Product | None:
     """The product that a program is; None when it is anything else, or not proved to be near."""
     if not isinstance(columns, ColumnProgram):
         return None
