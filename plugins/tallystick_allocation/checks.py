@@ -13,6 +13,7 @@ from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import find_cycle
+from tallystick_allocation.recipients import EXPECTED, is_recipient
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, PlacedStep
 from tallystick_allocation.steps.step import AllocationStep, EarlierSteps
 
@@ -83,6 +84,9 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
         if not unknown:
             yield from _check_shapes(path, step, earlier)
             yield from step.mistakes(path, earlier)
+            for own_path, key in step.named():
+                if not is_recipient(key):
+                    yield mistake((*path, *own_path), shown(key), EXPECTED)
             for key, name, kind in step.attributes():
                 if kinds.setdefault(name, kind) != kind:
                     expected = f"an attribute that is {kinds[name]} elsewhere, not {kind}"

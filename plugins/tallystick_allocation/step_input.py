@@ -15,7 +15,7 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
-from tallystick_allocation.column import Column, Number, Values, column_of
+from tallystick_allocation.column import Column, Number, Values
 from tallystick_allocation.population import (
     LARGEST_ATTRIBUTE,
     MINER,
@@ -77,7 +77,7 @@ class StepInput:
         if name.startswith(MINER):
             miners = range(self.miners)
             numbers = [self.miner_number(index, name) or Fraction() for index in miners]
-            return column_of([*numbers, *[None] * (len(self.keys) - self.miners)])
+            return Column.of([*numbers, *[None] * (len(self.keys) - self.miners)])
         column = self.values[name]
         assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
         return column[group] if isinstance(column, Mapping) else column

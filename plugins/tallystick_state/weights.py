@@ -14,13 +14,13 @@ from typing import TypeVar
 import attrs
 
 from tallystick.errors import AllocationError
-from tallystick.numbers.nano import NANO, to_decimal, to_text
+from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.numbers.text import repr_as
 from tallystick.rules.model import RuleSet
 from tallystick.rules.timeline import Timeline
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import RationalColumn, Values, nano, published
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
@@ -198,7 +198,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     population = Population(tuple(map(Miner, scores)))
     keys = roster(bound, population)
     try:
-        allocation = allocate(bound, population, {base.name: _column(scores, keys)})
+        allocation = allocate(bound, population, {base.name: Column.of_nano(scores, keys)})
     except AllocationError as error:
         return LineWeights({}, scores, None, str(error))
     return LineWeights(_weights(allocation), scores, allocation)
@@ -231,13 +231,9 @@ def _weights(allocation: Allocation) -> Mapping[str, int]:
     return allocation.weights if any(allocation.weights.values()) else {}
 
 
-def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
-    return RationalColumn(tuple(map(values.get, keys)), NANO)
-
-
 def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
-    assert isinstance(values, RationalColumn)  # noqa: S101  # it is rounded
-    return {key: value for key, value in zip(keys, nano(values), strict=True) if value is not None}
+    assert isinstance(values, Column)  # noqa: S101  # its shape is flat
+    return values.nano_by(keys)
 
 
 @attrs.frozen
@@ -486,10 +482,6 @@ def pooled(
     shares = {line: Fraction(pools.shares[line]) for line in lines}
     recipients = {*step.recipients(population)}.union(*lines.values())
     keys = (*population.places, *sorted(recipients.difference(slots)))
-    columns = {
-        line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
-    }
+    columns = {line: Column.of_nano(weights, keys) for line, weights in lines.items()}
     column = step.sum_of_groups(shares, StepInput(population, keys, {"line": columns}))
-    assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
-    shares_by_key = zip(keys, nano(published(column)), strict=True)
-    return {key: weight for key, weight in shares_by_key if weight}
+    return {key: weight for key, weight in column.nano_by(keys).items() if weight}

@@ -21,7 +21,7 @@ from tallystick.scoring.lint import Find, check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import column_of
+from tallystick_allocation.column import Column
 from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
 from tallystick_allocation.proofs import proved_allocation
@@ -89,7 +89,7 @@ class _Probe:
         keys = roster(self.bound, population)
         try:
             return allocate(
-                self.bound, population, {self.column.name: column_of(map(cells.get, keys))}
+                self.bound, population, {self.column.name: Column.of(map(cells.get, keys))}
             )
         except AllocationError:
             return None

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tallystick_allocation.steps.average import Average
-from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.collect import Collect, Statistic
 from tallystick_allocation.steps.formula import FormulaStep
-from tallystick_allocation.steps.hold import Hold, Reign
+from tallystick_allocation.steps.memory import Average, Hold, Reign
 from tallystick_allocation.steps.mix import Burn, Mix, Pools, Reserve, Rest
 from tallystick_allocation.steps.select import Filter, Gate, OnePer, Pareto, Top
-from tallystick_allocation.steps.share import ByRank, Equal, Share
-from tallystick_allocation.steps.spread import CapStep, Lift, ZScore
-from tallystick_allocation.steps.statistic import Statistic
+from tallystick_allocation.steps.share import ByRank, CapStep, Equal, Lift, Share, ZScore
 from tallystick_allocation.steps.step import AllocationStep
 
 __all__ = [
