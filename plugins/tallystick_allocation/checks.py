@@ -74,7 +74,7 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
     cycle = find_cycle(dict(zip(names, reads, strict=True)))
     kinds: dict[str, str] = {}
     for index, placed in enumerate(rules.placed):
-        step, path = placed.rules, placed.origin
+        path, step = placed
         if step.name in _RESERVED:
             yield mistake((*path, "name"), shown(step.name), "a name that is not of attributes")
         if step.name in earlier.steps:
@@ -103,10 +103,11 @@ def _check_names(
     cycle: tuple[str, ...],
 ) -> Iterator[Finding]:
     """Yield the names that lead to no earlier step."""
+    path, step = placed
     for key, name in inputs:
         if name in earlier.steps:
             continue
-        if placed.rules.name in cycle and name in cycle:
+        if step.name in cycle and name in cycle:
             actual, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
         elif name in names:
             actual = f"{shown(name)}, which is step {names.index(name) + 1}"
@@ -114,7 +115,7 @@ def _check_names(
         else:
             hint = nearest(name, earlier.steps) or f": {one_of(earlier.steps)}"
             actual, expected = shown(name), f"the name of an earlier step{hint}"
-        yield mistake((*placed.origin, *key), actual, expected)
+        yield mistake((*path, *key), actual, expected)
 
 
 def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) -> Iterator[Finding]:
@@ -131,7 +132,7 @@ def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) ->
 
 
 def _check_last(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Finding]:
-    last, path = rules.steps[-1], rules.placed[-1].origin
+    path, last = rules.placed[-1]
     shape = earlier.shapes[last.name]
     if shape != "flat":
         actual = "a number" if shape == "number" else "a column for each group"

@@ -23,7 +23,8 @@ from tallystick.records.messages import shown
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Average, Collect
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.memory import Average
 from tallystick_state.answers import (
     ClaimInfo,
     ClosedRound,

@@ -26,7 +26,7 @@ from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.recipients import slot_of
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps import Pools as PoolsStep
+from tallystick_allocation.steps.mix import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES

@@ -11,7 +11,7 @@ from oracle.weights import Task, round_mean
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import registry
 from tallystick_allocation.population import Sample
-from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.collect import Collect
 from tallystick_allocation.steps.step import BoundStep, Surroundings
 
 BASES = {"rag_knowledge": "0.5", "executable_python": "1", "agent_composition": "2"}

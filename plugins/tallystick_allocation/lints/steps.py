@@ -26,21 +26,13 @@ from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
-from tallystick_allocation.steps import (
-    AllocationStep,
-    Average,
-    ByRank,
-    CapStep,
-    Collect,
-    Filter,
-    FormulaStep,
-    Hold,
-    Mix,
-    Rest,
-    Share,
-    ZScore,
-)
-from tallystick_allocation.steps.step import BoundStep, Range
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.formula import FormulaStep
+from tallystick_allocation.steps.memory import Average, Hold
+from tallystick_allocation.steps.mix import Mix, Rest
+from tallystick_allocation.steps.select import Filter
+from tallystick_allocation.steps.share import ByRank, CapStep, Share, ZScore
+from tallystick_allocation.steps.step import AllocationStep, BoundStep, Range
 from tallystick_allocation.uint16 import dropped
 
 _SIZES = (1, 2, 3, 7, 17)

@@ -2,7 +2,7 @@
 
 A step is one class: its attributes are the keys of the file, and its methods are all that follows
 from them: checks, shape, range, computation, proof marks and words. A further kind of step is such
-a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
+a class, its word in `rules.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
 """
 
 from __future__ import annotations
