@@ -23,7 +23,7 @@ from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.column import Column, Values
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
-from tallystick_allocation.recipients import slot_of
+from tallystick_allocation.recipients import by_slot
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.mix import Pools as PoolsStep
@@ -445,26 +445,6 @@ class Weights:
 
 NO_SLOT = "it holds no slot"
 """Reason of no weight of a miner without a slot."""
-
-
-def by_slot(
-    weights: Mapping[str, int], slots: Mapping[str, int]
-) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the weights above 0 by slot, and by key those whose slot is not known here.
-
-    Args:
-        weights: in nano, by hotkey or by the key of a recipient.
-        slots: of the miners, by hotkey.
-    """
-    by_uid, elsewhere = dict[int, int](), dict[str, int]()
-    for key, weight in weights.items():
-        slot = slots.get(key)
-        slot = slot_of(key) if slot is None else slot
-        if slot is not None:
-            by_uid[slot] = by_uid.get(slot, 0) + weight
-        elif weight:
-            elsewhere[key] = weight
-    return by_uid, elsewhere
 
 
 def pooled(

@@ -27,6 +27,7 @@ from tallystick_allocation.population import (
     LARGEST_FACTOR,
     MOST_MINERS,
     QUALITY,
+    UNGROUPED,
     Sample,
 )
 from tallystick_allocation.step_input import StepInput
@@ -520,7 +521,7 @@ class Statistic(AllocationStep):
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""
-        column = step_input.flat(self.of)
+        column = step_input.column(self.of, UNGROUPED)
         values = [column.at(place) for equal in column.ascending() for place in equal]
         if self.above is not None:
             values = [value for value in values if value > Fraction(self.above)]

@@ -135,18 +135,13 @@ class Hold(OrderedStep):
             return hull(inputs[0], NOTHING)
         return own if not part else _ROUNDS
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no holder has 0."""
-        return True
-
     def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the floor."""
         return self.floor > ranges[self.of][1]
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the holders, and what is kept of the present one."""
-        columns = step_input.grouped(self.of)
-        found = {group: self._held(columns[group], group, step_input) for group in bound.groups}
+        found = {group: self._held(group, step_input) for group in bound.groups}
         order, held, reign = (
             bound.by_group({group: of_group[part] for group, of_group in found.items()}.__getitem__)
             for part in range(len(self.memory))
@@ -171,8 +166,9 @@ class Hold(OrderedStep):
             part = part * (Fraction() if left < 0 else Fraction(1) if left > 1 else left)
         return held * (1 + Fraction(self.margin) * part) + Fraction(self.lead) * part
 
-    def _held(self, column: Column, group: str, step_input: StepInput) -> _Memory:
+    def _held(self, group: str, step_input: StepInput) -> _Memory:
         """Return what is kept after a round."""
+        column = step_input.column(self.of, group)
         before, held, reigns = (
             step_input.carried(memory_name(self.name, part, group)) for part in self.memory
         )
@@ -323,10 +319,6 @@ class Average(StepOfColumn):
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, in which carried values were too."""
         return hull(inputs[0], NOTHING, *([UNIT] if self.scales else []))
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: averages of at most 0 are dropped."""
-        return True
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether averages above 0 are dropped."""

@@ -85,10 +85,6 @@ class Pools(StepOfColumn):
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(*inputs, NOTHING, UNIT)
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the groups have somebody."""
-        return inputs
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: a group with a value has its share."""
         return False
@@ -177,17 +173,13 @@ class Mix(ColumnStep):
         """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *inputs)
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether every column has somebody."""
-        return inputs
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a part of it."""
         return False
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the sum, in each group where the columns are of groups."""
-        columns = {name: step_input.grouped(name)[group] for name in self.of}
+        columns = {name: step_input.column(name, group) for name in self.of}
         parts = {name: Fraction(part) for name, part in self.of.items()}
         empty = [name for name, column in columns.items() if not column.positive]
         lost = sum((parts[name] for name in empty), Fraction())
@@ -217,10 +209,6 @@ class NamedShares(StepOfColumn):
         """Return the range of the column, and up to 1."""
         return self.limits or hull(*inputs, UNIT)
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody."""
-        return inputs
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: there is somebody who has what the values do not."""
         return False
@@ -247,10 +235,10 @@ class Reserve(NamedShares):
         key = population.round.get(self.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key else ()
 
-    def column(self, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column scaled down, with the share of the hotkey."""
-        column = step_input.flat(self.of)
-        share = step_input.round_number(self.share)
+        column = step_input.column(self.of, group)
+        share = step_input.number(self.share) or Fraction()
         if not 0 <= share < 1:
             raise AllocationError(
                 f"{self.name}: found {self.share} {fraction(share)}, expected at least 0 and "
@@ -267,7 +255,7 @@ class Reserve(NamedShares):
         return added.times(1 / added.total)
 
     def _key(self, step_input: StepInput) -> str:
-        key = step_input.round_text(self.key)
+        key = step_input.text(self.key)
         if key not in step_input.places or not is_recipient(key):
             found = escaped(key)[:60] or "nobody"
             raise AllocationError(
@@ -302,13 +290,9 @@ class Burn(NamedShares):
         if whole > 1:
             yield mistake((*path, "parts"), f"a sum of {fraction(whole)}", "parts of at most 1")
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether a recipient has a part."""
-        return any(self.parts.values())
-
-    def column(self, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column scaled down, with the parts."""
-        column = step_input.flat(self.of)
+        column = step_input.column(self.of, group)
         whole = sum(map(Fraction, self.parts.values()), Fraction())
         # the rest of nobody is the recipients', or all would sum to less than 1
         unit = 1 if column.positive or not whole else whole
@@ -338,13 +322,9 @@ class Rest(NamedShares):
         """Return true: there is always somebody who gets the rest."""
         return True
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: all of nothing is the recipient's."""
-        return True
-
-    def column(self, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values with the rest, or scaled down."""
-        column = step_input.flat(self.of)
+        column = step_input.column(self.of, group)
         self.refuse_negative(column, step_input)
         left = 1 - column.total
         if real.sign(left) <= 0:

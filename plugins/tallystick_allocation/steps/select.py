@@ -93,7 +93,7 @@ class Order:
         """Return the places in the order of equals."""
         if self.ties == "hotkey":
             return places
-        salt = step_input.round_text(self.salt) if self.salt is not None else ""
+        salt = step_input.text(self.salt) if self.salt is not None else ""
         prefix = f"{salt}:{group}:" if group != UNGROUPED else f"{salt}:"
 
         def digest(place: int) -> tuple[str, int]:
@@ -214,10 +214,6 @@ class Filter(SelectStep):
         least = max(low, *bounds) if bounds else low
         return hull((least, high), NOTHING) if least <= high else NOTHING
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether what is not above 0 is dropped."""
-        return self.others == "drop" and self.above is not None and self.above >= 0
-
     def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the bounds."""
         return max(self.marks, default=Decimal()) >= ranges[self.of][1]
@@ -286,10 +282,6 @@ class Gate(Filter):
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, and 0: the bounds are of another."""
         return hull(inputs[0], NOTHING)
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody, and the others are dropped."""
-        return self.others == "drop" and inputs
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return true: who has a value may be nobody that reaches the bounds."""
@@ -362,7 +354,7 @@ class OnePer(DrawnStep):
         column = step_input.column(self.of, group)
         first: dict[str, int] = {}
         for index in self.order.descending(column, group, step_input):
-            first.setdefault(step_input.miner_text(index, self.key), index)
+            first.setdefault(step_input.text(self.key, index), index)
         return column.kept(first.values(), "zero")
 
     def reason(self) -> str:
@@ -401,10 +393,6 @@ class Pareto(OrderedStep, ColumnStep):
         if len({earlier.shapes[name] for name in self.of}) > 1:
             expected = "columns of groups alone, or none of them"
             yield mistake((*path, "of"), "columns of both kinds", expected)
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no value is 0."""
-        return True
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return 1 for those that stand."""

@@ -94,10 +94,6 @@ class Share(StepOfColumn):
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether a sum of 0 gives no zeros."""
-        return self.zero != "zero"
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who has a value has a share."""
         return False
@@ -155,10 +151,6 @@ class Equal(StepOfColumn):
         """Return true: equal parts always sum to 1."""
         return True
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no part is 0."""
-        return True
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether nobody may have the flag."""
         return self.where is not None
@@ -168,7 +160,7 @@ class Equal(StepOfColumn):
         groups = step_input.grouped(self.of).values()
         present, where = {index for column in groups for index in column.present}, self.where
         if where is not None:
-            present = {index for index in present if step_input.miner_flag(index, where)}
+            present = {index for index in present if step_input.flag(where, index)}
         part = Fraction(1, len(present) or 1)
         return Column.constant(present, part, len(step_input.keys))
 
@@ -246,10 +238,6 @@ class ByRank(OrderedStep, StepOfColumn):
     def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
         """Return whether equals get parts of their own, in an order that no round draws anew."""
         return self.ties != "pooled" and not self._order(bound).is_drawn
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether the first place has a part."""
-        return self.parts is None or self.parts[0] > 0
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether the first place has no part."""
@@ -362,10 +350,6 @@ class Lift(StepOfColumn):
         lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether the lowest value is above 0."""
-        return self.lowest > 0
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return false: who is above the lowest stays above it."""
         return False
@@ -420,10 +404,6 @@ class CapStep(StepOfColumn):
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: capped shares always sum to 1."""
         return True
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody."""
-        return inputs
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether too few miners for the cap have no weights."""

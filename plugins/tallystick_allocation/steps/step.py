@@ -109,7 +109,7 @@ class Collected:
 class AllocationStep(ABC):
     """One step of an allocation.
 
-    Laws of weights are asked of steps: `sums_to_one`, `has_some`, `can_empty`, `prefers_hotkeys`,
+    Laws of weights are asked of steps: `sums_to_one`, `can_empty`, `prefers_hotkeys`,
     `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
     `refuses_negative`, `collected` and the range. A further kind answers them.
 
@@ -241,15 +241,6 @@ class AllocationStep(ABC):
 
         Args:
             inputs: whether it holds of all that the step reads.
-        """
-        del inputs
-        return False
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether its column has a value above 0 wherever it has one.
-
-        Args:
-            inputs: whether all columns that the step reads have.
         """
         del inputs
         return False
@@ -523,16 +514,6 @@ class BoundStep(NamedValue[Range]):
     def collected(self) -> Collected | None:
         """The values of records that it collects."""
         return self.rules.collected(self)
-
-    @property
-    def inputs_have_some(self) -> bool:
-        """True where each column that it reads has a value above 0 wherever it has one."""
-        return all(step.has_some for step in self.inputs)
-
-    @cached_property
-    def has_some(self) -> bool:
-        """True where its column has a value above 0 wherever it has one."""
-        return self.rules.has_some(self.inputs_have_some)
 
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
