@@ -68,7 +68,7 @@ class WeightSetter:
     Args:
         chain: as the validator sees it.
         network: whose subnet and mechanism are given weights.
-        journal: of the validator; see `journal_subject`.
+        journal: of the validator.
         deadline_s: seconds that a call may take; after them its outcome is unknown.
     """
 
@@ -93,7 +93,7 @@ class WeightSetter:
 
         Raises:
             ChainError: the chain gives no answer to a read; call again later.
-            OutputError: the journal cannot be written.
+            StoreError: the journal cannot be written.
         """
         for _ in range(_MOST_STEPS):
             facts = self.facts()
@@ -258,8 +258,3 @@ def _if_kept(read: Callable[[], T]) -> T | None:
 def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:
     pairs, reason = ((), row.code) if isinstance(row, RowError) else (row.pairs, "")
     return DueRow(weights.epoch, pairs, weights.version_key, reason)
-
-
-def journal_subject(network: Network, hotkey: str) -> dict[str, str]:
-    """Return the subject of a validator's journal: it is of one hotkey and one network."""
-    return {"hotkey": hotkey, "network": network.digest}

@@ -32,7 +32,6 @@ from tallystick_chain.bounded_chain import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
-from tallystick_chain.setter import journal_subject
 from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.health import Health, Problem
@@ -618,8 +617,8 @@ class Validator:
     def _send_row(self, finalized: int) -> None:
         """Send the row of the newest epoch whose row is due, and watch those before it."""
         if self._rows is None:
-            subject = journal_subject(self.network, self.hotkey)
-            journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
+            journal = Journal(self.folder / ROWS, self.network, self.hotkey)
+            self._opened.enter_context(journal)
             self._rows = RowSender(self.chain, self.network, journal, self.observations)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
@@ -635,7 +634,7 @@ def _failure(stage: str, error: Exception) -> Problem:
     code = _CODES.get(stage, "state")
     if isinstance(error, ChainError):
         code = "chain-unreachable"
-    elif isinstance(error, StoreError) and code != "intake":
+    elif isinstance(error, StoreError) and code not in {"intake", "weights"}:
         code = "state"
     elif not isinstance(error, TallystickError):
         code = "internal"

@@ -16,10 +16,11 @@ from chain.setting import (
     weights_of,
 )
 
+from tallystick.errors import InputError
 from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
-from tallystick_chain.journal import Journal, JournalError
-from tallystick_chain.setter import WeightSetter, journal_subject
+from tallystick_chain.journal import Journal
+from tallystick_chain.setter import WeightSetter
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_chain.submission import Outcome
@@ -382,18 +383,15 @@ def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> 
 
 def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    subject = journal_subject(NETWORK, VALIDATOR)
-    with Journal.open(path, subject) as journal:
-        with pytest.raises(JournalError, match="another process uses") as caught:
-            Journal.open(path, subject)
-        assert caught.value.code == "in-use"
+    with Journal(path, NETWORK, VALIDATOR) as journal:
+        with pytest.raises(InputError, match="another process has the journal"):
+            Journal(path, NETWORK, VALIDATOR)
         assert isinstance(
             WeightSetter(subnet().as_hotkey(VALIDATOR), NETWORK, journal), WeightSetter
         )
-    with pytest.raises(JournalError, match="found a journal of hotkey") as caught:
-        Journal.open(path, journal_subject(NETWORK, MINERS[0]))
-    assert caught.value.code == "other-journal"
-    with Journal.open(path, subject):
+    with pytest.raises(InputError, match="found the journal of the validator"):
+        Journal(path, NETWORK, MINERS[0])
+    with Journal(path, NETWORK, VALIDATOR):
         pass
 
 
@@ -403,7 +401,7 @@ def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(
     monkeypatch.setattr(submission, "MORTAL_BLOCKS", 1000)
     chain = subnet()
     view = FaultyChain(chain.as_hotkey(VALIDATOR), Faults("landed"))
-    with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
+    with Journal(tmp_path / "journal", NETWORK, VALIDATOR) as journal:
         setter = WeightSetter(view, NETWORK, journal)
         while chain.best < NETWORK.weights_block(1) + 6:
             chain.advance()
