@@ -45,7 +45,7 @@ def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
 
 def _outcomes(process: Process) -> list[Outcome | None]:
     assert process.setter is not None
-    return [outcome for _, (outcome, _) in sorted(process.setter.outcomes().items())]
+    return [newest and newest.outcome for _, newest in sorted(process.setter.outcomes().items())]
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -253,8 +253,9 @@ def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
     process = Process(chain, tmp_path / "journal")
     process.run(NETWORK.weights_block(0) + 35, 1)
     assert process.setter is not None
-    outcome, detail = process.setter.outcomes()[0]
-    assert (outcome, detail) == (Outcome.REFUSED, "too-few: WeightVecLengthIsLow")
+    settled = process.setter.outcomes()[0]
+    assert settled is not None
+    assert (settled.outcome, settled.detail) == (Outcome.REFUSED, "too-few: WeightVecLengthIsLow")
     assert process.journal is not None
     assert len(process.journal.attempts) == 1
 
@@ -334,8 +335,7 @@ def test_a_validator_whose_uid_moves_knows_its_row(tmp_path: Path, commit_reveal
             chain.do("trim", NETUID, uids=[6])
 
     process.run(NETWORK.weights_block(0) + 40, 1, trim)
-    assert process.setter is not None
-    assert process.setter.outcomes()[0][0] is Outcome.SET
+    assert _outcomes(process) == [Outcome.SET]
     assert sum(sent(chain, process.hotkey).values()) == 1
 
 
@@ -407,7 +407,8 @@ def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(
             chain.advance()
             epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1
             setter.advance(weights_of(epoch) if epoch >= 0 else None)
-        assert [outcome for outcome, _ in setter.outcomes().values()] == [Outcome.SET] * 2
+        outcomes = [newest and newest.outcome for newest in setter.outcomes().values()]
+        assert outcomes == [Outcome.SET] * 2
 
 
 def _takes_over_after_the_commit(chain: SimulatedChain) -> None:
