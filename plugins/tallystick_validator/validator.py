@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
@@ -43,9 +42,10 @@ from tallystick_validator.attributes import AttributeFile, ChainBlock
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.configuration import Options
 from tallystick_validator.exclusive import exclusive, exclusive_state, made
 from tallystick_validator.health import Watch, problem_of
-from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.intake import Intake
 from tallystick_validator.membership import check_membership, lengths_of_others, unmet
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.keys import Signer
     from tallystick_validator.exchange import BatchExchange
 
-POLL_SECONDS = 6.0
-"""Time between two looks at the chain, by default, in seconds: half a block of a real one."""
 MIN_FREE_BYTES = 256 << 20
 """Free space of a disk below which health speaks of it, in bytes."""
 SLOTS_BLOCKS = 25
@@ -87,33 +85,6 @@ class Step:
     closed: tuple[int, ...]
     open_epoch: int
     waits: bool = False
-
-
-@attrs.frozen(kw_only=True)
-class Options:
-    """Options of a validator: its work beside closing epochs, and how often it looks.
-
-    Attributes:
-        records: a folder whose files are taken; None without.
-        attributes: what rules ask of miners and rounds beside records and chain.
-        peers: addresses of other validators' services, in a network with an exchange.
-        adoptions: a folder of adoptions; None without.
-        checkpoints: the folder of checkpoints; by default one in that of the daemon.
-        checkpoint_signer: signs them; None: nobody does.
-        sets_weights: whether rows are sent.
-        poll_seconds: time between two looks at the chain.
-        waiting_bytes: the most that the intake may keep.
-    """
-
-    records: Path | None = None
-    attributes: AttributeFile = attrs.field(factory=AttributeFile)
-    peers: tuple[str, ...] = ()
-    adoptions: Path | None = None
-    checkpoints: Path | None = None
-    checkpoint_signer: Signer | None = None
-    sets_weights: bool = True
-    poll_seconds: float = POLL_SECONDS
-    waiting_bytes: int = MAX_WAITING_BYTES
 
 
 class Validator:
@@ -146,6 +117,7 @@ class Validator:
         hotkey: str | None = None,
         options: Options | None = None,
         signer: Signer | None = None,
+        checkpoint_signer: Signer | None = None,
         held: Held | None = None,
         deadline_s: float = DEADLINE_SECONDS,
     ) -> None:
@@ -159,20 +131,24 @@ class Validator:
             hotkey: of this validator; by default the chain is asked.
             options: what it does beside closing epochs.
             signer: its key, for statements; by default none.
+            checkpoint_signer: signs checkpoints; by default nobody does.
             held: the lock that its rules must have; by default none.
             deadline_s: the longest time of a read of the chain, in seconds.
 
         Raises:
-            InputError: the network file cannot be read.
+            InputError: the network file, or that of attributes, cannot be read.
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
         self.chain = BoundedChain(chain if callable(chain) else lambda: chain, deadline_s)
         self.options = options or Options()
+        attributes = self.options.attributes
+        self._attributes = AttributeFile() if attributes is None else AttributeFile.load(attributes)
         self.watch = Watch()
         self._state, self.folder = state, path_of(folder, "the folder of a daemon")
         self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
         self.observations = Observations()
         self._hotkey, self._signer, self._held = hotkey, signer, held or NoLock()
+        self._checkpoint_signer = checkpoint_signer
         self._open: ExitStack | None = None
         self._is_stopping = False
         self._awake: asyncio.Event | None = None
@@ -234,7 +210,7 @@ class Validator:
             raise StoreError(f"{error.found}, {expected}") from error
         self._alone = stack.enter_context(ExitStack())
         self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
-        check_membership(self.ledger, self.network, self.options.attributes)
+        check_membership(self.ledger, self.network, self._attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights, self._rows = stack, dict[int, WeightsToSet](), None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
@@ -458,9 +434,7 @@ class Validator:
         if in_force.seq != self._admits_by:
             self.intake.admission.follow(self.ledger.scorer)
             self._admits_by = in_force.seq
-            self.watch.put(
-                "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
-            )
+            self.watch.put("rules", unmet(in_force, self.ledger.open_epoch(), self._attributes))
 
     def _settle_closed(self) -> bool:
         """Settle the batches of epochs that were closed by hand, or before this process died.
@@ -577,7 +551,7 @@ class Validator:
         rules = self.ledger.in_force.at(epoch)
         self._compare_epochs(rules)
         slots = miner_slots(self.network, block.neurons, rules.type_rules)
-        attributes = self.options.attributes.of_epoch(rules.lines, self.network, block)
+        attributes = self._attributes.of_epoch(rules.lines, self.network, block)
         counted = attrs.evolve(counted, end=block)
         closing = close(self.ledger, self.network, counted, slots, attributes)
         refused, batches = len(closing.refused), len(counted.batches)
@@ -589,7 +563,7 @@ class Validator:
     def _publish(self, epoch: int) -> None:
         """Write the checkpoint of the newest closed epoch, unless it is there."""
         if not checkpoint_of(self._checkpoints, epoch).exists():
-            publish(self.ledger, self._checkpoints, epoch, self.options.checkpoint_signer)
+            publish(self.ledger, self._checkpoints, epoch, self._checkpoint_signer)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
         """Settle the own batch of an epoch that was closed, and tell what did not count."""
