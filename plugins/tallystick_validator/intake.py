@@ -164,23 +164,26 @@ class Intake(OwnedFile):
                 self._rejected(answer.code)
         return answers
 
-    def freeze(self, epoch: int) -> None:
+    def freeze(self, epoch: int) -> tuple[bytes, ...]:
         """Fill the batch of an epoch with what waits of it and of earlier ones, once for ever.
+
+        Returns:
+            Its lines, as `lines`.
 
         Raises:
             StoreError: the file cannot be written.
         """
         with self._transaction():
-            if not self._changed("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", epoch):
-                return
-            # those that wait longest come first, where not all of them fit
-            self._changed(
-                "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
-                "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
-                "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
-                "WHERE total <= ?)",
-                *(epoch, epoch, MAX_LINES, self._batch_bytes),
-            )
+            if self._changed("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", epoch):
+                # those that wait longest come first, where not all of them fit
+                self._changed(
+                    "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
+                    "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
+                    "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+                    "WHERE total <= ?)",
+                    *(epoch, epoch, MAX_LINES, self._batch_bytes),
+                )
+        return self.lines(epoch)
 
     def lines(self, epoch: int) -> tuple[bytes, ...]:
         """Return the lines of the batch of an epoch by their digests; none once it is settled.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 
-FORMAT = 1
-"""Version of what peers say."""
 PREFIX = "/peer/v1"
 """Beginning of the paths of peers."""
 MAX_BATCHES = 1024
@@ -55,37 +53,20 @@ _Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
 @attrs.frozen
-class Newest:
-    """The newest closed epoch of a peer.
-
-    Attributes:
-        epoch: its number.
-        snapshot: the digest of the snapshot that the next one begins with; it covers all before.
-        rules: the digest of the rules in force and scheduled as it was closed.
-    """
-
-    epoch: _Number
-    snapshot: _Sha256
-    rules: _Sha256
-
-
-@attrs.frozen
 class Status:
     """The first answer of a peer.
 
     Attributes:
-        format: ``FORMAT``.
         hotkey: of the validator, as it says.
         network: the digest of its network file.
         genesis: the digest of how its state began.
-        newest: its newest closed epoch; None before one.
+        epoch: its newest closed one; None before one.
     """
 
-    format: int
     hotkey: _Text
     network: _Sha256
     genesis: _Sha256
-    newest: Newest | None = None
+    epoch: _Number | None = None
 
 
 _Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]

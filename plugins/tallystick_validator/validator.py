@@ -15,7 +15,7 @@ import shutil
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,6 +24,7 @@ import attrs
 
 from tallystick.cli.locked import Held, NoLock
 from tallystick.errors import NoStoreError, StoreError, TallystickError
+from tallystick.io.atomic import atomic_files, output_errors
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -35,13 +36,13 @@ from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
+from tallystick_state.checkpoints import checkpoint
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Alone, Counted
 from tallystick_validator.attributes import AttributeFile, ChainBlock
+from tallystick_validator.batches import Batch
 from tallystick_validator.chain_history import ChainHistory
-from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
-from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.closing import Counted, EpochClosing, close, epochs_due, row_due
 from tallystick_validator.configuration import Options
 from tallystick_validator.exclusive import exclusive, exclusive_state, made
 from tallystick_validator.health import Watch, problem_of
@@ -64,6 +65,8 @@ SLOTS_BLOCKS = 25
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
 ROWS, EXCHANGE = "rows.db", "exchange"
 """Names within the folder of the daemon."""
+NEWEST = "latest.txt"
+"""Name of the newest checkpoint; peers and the service give it to whoever asks."""
 
 _LOG = logger_of(__name__)
 _MOST_TOLD = 20
@@ -85,6 +88,32 @@ class Step:
     closed: tuple[int, ...]
     open_epoch: int
     waits: bool = False
+
+
+class _Alone:
+    """The agreement of a validator alone: its own batch counts, at the end of each epoch.
+
+    Its methods are those of `BatchExchange`.
+    """
+
+    def __init__(self, intake: Intake, validator: str) -> None:
+        self._intake, self._validator = intake, validator
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do nothing: nobody is to be told."""
+
+    def counted(self, epoch: int) -> Counted:
+        """Return the validator's own batch, which holds what waits now, once for ever."""
+        batch = Batch(self._validator, self._intake.freeze(epoch))
+        return Counted(epoch, {self._validator: lambda: batch} if batch.lines else {})
+
+    def compared(self) -> Mapping[str, bool]:
+        """Return nothing: there are no peers."""
+        return {}
+
+    def routes(self) -> Sequence[Any]:
+        """Return no route."""
+        return ()
 
 
 class Validator:
@@ -159,7 +188,7 @@ class Validator:
         self._rows: RowSender | None = None
         self.ledger: Ledger
         self.intake: Intake
-        self.agreement: Alone | BatchExchange
+        self.agreement: _Alone | BatchExchange
 
     @property
     def hotkey(self) -> str:
@@ -233,16 +262,16 @@ class Validator:
         self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
         self.agreement = self._agreement()
 
-    def _agreement(self) -> Alone | BatchExchange:
+    def _agreement(self) -> _Alone | BatchExchange:
         if self.network.exchange is None:
-            return Alone(self.intake, self.hotkey)
+            return _Alone(self.intake, self.hotkey)
         from tallystick_validator.exchange import BatchExchange  # loads what serves
 
         return BatchExchange(
             self.network,
             self.chain,
             self.ledger,
-            self.intake,
+            self.intake.freeze,
             self.folder / EXCHANGE,
             self.watch,
             peers=self.options.peers,
@@ -562,8 +591,17 @@ class Validator:
 
     def _publish(self, epoch: int) -> None:
         """Write the checkpoint of the newest closed epoch, unless it is there."""
-        if not checkpoint_of(self._checkpoints, epoch).exists():
-            publish(self.ledger, self._checkpoints, epoch, self._checkpoint_signer)
+        folder, signer = self._checkpoints, self._checkpoint_signer
+        own = folder / f"{epoch:08d}.txt"
+        if own.exists():
+            return
+        current = checkpoint(self.ledger)
+        text = (current if signer is None else current.signed(signer)).to_text().encode()
+        with output_errors(folder):
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with atomic_files(own, folder / NEWEST) as files:
+            for file in files:
+                file.write(text)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
         """Settle the own batch of an epoch that was closed, and tell what did not count."""

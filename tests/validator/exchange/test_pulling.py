@@ -347,7 +347,7 @@ def test_an_address_may_have_a_path() -> None:
 
 
 def test_a_status_of_another_kind_is_refused() -> None:
-    with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
+    with liar(lambda *_: answer(b'{"hotkey":5}')) as peer, pytest.raises(PeerError):
         asyncio.run(Peer(peer.url, QUICK).status_now())
 
 
