@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,42 +51,26 @@ _LOG = logger_of(__name__)
 _ENGINE_LOG = "tallystick"
 
 
-@attrs.frozen
-class Until:
-    """The end of a run; a daemon has none.
-
-    Attributes:
-        once: whether it ends after one step.
-        block: it ends once this block is finalized and all that is due there is done; None: never.
-    """
-
-    once: bool = False
-    block: int | None = None
-
-    def is_reached(self, step: Step) -> bool:
-        """Return whether a step was the last one."""
-        if self.once:
-            return True
-        if self.block is None or step.finalized is None:
-            return False
-        return step.finalized >= self.block and not step.waits
-
-
 class Daemon:
     """The process of a validator."""
 
-    def __init__(self, configuration: Configuration, held: Held, until: Until) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        held: Held,
+        is_last: Callable[[Step], bool] = lambda _: False,
+    ) -> None:
         """Take the configuration; nothing is opened yet.
 
         Args:
             configuration: of the daemon.
             held: the lock that its rules must have.
-            until: the end of the run.
+            is_last: returns whether the run ends after a step; by default it goes on.
 
         Raises:
             TallystickError: a file that it names cannot be read.
         """
-        self.configuration, self._until = configuration, until
+        self.configuration, self._is_last = configuration, is_last
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
         key = str(configuration.key) if signer is None else ss58_text(signer.public.data)
@@ -197,7 +181,7 @@ class Daemon:
         self._supervisor.status(status)
         text = json.dumps(attrs.asdict(health), indent=1, default=str)
         write_beside(self.validator.folder / HEALTH_FILE, text)
-        return not self._until.is_reached(step)
+        return not self._is_last(step)
 
     def _end(self) -> None:
         """End after the step under way, or without it."""

@@ -39,9 +39,6 @@ KEPT_EPOCHS = 64
 
 Status = Literal["recorded", "duplicate", "rejected"]
 
-_MOST_LINES = 4096
-"""Maximum number of lines of one transaction, so that the first does not wait long."""
-
 
 @attrs.frozen
 class Answer:
@@ -143,22 +140,17 @@ class Intake(OwnedFile):
         super().__init__(path, admission.network, admission.validator)
 
     def take(self, lines: Sequence[bytes], first: int = 1) -> list[Answer]:
-        """Take lines; return an answer to each, in order, once all of them are durable.
+        """Take lines in one transaction; return an answer to each, in order, once they are durable.
 
         Args:
             lines: records and late events, without their ends.
             first: the number of the first line.
 
         Raises:
-            StoreError: the file is closed, or cannot be written; what was taken before is kept.
+            StoreError: the file is closed, or cannot be written; nothing is taken then.
         """
-        answers = list[Answer]()
-        for start in range(0, len(lines), _MOST_LINES):
-            with self._transaction():
-                answers += [
-                    self._answer(line, number)
-                    for number, line in enumerate(lines[start : start + _MOST_LINES], first + start)
-                ]
+        with self._transaction():
+            answers = [self._answer(line, number) for number, line in enumerate(lines, first)]
         for answer in answers:
             if answer.code and self._rejected is not None:
                 self._rejected(answer.code)
