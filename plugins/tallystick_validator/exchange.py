@@ -48,8 +48,7 @@ from tallystick_validator import ballots, batches
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError, Committed
 from tallystick_validator.closing import Counted
-from tallystick_validator.peers import PeerAnswers, Status
-from tallystick_validator.pulling import Clock, Limits, Peer, PeerError, Puller
+from tallystick_validator.peers import Clock, Limits, Peer, PeerAnswers, PeerError, Puller, Status
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_validator.closing import Counted, close
 from tallystick_validator.exchange import BatchExchange
 from tallystick_validator.health import Watch
-from tallystick_validator.pulling import Clock, Limits
+from tallystick_validator.peers import Clock, Limits
 
 NETUID, ROUNDS = 7, 2
 QUICK = Limits(

@@ -18,8 +18,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of, signer_of
 from tallystick_service.challenge import Challenge
 from tallystick_service.server import address_of
 from tallystick_validator.batches import digest_of
-from tallystick_validator.peers import PREFIX
-from tallystick_validator.pulling import Limits, Peer
+from tallystick_validator.peers import PREFIX, Limits, Peer
 
 HOTKEY = hotkey_of("ann")
 

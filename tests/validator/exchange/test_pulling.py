@@ -17,8 +17,7 @@ from validator.exchange.liar import Deadlines, Liar, Request, Said, answer, liar
 
 from tallystick.errors import InputError, OutputError
 from tallystick_validator.batches import MAX_BATCH_BYTES, Committed, digest_of
-from tallystick_validator.peers import MAX_BATCHES
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
+from tallystick_validator.peers import MAX_BATCHES, Limits, Peer, PeerError, Puller
 
 DATA = b"header\n" + os.urandom(200_000) + b"\n"
 DIGEST = digest_of(DATA)
