@@ -185,7 +185,10 @@ class _Lowering:
         left, right = (self.ratio(argument, known) for argument in node.args)
         (n, d), (m, e) = left, right
         if node.op == "mul":
-            return multiply(n, m), multiply(d, e)
+            product = multiply(n, m)
+            if node.args[0].digest == node.args[1].digest:
+                known.square(n, product)
+            return product, multiply(d, e)
         if node.op == "div":
             return self._division(node, left, right, known)
         sign = 1 if node.op == "add" else -1

@@ -24,7 +24,7 @@ from tallystick.plugins.code import (
     plugin_files,
     state_files,
 )
-from tallystick.plugins.entries import GROUP, SECTIONS, Entries, allowed_names, installed_entries
+from tallystick.plugins.entries import GROUP, SECTIONS, Extensions, imported
 
 _ENGINE = "tallystick"
 _VECTORS = f"{_ENGINE}/_data/vectors/rows.json"
@@ -66,10 +66,9 @@ def installed_files() -> tuple[PinnedFile, ...]:
     """
     rules = {f"{RULE_SETS}{name}": content(path) for name, path in files(resources.folder("rules"))}
     scoring = [_in_package(_ENGINE, _digests({**engine_files(), **rules}))]
-    groups = (Entries(installed_entries(group), allowed_names()) for group in (GROUP, SECTIONS))
-    for module in (
-        extensions.entry(name).module for extensions in groups for name in extensions.names()
-    ):
+    groups = (Extensions.installed(group, imported) for group in (GROUP, SECTIONS))
+    offers = (extensions.entry(name) for extensions in groups for name in extensions.names())
+    for module in (entry.module for entry in offers if entry is not None):
         digests = _digests(plugin_files(module) or {})
         scoring.append(_in_package(package_of(module), digests))
     return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))

@@ -9,6 +9,7 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.plugins.entries import damaged_distributions
 from tallystick.plugins.registry import namespace
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
@@ -69,7 +70,8 @@ def absent(plugin: str, registry: Registry) -> str:
     """Return the end of a message that no plugin has a name; empty where one has."""
     if not plugin or plugin in registry.plugins or plugin in registry.refused:
         return ""
-    return f"; no plugin {plugin} is installed"
+    damaged = "".join(f"; {name}: {why}" for name, why in damaged_distributions().items())
+    return f"; no plugin {plugin} is installed{damaged}"
 
 
 def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:

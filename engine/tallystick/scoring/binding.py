@@ -33,7 +33,7 @@ from tallystick.formula.tree import (
     names,
     published,
 )
-from tallystick.numbers.nano import NANO, from_decimal, to_text
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
@@ -74,15 +74,21 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
             of a type are out of order at its seed.
     """
     tiers = bind_tiers(loaded, registry)
-    bound = {
-        name: _Binding(loaded, registry, name, rules).bound(tiers)
-        for name, rules in loaded.rule_set.skill_types.items()
-    }
-    problems = [
-        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
-    ]
-    if problems:
-        raise RuleSetError(problems)
+    bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
+    reasons = dict[Diagnostic, str]()
+    for name, rules in loaded.rule_set.skill_types.items():
+        binding = _Binding(loaded, registry, name, rules)
+        try:
+            bound[name] = binding.bound(tiers)
+        except RuleSetError as error:
+            for one in (*binding.refusals, error):
+                reasons |= one.reasons
+                for problem in one.problems:
+                    # a formula that several types have is told once
+                    refused.setdefault((problem.line, problem.path), problem)
+    disorder = (p for bound_type in bound.values() for p in _disorder(bound_type, loaded))
+    if problems := [*refused.values(), *disorder]:
+        raise RuleSetError(problems, reasons=reasons)
     return bound
 
 
@@ -151,7 +157,8 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
         yield
     except FormulaError as error:
         expected = f"a formula that is safe for {scope}; {error}"
-        raise RuleSetError([loaded.problem(path, name, expected)]) from error
+        problem = loaded.problem(path, name, expected)
+        raise RuleSetError([problem], reasons={problem: str(error)}) from error
 
 
 class _Binding:
@@ -169,20 +176,25 @@ class _Binding:
         self.conditions = [requirement.condition for requirement in self.requirements]
         self.domains: dict[str, Domain] = {}
         self.facts: list[Node] = []
+        self.refusals: list[RuleSetError] = []
 
     def bound(self, tiers: Tiers | None) -> BoundType:
         tiers = tiers if self.rules.baseline is not None else None
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
-            self._gather(path, formula.name, formula.tree, formula.applies)
+            with self._collected():
+                self._gather(path, formula.name, *_trees(formula))
+        values = tuple(self._values(tiers))
+        if self.refusals:
+            raise RuleSetError([])
         return BoundType(
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
-            values=tuple(self._values(tiers)),
+            values=values,
             mean=self._mean,
             gates=self._gates,
             tiers=tiers,
@@ -267,14 +279,22 @@ class _Binding:
         every = emission.factors.items()
         return {n: f for n, f in every if f.skill_types is None or self.name in f.skill_types}
 
-    def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
+    def _gather(self, path: KeyPath, name: str, *trees: Node) -> None:
         """The facts of some trees, each once, with their ranges."""
         with self._placed(path, name):
-            for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
+            for fact in (f for tree in trees for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
                     key = _FactKey(self.skill_type.schema, fact.digest, fact)
                     self.domains[fact.digest] = _domain(key)
                     self.facts.append(fact)
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        """Keep the problems of a formula, for all that are wrong to be told at once."""
+        try:
+            yield
+        except RuleSetError as error:
+            self.refusals.append(error)
 
     def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
         return placed(self.loaded, path, name, f"every record of {self.name}")
@@ -305,7 +325,7 @@ class _Binding:
         formula, rules = self._measure_formula(name), self.rule_set.measures[name]
         value = self._value("measure", path, formula, rules.parameters, read)
         if rules.exact:
-            with self._placed(path, formula.name):
+            with self._collected(), self._placed(path, formula.name):
                 _check_ratio(value.compiled)
         return attrs.evolve(value, is_exact=rules.exact)
 
@@ -322,6 +342,8 @@ class _Binding:
     ) -> Value:
         compiled = self._compiled(path, formula, parameters, read)
         name = str(path[-1]) if role in _NAMED else role
+        if compiled is None:
+            return _stand_in(name, role, formula)
         inputs = tuple(read[each] for each in names(compiled.tree, "published"))
         applies = None if formula.applies is None else self._condition(formula.applies)
         return Value(name, role, inputs, compiled, formula, applies)
@@ -332,22 +354,29 @@ class _Binding:
         formula: Formula,
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
-    ) -> Compiled:
+    ) -> Compiled | None:
+        """Return a formula that is proved; None where it cannot be used, whose problem is kept."""
         reads_facts = formula.kind in ("axis", "factor", "measure")
-        with self._placed(path, formula.name):
-            unrounded = {name: read[name].tree for name in formula.unrounded}
-            further = (n for tree in unrounded.values() for n in names(tree, "published"))
-            published = (*formula.published, *further)
-            return _compiled(
-                _FormulaKey(
-                    formula,
-                    tuple(parameters.items()),
-                    tuple((name, read[name].domain) for name in dict.fromkeys(published)),
-                    self._scope if reads_facts else None,
-                    tuple((name, tree.digest) for name, tree in unrounded.items()),
-                    unrounded,
-                )
-            )
+        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
+        if any(fact.digest not in self.domains for fact in facts):
+            return None  # told already
+        unrounded = {name: read[name].tree for name in formula.unrounded}
+        further = (n for tree in unrounded.values() for n in names(tree, "published"))
+        published = (*formula.published, *further)
+        key = _FormulaKey(
+            formula,
+            tuple(parameters.items()),
+            tuple((name, read[name].domain) for name in dict.fromkeys(published)),
+            self._scope if reads_facts else None,
+            tuple((name, tree.digest) for name, tree in unrounded.items()),
+            unrounded,
+        )
+        try:
+            with self._placed(path, formula.name):
+                return _compiled(key)
+        except RuleSetError as error:
+            self.refusals.append(error)
+            return None
 
     @cached_property
     def _scope(self) -> _Scope:
@@ -413,6 +442,17 @@ class _Binding:
                 yield read[name]
         formula = self.registry.formulas[rules.formula]
         yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
+
+
+def _trees(formula: Formula) -> tuple[Node, ...]:
+    """Return the trees of a formula that may read facts."""
+    return (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
+
+
+def _stand_in(name: str, role: Role, formula: Formula) -> Value:
+    """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
+    domain = Domain(publish(formula.low), publish(formula.high))
+    return Value(name, role, (), compile_tree(published(name), {}, {name: domain}))
 
 
 @attrs.frozen(cache_hash=True)

@@ -84,6 +84,13 @@ class _Items(FactReader):
             raise self.refused(path, "a list")
         return max(limit_of(array, "maxItems", path) for array in target.alternatives)
 
+    def least(self, path: str, schema: Schema) -> int:
+        """Return the minimum number of items: of a list that no record leaves out, else 0."""
+        target = target_of(path, schema)
+        if target.many or target.optional:
+            return 0
+        return min(int(array.get("minItems", 0)) for array in target.alternatives)
+
     def fields(self, path: str, schema: Schema) -> tuple[str, ...]:
         """Return the identity of items: the fields of objects, or the type of other items.
 
@@ -126,8 +133,10 @@ class Count(_Items):
     name = "count"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Return up to as many items as the schema allows."""
-        return Domain(0, self.most(path_of(fact), schema))
+        """Return from as few items as the schema asks for up to as many as it allows."""
+        path = path_of(fact)
+        most = self.most(path, schema)
+        return Domain(self.least(path, schema), most)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the length of the list."""
@@ -155,9 +164,11 @@ class Distinct(_Items):
     name = "distinct"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Return up to as many items as the schema allows."""
-        self.fields(path_of(fact), schema)
-        return Domain(0, self.most(path_of(fact), schema))
+        """Return up to as many items as the schema allows; one at least where it asks for any."""
+        path = path_of(fact)
+        self.fields(path, schema)
+        most = self.most(path, schema)
+        return Domain(min(self.least(path, schema), 1), most)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the size of the set."""
