@@ -19,7 +19,7 @@ import msgspec
 
 from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
-from tallystick.io.chunks import Chunk, RowChunk
+from tallystick.io.chunks import Chunk
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Source
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
@@ -119,12 +119,10 @@ class EventDecoder:
         items, decoder = chunk.items(), self.scorer.decoder
         # records that get a consensus are other items then
         joined: list[Item] | None = None if self._groups is None else [*items]
-        # a table has the columns of records alone
-        of_table = isinstance(chunk, RowChunk)
         decoded: dict[int, Decoded] = {}
         late, rejects = list[Line](), list[Reject]()
         for number, item in enumerate(items, chunk.first):
-            is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
+            is_line, is_late = isinstance(item, bytes), _is_event(item)
             of_item = self._late if is_late else decoder
             take: Any = of_item.decode if is_line else of_item.convert
             outcome = take(item, number)

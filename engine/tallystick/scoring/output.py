@@ -1,7 +1,4 @@
-"""The formats of results: JSONL, Parquet and CSV, each written batch after batch.
-
-CSV holds text as it is, for programs; that for spreadsheets holds no text that one would compute.
-"""
+"""The formats of results: JSONL, Parquet and CSV, each written batch after batch."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ import attrs
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
-from tallystick.io.text import spreadsheet_cell
 from tallystick.scoring.result import GROUP, MEASURES, ResultLayout
 
 if TYPE_CHECKING:
@@ -63,9 +59,9 @@ def format_of(path: Path, wanted: str | None) -> str:
     if wanted is not None:
         return wanted
     extension = path.suffix.lower().removeprefix(".")
-    if extension not in EXTENSIONS:
+    if extension not in FORMATS:
         raise OutputError(
-            f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
+            f"{path}: found no format in the name, expected .{', .'.join(FORMATS)}, or --format"
         )
     return extension
 
@@ -118,18 +114,6 @@ def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
     return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
 
 
-def _for_spreadsheet(
-    rows: Iterable[Sequence[object]], layout: ResultLayout
-) -> Iterator[Sequence[object]]:
-    """Yield the rows with texts, but not decimals, as cells of a spreadsheet."""
-    is_text = [name in {*_TEXTS, GROUP, *_ratios(layout)} for name in _columns(layout)]
-    for row in rows:
-        yield [
-            spreadsheet_cell(cell) if marked and isinstance(cell, str) else cell
-            for cell, marked in zip(row, is_text, strict=True)
-        ]
-
-
 def _columns(layout: ResultLayout) -> list[str]:
     """Return the names of the columns of CSV: one for each axis and each measure."""
     flat = _flattened(layout)
@@ -138,11 +122,6 @@ def _columns(layout: ResultLayout) -> list[str]:
         for field in layout.fields
         for column in ([f"{field}.{n}" for n in flat[field]] if field in flat else [field])
     ]
-
-
-def _ratios(layout: ResultLayout) -> set[str]:
-    """Return the columns of measures that are ratios, which a spreadsheet would take for dates."""
-    return {f"{MEASURES}.{name}" for name, is_ratio in layout.measures.items() if is_ratio}
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:
@@ -244,13 +223,6 @@ def _csv_encoder(layout: ResultLayout, shadow: bool) -> Encode:
     return lambda batch: _csv([*row, *mark] for row in _cells(batch, layout))
 
 
-def _spreadsheet_encoder(layout: ResultLayout, shadow: bool) -> Encode:
-    mark = ["true"] if shadow else []
-    return lambda batch: _csv(
-        [*row, *mark] for row in _for_spreadsheet(_cells(batch, layout), layout)
-    )
-
-
 @attrs.frozen
 class OutputFormat:
     """A format of results.
@@ -263,7 +235,6 @@ class OutputFormat:
         writer: returns the writer of an open file.
         streams: whether its bytes can go to a pipe as they are made: the writer only appends,
             never seeks, and what it has written before its end is of use to a reader.
-        is_extension: whether the extension of a file name stands for it.
     """
 
     name: str
@@ -271,7 +242,6 @@ class OutputFormat:
     writer: Callable[[IO[bytes], ResultLayout, bool], Writer]
     # a default would be true of some formats alone: `by_name` refuses one that has no word on it
     streams: bool | None = attrs.field(default=None, kw_only=True)
-    is_extension: bool = attrs.field(default=True, kw_only=True)
 
 
 def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
@@ -299,11 +269,8 @@ OUTPUT_FORMATS = (
     OutputFormat("jsonl", _lines_encoder, _lines_writer, streams=True),
     OutputFormat("parquet", _arrow_encoder, Parquet, streams=False),
     OutputFormat("csv", _csv_encoder, _table, streams=True),
-    OutputFormat("csv-excel", _spreadsheet_encoder, _table, streams=True, is_extension=False),
 )
 """Every format of results; the first is the one of a stream that names none."""
 _BY_NAME = by_name(OUTPUT_FORMATS)
 FORMATS = tuple(_BY_NAME)
-"""The names of all formats of results."""
-EXTENSIONS = tuple(name for name in FORMATS if _BY_NAME[name].is_extension)
-"""The formats of results that the extension of a file name stands for."""
+"""The names of all formats of results, which are extensions of file names too."""

@@ -63,7 +63,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
 
     Args:
         rules: the bound rule set.
-        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        source: a JSONL file, a facts file, or a folder of such files.
         output: where the results go; ``-`` is the standard output.
         format_name: of ``FORMATS``; by default by the name of the output.
         rejects: where rejected records go; by default beside the output.
