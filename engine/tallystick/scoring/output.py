@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -14,17 +13,17 @@ import attrs
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
-from tallystick.scoring.result import GROUP, MEASURES, ResultLayout
+from tallystick.scoring.result import GROUP, TEXTS, ResultLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.table import ResultTable
 
 Encoded: TypeAlias = Any
 """Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
-Encode = Callable[["ResultBatch"], Encoded]
-"""Makes of a batch what its writer appends; it can be done in another process."""
+Encode = Callable[["ResultTable"], Encoded]
+"""Makes of a table what its writer appends; it can be done in another process."""
 
 
 class Writer(Protocol):
@@ -75,68 +74,6 @@ def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> 
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
-def _marked_lines(batch: ResultBatch) -> bytes:
-    """Encode a batch as `_json_lines` does, with the mark as the last field."""
-    return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
-
-
-def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return _arrow(batch).append_column(SHADOW, pa.array([True] * len(batch), pa.bool_()))
-
-
-def _json_lines(batch: ResultBatch) -> bytes:
-    """Return a batch as JSON lines, fields and axes in order, decimals as text of nine places."""
-    lines = bytearray()
-    for result in batch.results():
-        lines += f"{result.to_json()}\n".encode()
-    return bytes(lines)
-
-
-def _cells(batch: ResultBatch, layout: ResultLayout) -> Iterator[Sequence[object]]:
-    flat = _flattened(layout)
-    for result in batch.results():
-        row = result.to_dict()
-        yield [
-            cell
-            for field in layout.fields
-            for cell in (
-                [row[field].get(name) for name in flat[field]]
-                if field in flat
-                else [row.get(field)]
-            )
-        ]
-
-
-def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
-    """Return the fields that are a column for each of some names."""
-    return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
-
-
-def _columns(layout: ResultLayout) -> list[str]:
-    """Return the names of the columns of CSV: one for each axis and each measure."""
-    flat = _flattened(layout)
-    return [
-        column
-        for field in layout.fields
-        for column in ([f"{field}.{n}" for n in flat[field]] if field in flat else [field])
-    ]
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    """Return rows as comma-separated values (RFC 4180); null is empty."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
-    return text.getvalue().encode()
-
-
-def _arrow(batch: ResultBatch) -> pa.RecordBatch:
-    from tallystick.scoring.table import to_arrow
-
-    return to_arrow(batch)
-
-
 @attrs.define
 class Text:
     """Lines of text, one after the other."""
@@ -149,12 +86,6 @@ class Text:
 
     def close(self) -> None:
         """Do nothing: every line is written."""
-
-
-def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
-    """Return the writer of CSV, whose header is written."""
-    file.write(_csv([[*_columns(layout), *([SHADOW] if shadow else [])]]))
-    return Text(file)
 
 
 class Parquet:
@@ -172,7 +103,7 @@ class Parquet:
             file,
             schema.append(pa.field(SHADOW, pa.bool_())) if shadow else schema,
             compression="zstd",
-            use_dictionary=[*_TEXTS, *((GROUP,) if layout.has_group else ())],
+            use_dictionary=[name for name in (*TEXTS, GROUP) if name in layout.fields],
             write_statistics=False,
         )
 
@@ -183,9 +114,6 @@ class Parquet:
     def close(self) -> None:
         """Write the rest and the footer."""
         self._rows.close()
-
-
-_TEXTS = ["skill_type", "task_id", "miner_hotkey", "role", "tier"]
 
 
 @contextmanager
@@ -207,20 +135,39 @@ def writing(
 
 
 def _lines_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
-    return _marked_lines if shadow else _json_lines
+    from tallystick.scoring.result_text import json_lines
+
+    return partial(json_lines, end=f',"{SHADOW}":true' if shadow else "")
 
 
 def _lines_writer(file: IO[bytes], _layout: ResultLayout, _shadow: bool) -> Writer:
     return Text(file)
 
 
+def _csv_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
+    from tallystick.scoring.result_text import csv_lines
+
+    return partial(csv_lines, end=",true" if shadow else "")
+
+
+def _csv_writer(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Writer:
+    """Return the writer of CSV, whose header is written."""
+    from tallystick.scoring.result_text import csv_columns
+
+    names = [*csv_columns(layout), *([SHADOW] if shadow else [])]
+    file.write(f"{','.join(names)}\r\n".encode())
+    return Text(file)
+
+
 def _arrow_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
-    return _marked_arrow if shadow else _arrow
+    def encode(table: ResultTable) -> pa.RecordBatch:
+        import pyarrow as pa
 
+        rows = table.to_arrow()
+        marks = pa.repeat(pa.scalar(value=True), len(table))
+        return rows.append_column(SHADOW, marks) if shadow else rows
 
-def _csv_encoder(layout: ResultLayout, shadow: bool) -> Encode:
-    mark = ["true"] if shadow else []
-    return lambda batch: _csv([*row, *mark] for row in _cells(batch, layout))
+    return encode
 
 
 @attrs.frozen
@@ -268,7 +215,7 @@ def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
 OUTPUT_FORMATS = (
     OutputFormat("jsonl", _lines_encoder, _lines_writer, streams=True),
     OutputFormat("parquet", _arrow_encoder, Parquet, streams=False),
-    OutputFormat("csv", _csv_encoder, _table, streams=True),
+    OutputFormat("csv", _csv_encoder, _csv_writer, streams=True),
 )
 """Every format of results; the first is the one of a stream that names none."""
 _BY_NAME = by_name(OUTPUT_FORMATS)

@@ -41,11 +41,11 @@ from tallystick.scoring.threshold_snapshots import (
 
 if TYPE_CHECKING:
     from tallystick.records.decoding import Decoded, Item
-    from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.facts.results import Scoring
     from tallystick.scoring.receipt import Progress, Receipt
+    from tallystick.scoring.table import ResultTable
 
 RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
@@ -236,13 +236,13 @@ class Scorer(BoundRules):
             settings=settings,
         )
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultTable:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
         return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
-    ) -> ResultBatch:
+    ) -> ResultTable:
         """Return the results of records that are decoded, as columns.
 
         Args:
@@ -415,7 +415,7 @@ def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) 
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
-def _told(batch: ResultBatch) -> ResultBatch:
+def _told(batch: ResultTable) -> ResultTable:
     """Return the batch, whose defects are told."""
     defects = DefectLog("records")
     defects.tell(batch.rejects)

@@ -27,8 +27,7 @@ from tallystick.io.inputs import opened
 from tallystick.io.json_schema import first_problem
 from tallystick.io.parquet import ParquetReader
 from tallystick.io.sources import SUFFIXES, JsonLinesSource
-from tallystick.scoring.batch import IDENTITY
-from tallystick.scoring.result import ResultLayout
+from tallystick.scoring.result import IDENTITY, ResultLayout
 
 AXES, MEASURES = "axes.", "measures."
 """Prefixes of the columns of axes and of measures."""
