@@ -13,15 +13,7 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
-from tallystick_allocation.column import (
-    Column,
-    Number,
-    RationalColumn,
-    Values,
-    columns_in,
-    positive,
-    published,
-)
+from tallystick_allocation.column import Column, Number, Values, columns_in
 from tallystick_allocation.population import Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
@@ -75,11 +67,11 @@ class Allocation:
         steps, population = self.bound.steps, self.step_input.population
         return frozenset(key for step in steps for key in step.rules.recipients(population))
 
-    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
+    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int:
         """Return the result of a step, rounded half-even to whole nano, for display.
 
         Returns:
-            By hotkey; of a column of groups by group and hotkey; of a number that, or None.
+            By hotkey; of a column of groups by group and hotkey; of a number that.
 
         Raises:
             AllocationError: no such step was run.
@@ -88,14 +80,10 @@ class Allocation:
             raise unknown_step(name, self.columns)
         values = self.columns[name]
         if isinstance(values, Number):
-            return None if values.value is None else real.publish(values.value)
+            return real.publish(values.value)
         if isinstance(values, Mapping):
-            return {group: self._shown(column) for group, column in values.items()}
-        return self._shown(values)
-
-    def _shown(self, column: Column) -> dict[str, int]:
-        pairs = zip(self.keys, column.cells, strict=True)
-        return {key: real.publish(value) for key, value in pairs if value is not None}
+            return {group: column.nano_by(self.keys) for group, column in values.items()}
+        return values.nano_by(self.keys)
 
     @cached_property
     def without(self) -> Mapping[str, str]:
@@ -150,14 +138,9 @@ def allocate(
         name, places = run.stopped
         weights = {run.step_input.keys[index]: 0 for index in places}
         return Allocation(bound, run.step_input, weights, {}, name)
-    assert isinstance(weight, RationalColumn)  # noqa: S101  # it is published
-    entries = zip(run.step_input.keys, weight.numerators, strict=True)
-    return Allocation(
-        bound,
-        run.step_input,
-        {key: nano for key, nano in entries if nano is not None},
-        _kept(run.step_input, bound),
-    )
+    assert isinstance(weight, Column)  # noqa: S101  # as the checks have seen to
+    weights = weight.nano_by(run.step_input.keys)
+    return Allocation(bound, run.step_input, weights, _kept(run.step_input, bound))
 
 
 def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Mapping[str, int]]:
@@ -230,23 +213,19 @@ def _rounded(step: BoundStep, values: Values) -> Values:
 
 def _published(values: Values) -> Values:
     if isinstance(values, Number):
-        value = values.value
-        return values if value is None else Number(Fraction(real.publish(value), NANO))
+        return Number(Fraction(real.publish(values.value), NANO))
     if isinstance(values, Mapping):
-        return {group: published(column) for group, column in values.items()}
-    return published(values)
+        return {group: column.published for group, column in values.items()}
+    return values.published
 
 
 def _kept(step_input: StepInput, bound: BoundAllocation) -> dict[str, dict[str, int]]:
     """Return what is kept for the next round, in nano by column and key."""
-    kept = {}
-    for step in bound.carried:
-        for name, part, group in step.memory:
-            column = step_input.column(memory_name(step.name, part, ""), group)
-            assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
-            pairs = zip(step_input.keys, column.numerators, strict=True)
-            kept[name] = {key: nano for key, nano in pairs if nano is not None}
-    return kept
+    return {
+        name: step_input.column(memory_name(step.name, part, ""), group).nano_by(step_input.keys)
+        for step in bound.carried
+        for name, part, group in step.memory
+    }
 
 
 def _has_value(values: Values, place: int) -> bool:
@@ -256,4 +235,4 @@ def _has_value(values: Values, place: int) -> bool:
 
 def _holders(values: Values) -> frozenset[int]:
     """Return the places that have a value above 0."""
-    return frozenset(index for column in columns_in(values) for index in positive(column))
+    return frozenset(index for column in columns_in(values) for index in column.positive)

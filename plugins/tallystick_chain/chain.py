@@ -265,8 +265,5 @@ class Chain(Protocol):
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
 
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a message by the hotkey."""
-
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from tallystick.errors import TallystickError, TrustError
+from tallystick.errors import TallystickError
 from tallystick.extras import missing
 from tallystick.io.text import visible
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX
@@ -355,22 +355,9 @@ class SdkChain:
             deadline_s,
         )
 
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey.
-
-        Raises:
-            TrustError: there is an address without its key, or the statement is wrapped already.
-        """
-        if self._key is None:
-            raise TrustError(self._lacking(), code="signer-failed")
-        return self._key.sign(message)
-
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
         return self._hotkey
-
-    def _lacking(self) -> str:
-        return f"found the address {visible(self._hotkey)} alone, expected its key, which signs"
 
     def _node(self) -> Node:
         """Return the open connection.
@@ -402,7 +389,8 @@ class SdkChain:
     def _write(self, send: Callable[[Node, CallSigner], Receipt], deadline_s: float) -> Receipt:
         """Return the receipt of a write, whatever happens."""
         if self._key is None:
-            return refused(Refusal.OTHER, self._lacking())
+            found = f"found the address {visible(self._hotkey)} alone, expected its key"
+            return refused(Refusal.OTHER, f"{found}, which signs")
         signer = CallSigner(self._key, time.monotonic() + deadline_s)
         try:
             node = self._node()

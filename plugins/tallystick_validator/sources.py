@@ -177,13 +177,17 @@ def _answers_of(taken: Path) -> Path:
 
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the lines of a file, block by block, after the number of the first of them."""
+    """Yield the lines of a file, some at a time, after the number of the first of them."""
     splitter, number = Splitter(), 1
-    while block := file.read(_BLOCK_BYTES):
-        lines = splitter.lines(block)
-        yield number, lines
+    while True:
+        data = file.read(_BLOCK_BYTES)
+        lines = splitter.lines(data) if data else splitter.rest()
+        # few in a transaction, so that the first does not wait long for its answer
+        for start in range(0, len(lines), MAX_REJECTS):
+            yield number + start, lines[start : start + MAX_REJECTS]
         number += len(lines)
-    yield number, splitter.rest()
+        if not data:
+            return
 
 
 def _is_taken(name: str) -> bool:
@@ -227,19 +231,17 @@ def _answers_to(intake: Intake, body: bytes) -> Iterator[bytes]:
     They end early where the intake cannot be written: the last one says so.
     """
     rejects = 0
-    for start, block in _blocks_of(io.BytesIO(body)):
-        for first in range(0, len(block), MAX_REJECTS):
-            number, lines = start + first, block[first : first + MAX_REJECTS]
-            if rejects >= MAX_REJECTS:
-                expected = f"at most {MAX_REJECTS} of them: correct the lines from here on"
-                yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
-                return
-            try:
-                answers = intake.take(lines, number)
-            except StoreError as error:
-                _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
-                expected = "an intake that can be written: send the lines from here on again"
-                yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
-                return
-            yield b"".join(answer.to_json() for answer in answers)
-            rejects += sum(answer.status == "rejected" for answer in answers)
+    for number, lines in _blocks_of(io.BytesIO(body)):
+        if rejects >= MAX_REJECTS:
+            expected = f"at most {MAX_REJECTS} of them: correct the lines from here on"
+            yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
+            return
+        try:
+            answers = intake.take(lines, number)
+        except StoreError as error:
+            _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
+            expected = "an intake that can be written: send the lines from here on again"
+            yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
+            return
+        yield b"".join(answer.to_json() for answer in answers)
+        rejects += sum(answer.status == "rejected" for answer in answers)

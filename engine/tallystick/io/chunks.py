@@ -1,8 +1,8 @@
 """Chunks: consecutive records of an input, which anyone can work on by themselves.
 
-Of lines, a chunk is their place in the file; of a pipe the lines, and of Parquet the rows. Where a
-chunk of lines ends is a function of the bytes alone, so results do not depend on who works on them:
-at the first line end by which it has ``CHUNK_BYTES`` bytes or ``CHUNK_LINES`` lines.
+Of lines, a chunk is their place in the file; of a pipe the lines. Where a chunk of lines ends is a
+function of the bytes alone, so results do not depend on who works on them: at the first line end by
+which it has ``CHUNK_BYTES`` bytes or ``CHUNK_LINES`` lines.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import numpy as np
 
 from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.inputs import opened
-from tallystick.io.lines import LineReader, LongLine, Splitter
+from tallystick.io.lines import LineReader, Splitter
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pyarrow as pa
 
 CHUNK_BYTES = 3 << 22
 """Size that ends a chunk, in bytes: enough rows for columns to pay, few enough to share work
@@ -43,8 +42,8 @@ class Chunk(Protocol):
     def first(self) -> int:
         """The number of the first record, over the whole input."""
 
-    def items(self) -> Sequence[bytes | Mapping[str, Any] | LongLine]:
-        """Return the records as they came: lines without their line ends, or rows as mappings.
+    def items(self) -> Sequence[bytes | Mapping[str, Any]]:
+        """Return the records as they came: lines without their line ends, or mappings.
 
         Raises:
             InputError: they cannot be read.
@@ -123,25 +122,6 @@ class ItemChunk:
     def items(self) -> list[Mapping[str, Any] | bytes]:
         """Return the records."""
         return self.records
-
-
-@attrs.frozen(eq=False)
-class RowChunk:
-    """Consecutive rows of a Parquet file themselves."""
-
-    path: Path
-    rows: pa.RecordBatch
-    first: int
-
-    def items(self) -> Sequence[Mapping[str, Any] | LongLine]:
-        """Return the rows as mappings, made when they are asked for.
-
-        Raises:
-            InputError: later: a value has no equal in Python.
-        """
-        from tallystick.io.tables import Rows
-
-        return Rows(self.rows, self.first, self.path)
 
 
 @attrs.frozen

@@ -32,17 +32,6 @@ _BLOCK_BYTES = 2**17
 _START_BYTES = 8
 
 
-@attrs.frozen
-class LongLine:
-    """A record whose line would be too long, which is why nobody made it.
-
-    Attributes:
-        start: the first bytes of the line.
-    """
-
-    start: bytes
-
-
 @attrs.define
 class Splitter:
     """Makes lines of blocks of bytes.

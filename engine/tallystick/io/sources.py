@@ -11,24 +11,21 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from tallystick.canonical import digest_of_bytes, digest_of_file
-from tallystick.errors import EmptyInputError, InputError
-from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
+from tallystick.errors import InputError
+from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, LineChunk, is_seekable
 from tallystick.io.inputs import CODECS, codec_of, opened
 from tallystick.io.lines import LineReader
 from tallystick.io.paths import is_receipt_beside
 from tallystick.io.streams import STANDARD
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-ROWS = 1 << 12
-"""Number of rows of a Parquet file of records in a chunk."""
 SUFFIXES = (".jsonl", *CODECS, ".parquet")
-"""Endings of the names of files of records, in lower case."""
+"""Endings of the names of files of records, and of facts, in lower case."""
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+_ITEMS = 1 << 12
+"""Number of records of a program in a chunk."""
 
 
 class Source(Protocol):
@@ -74,7 +71,7 @@ class JsonLinesSource:
         """Read nothing yet; ``first`` is the number of the first line."""
         self._path = path
         self._chunks = ChunkReader(LineReader(path), first)
-        self.size = _size(path)
+        self.size = size_of(path)
 
     @property
     def next(self) -> int:
@@ -91,7 +88,7 @@ class JsonLinesSource:
         """``sha256:`` and the digest of what was read so far."""
         return self._chunks.reader.digest
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[LineChunk]:
         """Return the lines."""
         return iter(self._chunks)
 
@@ -99,58 +96,6 @@ class JsonLinesSource:
         """Return the places of the lines, or the lines of what cannot be read in parts."""
         can_be_read_apart = is_seekable(self._path) and codec_of(self._path) is None
         return self._chunks.places() if can_be_read_apart else iter(self._chunks)
-
-
-class ParquetSource:
-    """The fields of records as columns; structs are objects, null is left out."""
-
-    def __init__(self, path: Path, first: int = 1) -> None:
-        """Read nothing yet; ``first`` is the number of the first row."""
-        self._path = path
-        self._first = self.next = first
-        self.size = _size(path)
-        self.bytes_read = 0
-        self.digest = ""
-
-    def __iter__(self) -> Iterator[Chunk]:
-        """Yield the rows."""
-        for batch, first in self._batches():
-            yield RowChunk(self._path, batch, first)
-
-    def places(self) -> Iterator[Chunk]:
-        """Return the rows themselves, as a row group is more than a chunk."""
-        return iter(self)
-
-    def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield consecutive rows, and the number of the first."""
-        from tallystick.io.parquet import parquet_errors
-
-        with opened(self._path) as file, parquet_errors(self._path):
-            # first, as a pipe cannot do this and may have no end
-            file.seek(0)
-            # of the same handle as the rows, so that it is of the bytes that are read
-            self.digest = digest_of_file(file)
-            yield from self._rows(file)
-
-    def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
-        from tallystick.io.pages import footer_of, rows_at_a_time
-        from tallystick.io.parquet import parquet_file
-        from tallystick.io.tables import LARGEST_ROW, parts
-
-        footer = footer_of(self._path, file)
-        if footer.metadata.num_rows == 0:
-            raise EmptyInputError(f"{self._path}: the file has no rows, expected records")
-        rows = rows_at_a_time(self._path, file, footer, ROWS)
-        with parquet_file(file, footer.metadata) as parquet:
-            self.next = self._first
-            for batch in parquet.iter_batches(rows):
-                for part, _ in parts(batch, LARGEST_ROW, ROWS, self.next):
-                    first, self.next = self.next, self.next + part.num_rows
-                    read = self.next - self._first
-                    self.bytes_read = (
-                        self.size * min(read, footer.metadata.num_rows) // footer.metadata.num_rows
-                    )
-                    yield part, first
 
 
 class ItemSource:
@@ -166,7 +111,7 @@ class ItemSource:
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the records."""
         remaining = iter(self._items)
-        while page := [_item(item) for item in islice(remaining, ROWS)]:
+        while page := [_item(item) for item in islice(remaining, _ITEMS)]:
             chunk = ItemChunk(page, self.next)
             self.next += len(page)
             yield chunk
@@ -317,7 +262,8 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes; 0 where that is not known, as of a pipe."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):

@@ -24,7 +24,7 @@ from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, weights_of
-from tallystick.numbers.means import geometric_mean
+from tallystick.numbers.geometric_mean import geometric_mean
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
@@ -72,7 +72,7 @@ class LoweredFormula:
     def columns(self) -> Columns:
         """The program over columns."""
         if self.mean is not None:
-            from tallystick.scoring.means import geometric_means, logarithms
+            from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 
             weights = self.mean
             return lambda columns, _: geometric_means(columns, logarithms(columns), weights)

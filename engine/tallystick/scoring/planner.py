@@ -21,12 +21,12 @@ import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
+
+# kernels of their own, each with the proof of its error bound
+from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
-
-# kernels of their own, each with the proof of its error bound
-from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, wraps
 from itertools import pairwise, product
@@ -15,32 +16,25 @@ import attrs
 from tallystick.errors import AllocationError, FormulaError, UndecidedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
-from tallystick.numbers.nano import to_text
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import Find, check, figure, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import column_of
+from tallystick_allocation.column import Column, columns_in
 from tallystick_allocation.lints.made_up import made_up_population
 from tallystick_allocation.lints.ranges import ranges_of_steps
+from tallystick_allocation.population import UNGROUPED, Sample
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.recipients import is_bound
-from tallystick_allocation.steps import (
-    AllocationStep,
-    Average,
-    ByRank,
-    CapStep,
-    Collect,
-    Filter,
-    FormulaStep,
-    Hold,
-    Mix,
-    Rest,
-    Share,
-    ZScore,
-)
-from tallystick_allocation.steps.step import BoundStep, Range
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.formula import FormulaStep
+from tallystick_allocation.steps.memory import Average, Hold
+from tallystick_allocation.steps.mix import Mix, Rest
+from tallystick_allocation.steps.select import Filter
+from tallystick_allocation.steps.share import ByRank, CapStep, Share, ZScore
+from tallystick_allocation.steps.step import UNIT, AllocationStep, BoundStep, Range
 from tallystick_allocation.uint16 import dropped
 
 _SIZES = (1, 2, 3, 7, 17)
@@ -51,6 +45,8 @@ _COUNTED = 10**6
 """Maximum number of tasks of a miner that are counted where a step has no limit."""
 _PARTS = 1000
 """Number of values of a range that are tried."""
+_WANTED = (Fraction(-(10**30)), Fraction(), Fraction(10**30))
+"""Values of records, of which the nearest within their range is tried."""
 _LONG = 1000
 """Number of tasks beyond which a newcomer waits too long for its full value."""
 
@@ -89,7 +85,7 @@ class _Probe:
         keys = roster(self.bound, population)
         try:
             return allocate(
-                self.bound, population, {self.column.name: column_of(map(cells.get, keys))}
+                self.bound, population, {self.column.name: Column.of(map(cells.get, keys))}
             )
         except AllocationError:
             return None
@@ -180,18 +176,38 @@ def _share_undefined(step: BoundStep, rules: Share, allocation: _Ranged) -> Iter
     """A share of nothing leaves all without weights.
 
     The sum of a column can be 0, and the step says that its shares are undefined then: the whole
-    allocation is refused, and nobody has a weight.
+    allocation is refused, and nobody has a weight. Computed for miners without records, and for
+    miners whose records all have the least value, the greatest, or the one that is nearest to 0.
 
     Remedy: say zero = "zero" or zero = "equal", or silence it with the reason.
     """
     cancels = _keeps_negative(rules, allocation.bound)
-    if rules.zero == "refuse" and (cancels or not step.inputs_have_some):
+    if rules.zero == "refuse" and (cancels or _can_be_zero(allocation.bound, rules.of)):
         when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
         yield Finding(
             (*step.origin, "zero"),
             f"where {when}, {step.name} has no shares, and nobody a weight",
             {"step": step.name, "of": rules.of},
         )
+
+
+def _can_be_zero(bound: BoundAllocation, name: str) -> bool:
+    """Return whether a column sums to 0 for miners without records, or whose records are alike."""
+    nobody = made_up_population(bound, {"a": "a", "b": "b"})
+    ranges = {entry.value: entry.within or UNIT for entry in bound.collected}
+    groups, factors = bound.groups or (UNGROUPED,), dict.fromkeys(bound.factors, NANO)
+    populations = [nobody]
+    for wanted in _WANTED:
+        nano = {v: round(min(max(wanted, low), high) * NANO) for v, (low, high) in ranges.items()}
+        of_all = {v: dict.fromkeys("ab", (Sample(n, factors=factors),)) for v, n in nano.items()}
+        samples = {value: dict.fromkeys(groups, own) for value, own in of_all.items()}
+        populations.append(attrs.evolve(nobody, samples=samples))
+    for population in populations:
+        with suppress(AllocationError):
+            values = allocate(bound, population, columns=[name]).columns.get(name, {})
+            if any(column.present and not column.total for column in columns_in(values)):
+                return True
+    return False
 
 
 @check("negative-stops-pay", "warning")

@@ -2,7 +2,7 @@
 
 A step is one class: its attributes are the keys of the file, and its methods are all that follows
 from them: checks, shape, range, computation, proof marks and words. A further kind of step is such
-a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
+a class, its word in `rules.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
@@ -20,13 +20,14 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError
 from tallystick.formula.tree import bind
 from tallystick.io.text import escaped
-from tallystick.numbers.nano import NANO
+from tallystick.numbers import real
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
-from tallystick_allocation.column import Column, RationalColumn, Values, cell_text, negative
-from tallystick_allocation.population import UNGROUPED, Population
+from tallystick_allocation.column import Column, Values
+from tallystick_allocation.population import MINER, UNGROUPED, Population
+from tallystick_allocation.recipients import key_of
 from tallystick_allocation.step_input import StepInput
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ Range = tuple[Fraction, Fraction]
 """The smallest and the largest value that a step can give."""
 NOTHING: Range = (Fraction(), Fraction())
 UNIT: Range = (Fraction(), Fraction(1))
+
+_NAMES = "tallystick_allocation.names"
+COLUMN = "a column"
+"""What a key names: an earlier step that gives a column, or a number of miners."""
+ORDER = "an order"
+"""Such names, by which equal values are ordered; behind ``-`` from the least."""
+RECIPIENT = "a recipient"
+"""Who gets a share by name; see `recipients`."""
+
+
+def names(what: str) -> Mapping[str, str]:
+    """Return the metadata of a key that names something, or several: a table by its keys.
+
+    Args:
+        what: one of the constants; or an attribute of miners or of the round: ``a text``,
+            ``a hotkey``, ``a flag`` or ``a number``.
+    """
+    return {_NAMES: what}
 
 
 @attrs.frozen
@@ -90,7 +109,7 @@ class Collected:
 class AllocationStep(ABC):
     """One step of an allocation.
 
-    Laws of weights are asked of steps: `sums_to_one`, `has_some`, `can_empty`, `prefers_hotkeys`,
+    Laws of weights are asked of steps: `sums_to_one`, `can_empty`, `prefers_hotkeys`,
     `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
     `refuses_negative`, `collected` and the range. A further kind answers them.
 
@@ -104,6 +123,7 @@ class AllocationStep(ABC):
         recalls: whether it reads what another step keeps beside its result.
         needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
+        limits: the range of its values, whatever it reads; None where the first column has it.
         is_score: whether it makes the values that other steps choose or share by.
         can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
             so that it may leave each as it is.
@@ -116,6 +136,7 @@ class AllocationStep(ABC):
     gives: ClassVar[Shape | None] = None
     memory: ClassVar[tuple[str, ...]] = ()
     recalls: ClassVar[bool] = False
+    limits: ClassVar[Range | None] = None
     needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
@@ -166,15 +187,16 @@ class AllocationStep(ABC):
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it names, each with its key; a formula reads others too."""
-        yield from ()
+        return ((path, name) for path, name, what in self._names if what == COLUMN)
 
     def named(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the keys of who gets a share by name, each with its key in the table."""
-        yield from ()
+        return ((path, name) for path, name, what in self._names if what == RECIPIENT)
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
-        yield from ()
+        others = (COLUMN, ORDER, RECIPIENT)
+        return ((str(key), n, what) for (key, *_), n, what in self._names if what not in others)
 
     def reference(self, path: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
@@ -189,6 +211,7 @@ class AllocationStep(ABC):
         """Yield the earlier steps that it reads, each with the key that leads to it."""
         del registry
         yield from self.columns()
+        yield from ((path, name) for path, name, what in self._names if what == ORDER)
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys, where every name leads to an earlier step."""
@@ -222,15 +245,6 @@ class AllocationStep(ABC):
         del inputs
         return False
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether its column has a value above 0 wherever it has one.
-
-        Args:
-            inputs: whether all columns that the step reads have.
-        """
-        del inputs
-        return False
-
     def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether it can leave nobody with more than 0 though its input has somebody.
 
@@ -252,9 +266,10 @@ class AllocationStep(ABC):
         del bound
         return self.is_rounded
 
-    @abstractmethod
     def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of its values from those of what it reads, in the order of `inputs`."""
+        del bound
+        return self.limits or hull(inputs[0], NOTHING)
 
     def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
         """Return whether it prefers the same ones of miners that are alike in every round."""
@@ -304,8 +319,8 @@ class AllocationStep(ABC):
         Raises:
             AllocationError: it has one.
         """
-        for index in negative(column):
-            value, key = cell_text(column, index), escaped(step_input.keys[index])
+        for place in column.negative:
+            value, key = real.decimal(column.at(place)), escaped(step_input.keys[place])
             raise AllocationError(
                 f"{self.name}: found {value} of {key}, expected at least 0, or nobody has a "
                 'weight: filter the values before (at_least = 0 with others = "zero"), or lift '
@@ -313,36 +328,61 @@ class AllocationStep(ABC):
                 code="negative",
             )
 
+    def unread(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
+        """Yield the mistake of a key that nothing reads, where the table has it."""
+        value = getattr(self, key)
+        if value != getattr(attrs.fields(type(self)), key).default:
+            yield mistake((*path, key), shown(value), expected)
+
+    @property
+    def _names(self) -> Iterator[tuple[KeyPath, str, str]]:
+        """Each name in its table, with the key, and what it names."""
+        for key, what in _named_by(type(self)).items():
+            for path, name in _entries(key, getattr(self, key)):
+                is_number = name.startswith(MINER) and what in (COLUMN, ORDER)
+                yield path, name, "a number" if is_number else what
+
+
+@cache
+def _named_by(step: type[AllocationStep]) -> Mapping[str, str]:
+    """Return the kind of what each key of a step names, of those that name something."""
+    metadata = {field.name: field.metadata for field in attrs.fields(step)}
+    return {key: own[_NAMES] for key, own in metadata.items() if _NAMES in own}
+
+
+def _entries(key: str, value: object) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the names that are the value of a key, each with its place."""
+    match value:
+        case str() | int():
+            yield (key,), key_of(value)
+        case tuple():
+            yield from (((key, index), name.removeprefix("-")) for index, name in enumerate(value))
+        case Mapping():
+            yield from (((key, name), name) for name in value)
+
 
 @attrs.frozen(kw_only=True)
-class StepOfColumn(AllocationStep):
-    """A step that reads one step, ``of``."""
-
-    of: str
-
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the step that it reads."""
-        yield ("of",), self.of
-
-
-@attrs.frozen(kw_only=True)
-class ColumnStep(StepOfColumn):
-    """A step that changes one column, in each group on its own."""
+class ColumnStep(AllocationStep):
+    """A step that gives a column, in each group on its own."""
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
-        columns = step_input.grouped(self.of)
-        return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
+        return bound.by_group(lambda group: self.column(group, bound, step_input))
 
     @abstractmethod
-    def changed(
-        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
-    ) -> Column:
-        """Return the column of a group."""
+    def column(self, group: str, bound: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the column of a group.
 
-    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, and 0."""
-        return hull(inputs[0], NOTHING)
+        Raises:
+            AllocationError: where the step refuses what it is given.
+        """
+
+
+@attrs.frozen(kw_only=True)
+class StepOfColumn(ColumnStep):
+    """A step that reads one column, ``of``."""
+
+    of: str = attrs.field(metadata=names(COLUMN))
 
 
 @attrs.frozen
@@ -475,16 +515,6 @@ class BoundStep(NamedValue[Range]):
         """The values of records that it collects."""
         return self.rules.collected(self)
 
-    @property
-    def inputs_have_some(self) -> bool:
-        """True where each column that it reads has a value above 0 wherever it has one."""
-        return all(step.has_some for step in self.inputs)
-
-    @cached_property
-    def has_some(self) -> bool:
-        """True where its column has a value above 0 wherever it has one."""
-        return self.rules.has_some(self.inputs_have_some)
-
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
         return self.rules.range_of(self, [ranges[read] for read in self.inputs])
@@ -512,10 +542,8 @@ class BoundStep(NamedValue[Range]):
         """
         columns: dict[str, dict[str, Column]] = {}
         for name, part, group in self.memory:
-            kept = tuple(map(carry.get(name, {}).get, keys))
-            columns.setdefault(memory_name(self.name, part, ""), {})[group] = RationalColumn(
-                kept, NANO
-            )
+            of_part = columns.setdefault(memory_name(self.name, part, ""), {})
+            of_part[group] = Column.of_nano(carry.get(name, {}), keys)
         return {name: self.by_group(by_group.__getitem__) for name, by_group in columns.items()}
 
     def apply(self, step_input: StepInput) -> StepResult:

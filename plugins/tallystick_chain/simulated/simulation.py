@@ -127,7 +127,7 @@ class SimulatedChain:
         """Return the chain as the validator of a hotkey sees it.
 
         Args:
-            key: its hotkey, which cannot sign, or its key of sr25519.
+            key: its hotkey, or its key of sr25519.
         """
         return HotkeyView(self, key)
 
@@ -276,12 +276,11 @@ class HotkeyView:
 
     Args:
         source: the chain.
-        key: the hotkey of the validator, which cannot sign, or its key of sr25519.
+        key: the hotkey of the validator, or its key of sr25519.
     """
 
     def __init__(self, source: Source, key: str | Signer) -> None:
         self._source = source
-        self._signer = None if isinstance(key, str) else key
         self._hotkey = key if isinstance(key, str) else address_of(key)
 
     def head(self) -> Head:
@@ -356,18 +355,6 @@ class HotkeyView:
         """Publish at most 128 bytes; the deadline is not waited for."""
         del deadline_s
         return self._call("commit", netuid, data=bytes(data))
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a message by the hotkey.
-
-        Raises:
-            ChainError: it was named without its key.
-            TrustError: the library is missing, or the message is wrapped already.
-        """
-        if self._signer is None:
-            lacking = f"the hotkey {self._hotkey} is here without its key"
-            raise ChainError(lacking, Refusal.NOT_MODELLED)
-        return self._signer.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey."""

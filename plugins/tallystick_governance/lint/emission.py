@@ -24,7 +24,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import Value
 from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import placed_steps, round_score
-from tallystick_allocation.steps import CapStep
+from tallystick_allocation.steps.share import CapStep
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO
@@ -259,7 +259,7 @@ def _weighed(scorer: Scorer) -> _Weighed | None:
     score = round_score(scorer.rule_set)
     if score is None or score.value != EMISSION or _TERM not in score.over:
         return None
-    (origin,) = (step.origin for step in placed_steps(scorer.rule_set) if step.rules is score)
+    (origin,) = (path for path, step in placed_steps(scorer.rule_set) if step is score)
     return _Weighed(origin, _TERM in score.times)
 
 
@@ -310,6 +310,6 @@ def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
 
 def _caps(scorer: Scorer) -> Iterator[tuple[KeyPath, CapStep]]:
     """Yield the path of each share of a cap, and its step."""
-    for step in placed_steps(scorer.rule_set):
-        if isinstance(step.rules, CapStep):
-            yield (*step.origin, "share"), step.rules
+    for path, step in placed_steps(scorer.rule_set):
+        if isinstance(step, CapStep):
+            yield (*path, "share"), step

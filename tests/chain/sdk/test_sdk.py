@@ -22,7 +22,7 @@ from tallystick_chain.chain import (
     Refusal,
     Subnet,
 )
-from tallystick_chain.hotkey import Hotkey, tagged
+from tallystick_chain.hotkey import Hotkey
 from tallystick_state.trust.keys import PublicKey
 
 pytestmark = pytest.mark.nightly
@@ -260,7 +260,7 @@ def test_the_sdk_verifies_our_statements_and_we_open_its_wallets(
     release: str, tmp_path: Path
 ) -> None:
     key = Hotkey.of_seed(b"\7" * 32)
-    message = tagged("challenge", b"0x6869")
+    message = b"0x6869"
     found = answers(
         "keys",
         release,

@@ -21,8 +21,8 @@ from tallystick.io.text import short
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
-from tallystick_validator.agreement import Counted
 from tallystick_validator.ballots import Ballot, ballot_of
+from tallystick_validator.closing import Counted
 
 NAMES = ("ann", "ben", "cem")
 HOTKEYS = tuple(map(hotkey_of, NAMES))
@@ -96,7 +96,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
                 signer=keys[2],
             )
             again.intake = old.intake
-            again.exchange._intake = old.intake
+            again.exchange._freeze = old.intake.freeze
             net.houses[2] = again
             net.until(block)
             assert again.exchange.shelf.own(0) == first

@@ -168,7 +168,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     """Take the facts of the records of a file into a facts file, rejects and a receipt.
 
     Args:
-        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        source: a JSONL file, or a folder of such files.
         output: where the facts go.
         registry: the plugins; facts of all their skill types and formulas are taken.
         rejects: where rejected records go; by default beside the output.

@@ -1,31 +1,29 @@
-"""``hold``: who is best stays so until somebody exceeds it by a margin; ``reign``: for how long."""
+"""Steps that keep something for the next round: ``hold``, with ``reign``, and ``average``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, shown
-from tallystick_allocation.column import (
-    Column,
-    RationalColumn,
-    cell_of,
-    column_of,
-    kept,
-    positive,
-)
+from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.select import OrderedStep
 from tallystick_allocation.steps.step import (
+    COLUMN,
     NOTHING,
+    ORDER,
     UNIT,
     BoundStep,
     EarlierSteps,
@@ -35,6 +33,7 @@ from tallystick_allocation.steps.step import (
     StepResult,
     hull,
     memory_name,
+    names,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ _ROUNDS: Range = (Fraction(), Fraction(10**9))
 
 
 @attrs.frozen(kw_only=True)
-class Hold(OrderedStep, StepOfColumn):
+class Hold(OrderedStep):
     """The miner that holds the first place, and those that held it before.
 
     A holder stays until the value of another exceeds held · (1 + ``margin``) + ``lead``. Both may
@@ -72,6 +71,7 @@ class Hold(OrderedStep, StepOfColumn):
         last: how many holders are remembered, the present one among them.
     """
 
+    of: str = attrs.field(metadata=names(COLUMN))
     margin: Decimal = Decimal(0)
     lead: Decimal = Decimal(0)
     shrink: Decimal = Decimal(0)
@@ -82,9 +82,10 @@ class Hold(OrderedStep, StepOfColumn):
     absent: Literal["stays", "leaves"] = "stays"
     floor: Decimal = Decimal(0)
     last: int = 1
-    then: tuple[str, ...] = ()
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
     carry: Literal[True] = True
     memory = ("", HELD, REIGN)
+    limits = UNIT
 
     @property
     def keeps_absent(self) -> bool:
@@ -114,23 +115,19 @@ class Hold(OrderedStep, StepOfColumn):
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require keys that do something."""
         yield from super().mistakes(path, earlier)
-        if not self.margin and not self.lead and (self.shrink or self.ceiling is not None):
+        if not self.margin and not self.lead:
             key = "shrink" if self.shrink else "ceiling"
-            yield mistake((*path, key), shown(getattr(self, key)), "a margin or a lead to shrink")
-        if self.least and not self.shrink:
-            yield mistake((*path, "least"), shown(self.least), "no such key without shrink")
-        if self.near and self.ceiling is None:
-            yield mistake((*path, "near"), shown(self.near), "no such key without ceiling")
-        if self.ceiling is not None and self.near >= self.ceiling:
+            yield from self.unread(path, key, "a margin or a lead to shrink")
+        if not self.shrink:
+            yield from self.unread(path, "least", "no such key without shrink")
+        if self.ceiling is None:
+            yield from self.unread(path, "near", "no such key without ceiling")
+        elif self.near >= self.ceiling:
             yield mistake((*path, "near"), shown(self.near), "a value below the ceiling")
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return whether only who holds has a value."""
         return self.last == 1
-
-    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Return [0, 1]."""
-        return UNIT
 
     def range_of_memory(self, part: str, own: Range, inputs: Sequence[Range], /) -> Range:
         """Return the range of the order of holders, of the value, or of a number of rounds."""
@@ -138,18 +135,13 @@ class Hold(OrderedStep, StepOfColumn):
             return hull(inputs[0], NOTHING)
         return own if not part else _ROUNDS
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no holder has 0."""
-        return True
-
     def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the floor."""
         return self.floor > ranges[self.of][1]
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the holders, and what is kept of the present one."""
-        columns = step_input.grouped(self.of)
-        found = {group: self._held(columns[group], group, step_input) for group in bound.groups}
+        found = {group: self._held(group, step_input) for group in bound.groups}
         order, held, reign = (
             bound.by_group({group: of_group[part] for group, of_group in found.items()}.__getitem__)
             for part in range(len(self.memory))
@@ -174,8 +166,9 @@ class Hold(OrderedStep, StepOfColumn):
             part = part * (Fraction() if left < 0 else Fraction(1) if left > 1 else left)
         return held * (1 + Fraction(self.margin) * part) + Fraction(self.lead) * part
 
-    def _held(self, column: Column, group: str, step_input: StepInput) -> _Memory:
+    def _held(self, group: str, step_input: StepInput) -> _Memory:
         """Return what is kept after a round."""
+        column = step_input.column(self.of, group)
         before, held, reigns = (
             step_input.carried(memory_name(self.name, part, group)) for part in self.memory
         )
@@ -190,13 +183,11 @@ class Hold(OrderedStep, StepOfColumn):
             holder = None
         own = None if holder is None else column.exact(holder)
         value = own if own is not None and self.value == "own" else value
-        others = kept(able, (place for place in able.present if place != holder))
+        others = able.kept(place for place in able.present if place != holder)
         best = next(self.order.descending(others, group, step_input), None)
-        if best is not None and (
-            holder is None or real.compare(cell_of(others, best), self.threshold(value, reign)) > 0
-        ):
+        if best is not None and (holder is None or others.at(best) > self.threshold(value, reign)):
             holders = [best, *(place for place in holders if place != best)]
-            return self._kept(holders, best, cell_of(others, best), 0, len(column))
+            return self._kept(holders, best, others.at(best), 0, len(column))
         return self._kept(holders, holder, value, reign + 1, len(column))
 
     def _stays(self, holder: int, column: Column, able: Column) -> bool:
@@ -207,20 +198,18 @@ class Hold(OrderedStep, StepOfColumn):
 
     def _able(self, column: Column) -> Column:
         """Return the values above 0 that reach the floor."""
-        floor = Fraction(self.floor)
-        places = positive(column)
-        return kept(column, [p for p in places if real.compare(cell_of(column, p), floor) >= 0])
+        return column.kept(p for p in column.positive if column.at(p) >= Fraction(self.floor))
 
     def _kept(
         self, holders: Sequence[int], holder: int | None, value: Exact, reign: int, length: int
     ) -> _Memory:
         """Return the columns of the order of holders, of the held value and of the reign."""
         order = dict(zip(holders[: self.last], range(self.last, 0, -1), strict=False))
-        present = range(length)
+        present = [] if holder is None else [holder]
         return (
-            RationalColumn(tuple(map(order.get, present)), self.last),
-            column_of(value if place == holder else None for place in present),
-            RationalColumn(tuple(reign if place == holder else None for place in present)),
+            Column(tuple(map(order.get, range(length))), self.last),
+            Column.of(value if place == holder else None for place in range(length)),
+            Column.constant(present, Fraction(reign), length),
         )
 
 
@@ -233,6 +222,7 @@ class Reign(StepOfColumn):
     """The rounds since the present holder took the first place: 0 in that one."""
 
     recalls = True
+    limits = _ROUNDS
 
     @property
     def sentence(self) -> str:
@@ -248,14 +238,151 @@ class Reign(StepOfColumn):
         """Return true."""
         return True
 
-    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Return the range of a number of rounds."""
-        return _ROUNDS
-
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the rounds, of the holder alone."""
-        return step_input.values[memory_name(self.of, REIGN, "")]
+        return step_input.column(memory_name(self.of, REIGN, ""), group)
 
     def nothing(self) -> str:
         """Return that others hold."""
         return f"it is not the holder of {self.of}"
+
+
+@attrs.frozen(kw_only=True)
+class Average(StepOfColumn):
+    """A moving average with the values of the round before, which are carried, hence rounded.
+
+    Attributes:
+        of: the new values.
+        new: their share; a number, or the step that has the share of each miner, from 0 to 1: who
+            has none there keeps the previous value.
+        down: their share where they are below the previous value; by default as elsewhere.
+        newcomer: the previous value of who has none: 0, or the new value itself.
+        leaver: what becomes of who has no new value.
+        drop_up_to: averages of at most this are dropped.
+        normalise: whether they are scaled to the sum 1; by default they are, which has to be said
+            of a column that is not known to sum to 1.
+        carry: they are rounded, and kept for the next round; it is no average otherwise.
+    """
+
+    new: Decimal | str = attrs.field(metadata=names(COLUMN))
+    down: Decimal | None = None
+    newcomer: Literal[0, "new"] = 0
+    leaver: Literal["drop", "keep"]
+    drop_up_to: Decimal = Decimal(0)
+    normalise: bool | None = None
+    carry: Literal[True] = True
+    memory = ("",)
+    keeps_shares = True
+
+    @property
+    def scales(self) -> bool:
+        """Whether averages are scaled to the sum 1."""
+        return self.normalise is not False
+
+    @property
+    def keeps_absent(self) -> bool:
+        """True unless who has no new value is dropped."""
+        return self.leaver == "keep"
+
+    @property
+    def is_of_each(self) -> bool:
+        """True where no sum of all divides the averages."""
+        return not self.scales
+
+    @property
+    def sentence(self) -> str:
+        """The shares of the new and of the carried value."""
+        leaver = "stays" if self.leaver == "keep" else "is dropped"
+        if isinstance(self.new, str):
+            shares = f"the part {self.new} of the new {self.of} and the rest"
+        else:
+            new = Fraction(self.new)
+            shares = f"{fraction(new)} of the new {self.of} and {fraction(1 - new)}"
+        down = "" if self.down is None else f", {fraction(Fraction(self.down))} where it is lower"
+        return f"{shares} of the average so far{down}; the average of who has no new value {leaver}"
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require that new values count, and a word about scaling where it is not plain."""
+        if isinstance(self.new, Decimal) and not self.new:
+            yield mistake((*path, "new"), shown(self.new), "a share above 0")
+        if self.normalise is None and self.of not in earlier.whole:
+            expected = (
+                f"true, which divides the averages of a round by their sum, or false, as {self.of} "
+                "is not known to sum to 1"
+            )
+            yield mistake((*path, "normalise"), "", expected)
+
+    def sums_to_one(self, _: bool, /) -> bool:
+        """Return whether averages are scaled to sum to 1."""
+        return self.scales
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, in which carried values were too."""
+        return hull(inputs[0], NOTHING, *([UNIT] if self.scales else []))
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return whether averages above 0 are dropped."""
+        return bool(self.drop_up_to)
+
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the averages; `allocate` rounds them."""
+        carried = step_input.population.carry.get(memory_name(self.name, "", group), {})
+        previous = [carried.get(key) for key in step_input.keys]
+        rates = self._rates(group, step_input)
+        averages = self._averages(step_input.column(self.of, group), rates, previous)
+        whole = averages.total
+        return averages.times(1 / whole) if self.scales and whole else averages
+
+    def reason(self) -> str:
+        """Return that the average is 0."""
+        return f"the average of {self.of} is 0"
+
+    def nothing(self) -> str:
+        """Return that nothing has come so far, or since it was dropped."""
+        when = "so far" if self.leaver == "keep" else "in the round"
+        return f"no {self.of} above 0 {when}"
+
+    @property
+    def rate(self) -> Fraction:
+        """The share of new values, where it is a number."""
+        return Fraction() if isinstance(self.new, str) else Fraction(self.new)
+
+    def _rates(self, group: str, step_input: StepInput) -> Column:
+        """Return the share of the new value of each."""
+        if not isinstance(self.new, str):
+            places = len(step_input.keys)
+            return Column.constant(range(places), self.rate, places)
+        rates = step_input.column(self.new, group)
+        for place in rates.present:
+            if not 0 <= rates.at(place) <= 1:
+                raise AllocationError(
+                    f"{self.name}: found {real.decimal(rates.at(place))} of {self.new} of "
+                    f"{escaped(step_input.keys[place])}, expected a share from 0 to 1: clip it "
+                    "before",
+                    code="out-of-range",
+                )
+        return rates
+
+    def _averages(self, column: Column, rates: Column, previous: Sequence[int | None]) -> Column:
+        """Return the averages above ``drop_up_to``, from what was carried in nano."""
+        down, low = Fraction(self.down or 0), Fraction(self.drop_up_to)
+        # shares are over the unit; averages over that, the column's denominator and nano
+        unit = lcm(rates.denominator, down.denominator)
+        whole = unit * column.denominator * NANO
+        averages: list[Numerator | None] = []
+        for value, nano, rate in zip(column.numerators, previous, rates.numerators, strict=True):
+            average: Numerator | None = None
+            carried = (nano or 0) * column.denominator
+            if value is None or (rate is None and nano is not None):
+                if value is not None or self.leaver == "keep":
+                    average = carried * unit
+            elif nano is None and self.newcomer == "new":
+                average = value * NANO * unit
+            else:
+                new = (0 if rate is None else rate) * (unit // rates.denominator)
+                if self.down is not None and value * NANO < carried:
+                    new = down.numerator * (unit // down.denominator)
+                average = value * NANO * new + carried * (unit - new)
+            is_kept = average is not None and average * low.denominator > low.numerator * whole
+            averages.append(average if is_kept else None)
+        return Column.over(averages, whole)
