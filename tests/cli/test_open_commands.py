@@ -136,6 +136,7 @@ def test_a_stranger_brings_keys_of_the_settings_file(
     (tmp_path / "tallystick.toml").write_text('hall = "west"\ntone = "low"\n')
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
+    monkeypatch.setenv("TALLYSTICK_SETTINGS", str(tmp_path / "tallystick.toml"))
     assert run("hail").out == f"{tmp_path / 'west'} low\n"
     assert run("hail", env={"TALLYSTICK_TONE": "high"}).out.endswith(" high\n")
     (tmp_path / "tallystick.toml").write_text("tone = 3\n")
@@ -182,7 +183,7 @@ COMPLETED = {
     "tallystick miner re": ["register"],
     "tallystick st": ["state"],
     "tallystick rules l": ["lint", "list"],
-    "tallystick score --s": ["--shadow", "--state"],
+    "tallystick score --s": ["--shadow", "--state", "--settings"],
     "tallystick state s": ["show"],
     "tallystick state proof ": ["consistency", "row"],
     "tallystick state show --st": ["--state"],

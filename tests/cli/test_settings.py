@@ -1,4 +1,4 @@
-"""Options that the environment or the nearest `tallystick.toml` gives."""
+"""Options that the environment or `tallystick.toml` gives."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from cli.stores import Subnet
 
 @pytest.fixture
 def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, two below that of a store."""
-    folder = subnet.folder / "a" / "b"
+    """The working folder, below that of a store."""
+    folder = subnet.folder / "a"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
     return folder
@@ -25,21 +25,32 @@ def test_the_environment_names_the_state(subnet: Subnet, monkeypatch: pytest.Mon
     assert "absent.db" in message_of(absent)
 
 
-def test_the_nearest_file_above_names_the_state(subnet: Subnet, inner: Path) -> None:
+def test_the_file_in_the_working_folder_names_the_state(subnet: Subnet, inner: Path) -> None:
+    wanted = subnet.do("state", "digest").out
     (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
-    assert run("state", "digest").out == subnet.do("state", "digest").out
-    (inner.parent / "tallystick.toml").write_text('state = "absent.db"\n')
-    assert str(inner.parent / "absent.db") in message_of(run("state", "digest"))
+    assert "Missing option '--state'" in run("state", "digest").err
+    (inner / "tallystick.toml").write_text('state = "../state.db"\n')
+    assert run("state", "digest").out == wanted
+    named = ("--settings", subnet.folder / "tallystick.toml")
+    (inner / "tallystick.toml").write_text("no TOML\n")
+    assert run("state", "digest", *named).out == wanted
+    assert run(*named, "state", "digest").status == 0
+    assert "absent.toml: cannot be read" in message_of(
+        run("state", "digest", "--settings", "absent.toml")
+    )
 
 
-@pytest.mark.parametrize("place", [".", "a", "a/b"])
+@pytest.mark.parametrize("place", [".", "a"])
+@pytest.mark.usefixtures("inner")
 def test_the_home_folder_is_the_same_from_every_folder(
-    subnet: Subnet, inner: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    subnet: Subnet, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     (subnet.folder / "tallystick.toml").write_text('state = "~/absent.db"\n')
-    monkeypatch.setenv("HOME", str(inner))
+    monkeypatch.setenv("HOME", str(subnet.folder / "home"))
+    monkeypatch.setenv("TALLYSTICK_SETTINGS", str(subnet.folder / "tallystick.toml"))
     monkeypatch.chdir(subnet.folder / place)
-    assert message_of(run("state", "digest")).startswith(f"{inner / 'absent.db'}: ")
+    expected = f"{subnet.folder / 'home' / 'absent.db'}: "
+    assert message_of(run("state", "digest")).startswith(expected)
 
 
 def test_the_environment_counts_more_than_the_file(
@@ -54,6 +65,7 @@ def test_the_environment_counts_more_than_the_file(
 
 @pytest.mark.usefixtures("inner")
 def test_the_rules_of_a_file_are_beside_it(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYSTICK_SETTINGS", "../tallystick.toml")
     (subnet.folder / "tallystick.toml").write_text('rules = "./mine.toml"\nworkers = 2\n')
     assert str(subnet.folder / "mine.toml") in run("explain", SKILLS).err
     (subnet.folder / "tallystick.toml").write_text('rules = "skills@1.0.0"\nverbose = true\n')
@@ -70,6 +82,7 @@ def test_who_works_is_what_is_said_where_it_counts_most(
     subnet: Subnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", subnet.folder / "results.jsonl")
+    monkeypatch.setenv("TALLYSTICK_SETTINGS", "../tallystick.toml")
     (subnet.folder / "tallystick.toml").write_text("workers = 2\n")
     assert "nowhere: the cluster cannot be" in message_of(run(*score, "--cluster", "nowhere"))
     monkeypatch.setenv("TALLYSTICK_CLUSTER", "nowhere")

@@ -1,12 +1,11 @@
 """Settings that somebody else can write are ignored, and those that count are named."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from cli.command import SKILLS, message_of, run
-from cli.others import WAYS, Way, link_to_another, open_folder
+from cli.others import WAYS, Way, open_folder
 from cli.stores import Subnet
 
 DIGEST = ("state", "digest")
@@ -18,15 +17,12 @@ def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = subnet.folder / "parent" / "inner"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(subnet.folder / "config"))
     return folder
 
 
-@pytest.mark.parametrize(("way", "place"), [*((way, "above") for way in WAYS), (open_folder, "in")])
-def test_settings_that_another_can_write_are_ignored_with_a_warning(
-    inner: Path, way: Way, place: str
-) -> None:
-    folder = inner if place == "in" else inner.parent
+@pytest.mark.parametrize("way", WAYS)
+def test_settings_that_another_can_write_are_ignored_with_a_warning(inner: Path, way: Way) -> None:
+    folder = inner
     (folder / "tallystick.toml").write_text('state = "absent.db"\nrules = "absent@1.0.0"\nsate = 1')
     reason = way(folder)
     scored = run("score", SKILLS, "--rules", "skills@1.0.0", "-o", inner.parent / "out.jsonl")
@@ -39,69 +35,20 @@ def test_settings_that_another_can_write_are_ignored_with_a_warning(
     assert "Missing option '--state'" in missing.err
 
 
-def test_a_file_above_that_counts_is_found_past_one_that_does_not(
-    subnet: Subnet, inner: Path
-) -> None:
-    (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
-    (inner.parent / "tallystick.toml").write_text('state = "absent.db"\n')
-    open_folder(inner.parent)
-    found = run(*DIGEST, "--json")
-    assert found.json()["settings"] == "../../tallystick.toml"
-    assert found.err.startswith(f"warning: {inner.parent / 'tallystick.toml'}: ignored, as ")
+def test_a_file_that_is_named_counts_whoever_can_write_it(subnet: Subnet, inner: Path) -> None:
+    (inner / "tallystick.toml").write_text(f'state = "{subnet.where}"\n')
+    open_folder(inner)
+    found = run(*DIGEST, "--json", "--settings", "tallystick.toml")
+    assert (found.status, found.err) == (0, "")
+    assert found.json()["settings"] == "tallystick.toml"
 
 
-def test_the_log_has_the_warning_also_where_settings_began_it(subnet: Subnet, inner: Path) -> None:
-    (subnet.folder / "tallystick.toml").write_text('state = "state.db"\nlog_json = true\n')
+def test_the_log_has_the_warning(subnet: Subnet, inner: Path) -> None:
     (inner / "tallystick.toml").write_text("")
     open_folder(inner)
-    events = [json.loads(line) for line in run(*DIGEST).err.splitlines()]
-    # what came before the log began comes first in it
-    assert [each["level"] for each in events][:2] == ["warning", "info"]
-    assert events[0]["event"].startswith(f"{inner / 'tallystick.toml'}: ignored, as everyone")
-    assert [each["event"] for each in events][1:3] == ["started", "read the settings"]
-    assert events[2]["settings"] == "../../tallystick.toml"
-
-
-@pytest.mark.parametrize("way", [open_folder, link_to_another])
-def test_a_folder_that_the_user_trusts_counts(
-    subnet: Subnet, inner: Path, way: Way, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = inner.parent / "tallystick.toml"
-    path.write_text(f'state = "{subnet.where}"\n')
-    way(inner.parent)
-    trusted = os.pathsep.join([str(inner), str(path.resolve().parent), str(inner.parent)])
-    monkeypatch.setenv("TALLYSTICK_TRUSTED_FOLDERS", trusted)
-    assert (run(*DIGEST).status, run(*DIGEST).err) == (0, "")
-    # the folder itself, not those above or below it
-    monkeypatch.setenv("TALLYSTICK_TRUSTED_FOLDERS", os.pathsep.join([str(subnet.folder), "/"]))
-    assert "ignored" in run(*DIGEST).err
-    monkeypatch.delenv("TALLYSTICK_TRUSTED_FOLDERS")
-    config = subnet.folder / "config" / "tallystick"
-    config.mkdir(parents=True)
-    lines = ["# shared by all of us", "", *trusted.split(os.pathsep)]
-    (config / "trusted-folders").write_text("\n".join(lines))
-    assert run(*DIGEST).status == 0
-    open_folder(config)
-    found = run(*DIGEST)
-    assert found.status == 2
-    assert f"{config / 'trusted-folders'}: ignored, as everyone can write" in found.err
-
-
-def test_who_has_no_home_is_told_like_others(inner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (inner / "tallystick.toml").write_text("")
-    open_folder(inner)
-    monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert "ignored, as everyone can write" in run(*DIGEST).err
-
-
-def test_a_trusted_folder_is_absolute(inner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (inner / "tallystick.toml").write_text("")
-    open_folder(inner)
-    monkeypatch.setenv("TALLYSTICK_TRUSTED_FOLDERS", "inner")
-    assert message_of(run(*DIGEST, "--state", "x.db")).startswith(
-        "TALLYSTICK_TRUSTED_FOLDERS: found the folder inner, expected an absolute path"
-    )
+    found = run(*DIGEST, "--state", subnet.where, "--log-json")
+    events = [json.loads(line) for line in found.err.splitlines()]
+    assert [each["level"] for each in events if "ignored" in each["event"]] == ["warning"]
 
 
 @pytest.mark.usefixtures("inner")
@@ -110,6 +57,7 @@ def test_a_cluster_in_a_file_is_ignored_and_told_where_it_belongs(
 ) -> None:
     keys = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
     file = subnet.folder / "tallystick.toml"
+    monkeypatch.setenv("TALLYSTICK_SETTINGS", str(file))
     file.write_text("\n".join(f'{key} = "nowhere"' for key in keys) + "\nworkers = 1\n")
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", subnet.folder / "results.jsonl")
     found = run(*score)
@@ -131,8 +79,8 @@ def message_of_last(text: str) -> str:
 
 
 def test_the_settings_that_counted_are_named(subnet: Subnet, inner: Path) -> None:
-    (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
-    name = "../../tallystick.toml"
+    name = "tallystick.toml"
+    (inner / name).write_text('state = "../../state.db"\n')
     for command in (("score", SKILLS, "--rules", "skills@1.0.0"), ("facts", SKILLS)):
         told = run(*command, "-o", "out.parquet", "--json").json()
         assert told["settings"] == name

@@ -185,8 +185,6 @@ def test_where_there_is_no_lock_it_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     found = run("lock", "--check")
     assert found.status == 2
-    assert "found no tallystick.lock of your own in the working folder or above" in message_of(
-        found
-    )
+    assert "found no tallystick.lock of your own in the working folder" in message_of(found)
     absent = run("lock", "--check", "absent.lock")
     assert "absent.lock: the lock cannot be read (no such file" in message_of(absent)

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import attrs
 import pytest
 from cli.command import run
-from cli.others import WAYS, Way, open_folder
+from cli.others import WAYS, Way
 
 from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import write
@@ -27,14 +26,7 @@ def test_a_lock_that_another_can_write_holds_nobody(inner: Path, lock: Lock, way
     reason = way(inner)
     found = run("lock", "--check")
     assert found.status == 2
-    assert "error: found no tallystick.lock of your own in the working folder or above" in found.err
+    assert "error: found no tallystick.lock of your own in the working folder" in found.err
     assert f"warning: {inner / 'tallystick.lock'}: ignored, {reason}" in found.err
     # a lock that is named is the one that is meant
     assert run("lock", "--check", inner / "tallystick.lock").status == 0
-
-
-def test_a_lock_above_holds_past_one_that_does_not_count(inner: Path, lock: Lock) -> None:
-    write(attrs.evolve(lock, vectors="sha256:" + "0" * 64), inner.parent / "tallystick.lock")
-    write(lock, inner / "tallystick.lock")
-    open_folder(inner)
-    assert run("lock", "--check").status == 1

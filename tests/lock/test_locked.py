@@ -171,9 +171,8 @@ def test_what_is_locked_is_done_as_without(folder: Path, lock: Lock) -> None:
 def test_the_environment_and_the_settings_hold_a_command(
     folder: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "inner").mkdir()
-    monkeypatch.chdir(folder / "inner")
-    digest = ("weights", "--state", "../state.db")
+    monkeypatch.chdir(folder)
+    digest = ("weights", "--state", "state.db")
     assert run(*digest).status == 0
     write(attrs.evolve(lock, vectors=D), folder / "tallystick.lock")
     assert run(*digest).status == 0
@@ -182,9 +181,9 @@ def test_the_environment_and_the_settings_hold_a_command(
     monkeypatch.setenv("TALLYSTICK_LOCKED", "0")
     assert run(*digest).status == 0
     write(lock, folder / "other.lock")
-    monkeypatch.setenv("TALLYSTICK_LOCK", "../tallystick.lock")
+    monkeypatch.setenv("TALLYSTICK_LOCK", "tallystick.lock")
     assert run(*digest).status == 1
-    assert run(*digest, "--lock", "../other.lock").status == 0
+    assert run(*digest, "--lock", "other.lock").status == 0
     monkeypatch.delenv("TALLYSTICK_LOCK")
     (folder / "tallystick.toml").write_text("locked = true\n")
     monkeypatch.delenv("TALLYSTICK_LOCKED")

@@ -54,13 +54,14 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A lock holds the rule sets with their formulas, requirements and schemas, every file that scores
     or steps a state, every file of strangers' plugins, the versions of the libraries that decide
-    which records are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in
-    the working folder or above, is compared with the installed code; the exit status is 1 when
-    something differs, each by its name.
+    which records are valid, and the vectors. With --check FILE, or tallystick.lock in the working
+    folder, is compared with the installed code; the exit status is 1 when something differs, each
+    by its name.
 
-    With --list the files are shown, each with its closures and its digest: those that FILE or the
-    nearest tallystick.lock pins or, where there is neither, those that a lock of everything that is
-    installed would pin. The closure scoring decides scores; state is what a state needs beside it.
+    With --list the files are shown, each with its closures and its digest: those that FILE or
+    tallystick.lock in the working folder pins or, where there is neither, those that a lock of
+    everything that is installed would pin. The closure scoring decides scores; state is what a
+    state needs beside it.
 
     With --self-test the vectors that ship with the engine are scored under each rule set before
     anything is written or compared; the exit status is 1 when a row is another.
@@ -84,7 +85,7 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
     from tallystick.cli.locked import HeldLock
 
-    pinned = HeldLock.nearest() if file is None else HeldLock.read(file)
+    pinned = HeldLock.here() if file is None else HeldLock.read(file)
     tested = {}
     if tests:
         references = pinned.references()
@@ -105,8 +106,8 @@ def _list(file: Path | None, tests: bool, as_json: bool) -> None:
 
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
-    is_none = file is None and settings.nearest(FILE, LARGEST + 1) is None
-    pinned = None if is_none else HeldLock.nearest() if file is None else HeldLock.read(file)
+    is_none = file is None and settings.in_working_folder(FILE, LARGEST + 1) is None
+    pinned = None if is_none else HeldLock.here() if file is None else HeldLock.read(file)
     entries = installed_files() if pinned is None else pinned_files(pinned.lock)
     if as_json:
         files = [

@@ -26,7 +26,7 @@ _OPTIONS = (
         cls=Setting,
         key="locked",
         is_flag=True,
-        help=f"Refuse whatever differs from the nearest {FILE}.",
+        help=f"Refuse whatever differs from {FILE} in the working folder.",
     ),
     click.option(
         "--lock",
@@ -80,18 +80,18 @@ class HeldLock:
         return cls(path, read(path))
 
     @classmethod
-    def nearest(cls) -> HeldLock:
-        """Return the nearest lock, in the working folder or above, that nobody else can write.
+    def here(cls) -> HeldLock:
+        """Return the lock in the working folder, which nobody else can write.
 
         Raises:
             InputError: there is none, or it cannot be read.
         """
         from tallystick.lock.lock_file import parse
 
-        file = settings.nearest(FILE, LARGEST + 1)
+        file = settings.in_working_folder(FILE, LARGEST + 1)
         if file is None:
             raise InputError(
-                f"found no {FILE} of your own in the working folder or above, expected one: write "
+                f"found no {FILE} of your own in the working folder, expected one: write "
                 "it by tallystick lock --rules, or name one by --lock"
             )
         return cls(file.path, parse(file.data, str(file.path)))
@@ -208,7 +208,7 @@ def _with_lock(command: Callable[..., _Result], *, of_states: bool) -> Callable[
         wanted, path = (options.pop(name) for name in LOCK_NAMES)
         held: Held = NoLock()
         if wanted or path is not None:
-            lock = HeldLock.nearest() if path is None else HeldLock.read(Path(path))
+            lock = HeldLock.here() if path is None else HeldLock.read(Path(path))
             held = attrs.evolve(lock, of_states=of_states)
             held.check()
         return command(*arguments, held=held, **options)

@@ -202,7 +202,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 def options() -> list[click.Option]:
     """Return the options of every command: settings, memory and what is logged."""
     return [
-        settings.option(),
+        *settings.options(),
         memory.option(),
         Setting(
             ["-v", "--verbose"],

@@ -1,16 +1,16 @@
-"""Settings: options that the environment, or the nearest ``tallystick.toml``, can give.
+"""Settings: options that the environment, or ``tallystick.toml``, can give.
 
-What the command line says counts most, then the environment, then the file. It is looked for in the
-working folder and upwards; a relative path in it is relative to the folder that it stands in. A
-file that somebody else can write is passed over with a warning (`tallystick.io.ownership`), unless
-the user trusts its folder: by the environment, or by a file among the user's own configuration.
+What the command line says counts most, then the environment, then the file: that of ``--settings``,
+or the one in the working folder. A relative path in it is relative to the folder that it stands in.
+A file in the working folder that somebody else can write is passed over with a warning
+(`tallystick.io.ownership`); one that is named counts.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,14 +38,10 @@ KEYS: Mapping[str, type] = {
 """Keys of the core in a settings file, and the type of each; plugins bring others."""
 OUTSIDE_FILES = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
 """Settings of the command line and the environment alone: a cluster runs code as the user."""
-TRUSTED_VARIABLE = f"{_STEM.upper()}_TRUSTED_FOLDERS"
-"""The variable that lists folders whose files count whoever can write to them."""
-TRUSTED_FILE = "trusted-folders"
-"""The file that lists such folders, one a line, in the folder of the user's configuration."""
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
 _LARGEST = 2**31 - 1
 _LOG = logging.getLogger(__name__)
-_NONE = f"{__name__}.none"
+_NONE, _NAMED = f"{__name__}.none", f"{__name__}.named"
 # a receipt, an error as JSON and the log name the file when no context of click is left
 _IN_FORCE: ContextVar[Path | None] = ContextVar("settings file in force", default=None)
 
@@ -100,34 +96,52 @@ def tell_in_force() -> None:
         _LOG.info("read the settings", extra={"settings": name})
 
 
-def option() -> click.Option:
-    """Return the option of every command that leaves settings files out."""
-    return click.Option(
-        ["--no-settings"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        envvar=f"{_STEM.upper()}_NO_SETTINGS",
-        show_envvar=True,
-        callback=_read,
-        help=f"Read no {FILE}.",
-    )
+def options() -> list[click.Option]:
+    """Return the options of every command that name a settings file, or leave it out."""
+    shared: dict[str, Any] = {"is_eager": True, "expose_value": False, "show_envvar": True}
+    return [
+        click.Option(
+            ["--no-settings"],
+            is_flag=True,
+            envvar=f"{_STEM.upper()}_NO_SETTINGS",
+            callback=_leave_out,
+            help=f"Read no {FILE}.",
+            **shared,
+        ),
+        click.Option(
+            ["--settings"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            envvar=f"{_STEM.upper()}_SETTINGS",
+            callback=_read,
+            help=f"Read this file in place of {FILE}.",
+            **shared,
+        ),
+    ]
 
 
-def _read(context: click.Context, _option: click.Parameter, is_left_out: bool) -> None:
-    """Take the settings of the nearest file as defaults of the command, unless they are left out.
+def _leave_out(context: click.Context, _option: click.Parameter, is_left_out: bool) -> None:
+    if is_left_out:
+        context.meta[_NONE] = True
+        context.default_map = None
+        forget()
+
+
+def _read(context: click.Context, _option: click.Parameter, path: Path | None) -> None:
+    """Take the settings of a file as defaults of the command, unless they are left out.
 
     Raises:
         InputError: the file cannot be read, or has something else than settings.
     """
-    if is_left_out:
-        context.meta[_NONE] = True
+    if path is not None:
+        context.meta[_NAMED] = path
     # a group reads none: the command that runs does, after its help was asked for
     if context.parent is None or context.meta.get(_NONE) or context.resilient_parsing:
         return
-    from tallystick.io.documents import LARGEST  # as `nearest`
+    from tallystick.io.documents import LARGEST  # as `in_working_folder`
 
-    file = nearest(FILE, LARGEST + 1)
+    path = context.meta.get(_NAMED)
+    file = in_working_folder(FILE, LARGEST + 1) if path is None else _named(path, LARGEST + 1)
     if file is None:
         return
     settings = _parsed(file)
@@ -140,10 +154,21 @@ def _read(context: click.Context, _option: click.Parameter, is_left_out: bool) -
     tell_in_force()
 
 
-def nearest(name: str, size: int) -> FoundFile | None:
-    """Return the nearest file of a name, in the working folder or above, that only the user writes.
+def _named(path: Path, size: int) -> FoundFile:
+    from tallystick.io.inputs import start_of
+    from tallystick.io.ownership import FoundFile
 
-    Each nearer one that somebody else can write is passed over with a warning.
+    try:
+        # without `..`, so that errors show the file as it is known
+        return FoundFile(Path(os.path.abspath(path)), start_of(path, size))  # noqa: PTH100  # no link is followed
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def in_working_folder(name: str, size: int) -> FoundFile | None:
+    """Return the file of a name in the working folder, if only the user writes it.
+
+    One that somebody else can write is passed over with a warning.
 
     Args:
         name: of the file.
@@ -158,67 +183,23 @@ def nearest(name: str, size: int) -> FoundFile | None:
         here = Path.cwd()
     except OSError:
         return None
-    for folder in (here, *here.parents):
-        try:
-            file = look_up(folder, name, size)
-            if file is not None and file.objection is not None:
-                file = look_up(folder, name, size, _trusted_folders())
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"{folder / name}: cannot be read ({reason}): fix the file") from error
-        if file is not None and file.objection is None:
-            return file
-        if file is not None:
-            _LOG.warning(
-                "%s: ignored, as %s: give both to yourself or root and take the right to write "
-                "from others (chmod go-w), or trust the folder by %s",
-                *(file.path, file.objection, TRUSTED_VARIABLE),
-            )
+    try:
+        file = look_up(here, name, size)
+    except OSError as error:
+        raise _unreadable(here / name, error) from error
+    if file is None or file.objection is None:
+        return file
+    _LOG.warning(
+        "%s: ignored, as %s: give both to yourself or root and take the right to write from others "
+        "(chmod go-w), or name the file by an option",
+        *(file.path, file.objection),
+    )
     return None
 
 
-def _trusted_folders() -> Collection[Path]:
-    """Return the folders that the user trusts, without links.
-
-    Raises:
-        InputError: one is not absolute, or the file that lists them cannot be read.
-    """
-    variable = TRUSTED_VARIABLE, os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)
-    return {
-        folder
-        for source, names in (variable, *_listed_folders())
-        for folder in _folders(source, names)
-    }
-
-
-def _listed_folders() -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines of the file in the user's configuration, which must be the user's own."""
-    from tallystick.io.documents import LARGEST  # as `nearest`
-    from tallystick.io.ownership import look_up  # as `nearest`
-
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    # stays as it is for a user without a home, as in a container
-    home = os.path.expanduser("~/.config")  # noqa: PTH111  # as above
-    folder = Path(os.path.realpath(base if os.path.isabs(base) else home), _STEM)  # noqa: PTH117  # "" too
-    file = look_up(folder.resolve(), TRUSTED_FILE, LARGEST + 1)
-    if file is None:
-        return
-    if file.objection is not None:
-        _LOG.warning("%s: ignored, as %s", file.path, file.objection)
-        return
-    lines = file.data.decode("utf-8", "surrogateescape").splitlines()
-    yield str(file.path), [line.strip() for line in lines if not line.startswith("#")]
-
-
-def _folders(source: str, names: Collection[str]) -> Iterator[Path]:
-    for name in filter(None, names):
-        path = os.path.expanduser(name)  # noqa: PTH111  # a name that no path can have, too
-        if not os.path.isabs(path) or "\0" in path:  # noqa: PTH117  # as above
-            raise InputError(
-                f"{source}: found the folder {name}, expected an absolute path: "
-                "a relative one would trust other folders in other places"
-            )
-        yield Path(os.path.realpath(path))
+def _unreadable(path: Path, error: OSError) -> InputError:
+    reason = (error.strerror or str(error)).lower()
+    return InputError(f"{path}: cannot be read ({reason}): fix the file")
 
 
 def _parsed(file: FoundFile) -> Mapping[str, Any]:

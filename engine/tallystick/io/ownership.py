@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -39,22 +39,22 @@ class FoundFile:
     objection: str | None = None
 
 
-def look_up(folder: Path, name: str, size: int, trusted: Collection[Path] = ()) -> FoundFile | None:
+def look_up(folder: Path, name: str, size: int) -> FoundFile | None:
     """Return the file of a name in a folder, or None where there is none.
 
     Args:
         folder: an absolute path without links.
         name: of the file.
         size: most bytes that are read of it.
-        trusted: folders whose files count whoever can write to them, as absolute paths without
-            links.
 
     Raises:
         OSError: a file that would count cannot be read.
     """
     path = folder / name
     if not hasattr(os, "geteuid"):
-        return _without_owners(path, size, trusted)
+        # nothing tells who can write to it
+        reason = "who can write to it is not known on this system"
+        return FoundFile(path, b"", reason) if path.is_file() else None
     for is_target in (False, True):
         with _opened_folder(folder) as directory:
             status = None if directory is None else _status(name, directory)
@@ -63,12 +63,11 @@ def look_up(folder: Path, name: str, size: int, trusted: Collection[Path] = ()) 
             is_link = stat.S_ISLNK(status.st_mode)
             if not is_link and not stat.S_ISREG(status.st_mode):
                 return None
-            is_trusted = folder in trusted
-            objection = None if is_trusted else _of_place(os.fstat(directory), status)
+            objection = _of_place(os.fstat(directory), status)
             if objection is not None:
                 return FoundFile(path, b"", objection)
             if not is_link:
-                return _read(path, name, directory, size, is_trusted=is_trusted)
+                return _read(path, name, directory, size)
             target = os.path.normpath(folder / os.readlink(name, dir_fd=directory))
         # who can write where a second link stands would choose the file
         if is_target or os.path.realpath(target) != target:
@@ -98,15 +97,13 @@ def _status(name: str, directory: int) -> os.stat_result | None:
     return None
 
 
-def _read(
-    path: Path, name: str, directory: int, size: int, *, is_trusted: bool
-) -> FoundFile | None:
+def _read(path: Path, name: str, directory: int, size: int) -> FoundFile | None:
     with os.fdopen(os.open(name, _FILE, dir_fd=directory), "rb") as file:
         status = os.fstat(file.fileno())
         # what was a file may be a pipe by now, or a file of another
         if not stat.S_ISREG(status.st_mode):
             return None
-        objection = None if is_trusted else _of_place(os.fstat(directory), status)
+        objection = _of_place(os.fstat(directory), status)
         return FoundFile(path, b"" if objection else file.read(size), objection)
 
 
@@ -125,13 +122,3 @@ def _of(status: os.stat_result, name: str) -> str | None:
         if status.st_mode & bit:
             return f"{others} can write to {name}"
     return None
-
-
-def _without_owners(path: Path, size: int, trusted: Collection[Path]) -> FoundFile | None:
-    """Look a file up where a system has no owners by number: only a trusted folder counts."""
-    if not path.is_file():
-        return None
-    if path.parent not in trusted:
-        return FoundFile(path, b"", "who can write to it is not known on this system")
-    with path.open("rb") as file:
-        return FoundFile(path, file.read(size))

@@ -6,6 +6,8 @@ OF_EVERY_COMMAND = (
     ("-v", "--verbose"),
     ("--log-json",),
     ("--no-settings",),
+    ("--settings",),
 )
-ALWAYS = frozenset(("-v", "--verbose", "--log-json", "--memory", "--no-settings", "--follow-links"))
+_SETTINGS = ("--no-settings", "--settings")
+ALWAYS = frozenset(("-v", "--verbose", "--log-json", "--memory", *_SETTINGS, "--follow-links"))
 """Those that pages about one command do not repeat."""
