@@ -309,7 +309,7 @@ class ZScore(StepOfColumn):
         column = step_input.grouped(self.of)
         present = [(cells, place) for cells in column.values() for place in cells.present]
         if self.zero == "stop" and present and not any(cells.at(p) for cells, p in present):
-            return Stop(tuple(sorted({place for _, place in present})))
+            return Stop(self.name, tuple(sorted({place for _, place in present})))
         return super().apply(bound, step_input)
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:

@@ -64,8 +64,9 @@ def names(what: str) -> Mapping[str, str]:
 
 @attrs.frozen
 class Stop:
-    """The end of the allocation: 0 for each place that has a value."""
+    """The end of the allocation by a step: 0 for each place that has a value."""
 
+    step: str
     places: tuple[int, ...]
 
 
@@ -198,97 +199,75 @@ class AllocationStep(ABC):
         others = (COLUMN, ORDER, RECIPIENT)
         return ((str(key), n, what) for (key, *_), n, what in self._names if what not in others)
 
-    def reference(self, path: KeyPath, /) -> FormulaReference | None:
+    def reference(self, _: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
-        del path
         return None
 
     def source(self, name: str, /) -> str:
         """Return the step, or the attribute of miners, that is an input of its formula."""
         return name
 
-    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+    def inputs(self, _: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
-        del registry
         yield from self.columns()
         yield from ((path, name) for path, name, what in self._names if what == ORDER)
 
-    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+    def mistakes(self, _: KeyPath, __: EarlierSteps, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys, where every name leads to an earlier step."""
-        del path, earlier
         yield from ()
 
-    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+    def mistakes_as_last(self, _: KeyPath, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys where its values are the weights."""
-        del path
         yield from ()
 
-    def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
-        """Return the shape of its result.
-
-        Args:
-            inputs: the shapes of what it reads.
-            in_groups: whether the allocation has groups.
-        """
-        del in_groups
+    def shape(self, inputs: Iterable[Shape], _: bool, /) -> Shape:
+        """Return the shape of its result, by those of what it reads and if there are groups."""
         return self.gives or ("grouped" if "grouped" in inputs else "flat")
 
-    def sums_to_one(self, inputs: bool, /) -> bool:
+    def sums_to_one(self, _: bool, /) -> bool:
         """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
 
-        Of a column of groups this is so in each group. A step that can be given values below 0
-        refuses them, drops them, or sums them up as they are.
-
-        Args:
-            inputs: whether it holds of all that the step reads.
+        It is asked with whether this holds of all that the step reads. Of a column of groups it is
+        so in each group. A step that can be given values below 0 refuses them, drops them, or sums
+        them up as they are.
         """
-        del inputs
         return False
 
-    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether it can leave nobody with more than 0 though its input has somebody.
 
-        Args:
-            ranges: of the steps by name.
+        It is asked with the ranges of the steps by name.
         """
-        del ranges
         return True
 
     # bound
 
-    def identity(self, bound: BoundStep, /) -> list[Any]:
+    def identity(self, _: BoundStep, /) -> list[Any]:
         """Return the identity of what it computes beside its keys and inputs, as JSON values."""
-        del bound
         return []
 
-    def is_whole(self, bound: BoundStep, /) -> bool:
+    def is_whole(self, _: BoundStep, /) -> bool:
         """Return whether its values are whole numbers of nano."""
-        del bound
         return self.is_rounded
 
-    def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of its values from those of what it reads, in the order of `inputs`."""
-        del bound
         return self.limits or hull(inputs[0], NOTHING)
 
-    def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
+    def prefers_hotkeys(self, _: BoundStep, /) -> bool:
         """Return whether it prefers the same ones of miners that are alike in every round."""
-        del bound
         return False
 
-    def collected(self, bound: BoundStep, /) -> Collected | None:
+    def collected(self, _: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
-        del bound
         return None
 
-    def recipients(self, population: Population, /) -> tuple[str, ...]:
+    def recipients(self, _: Population, /) -> tuple[str, ...]:
         """Return the keys that get a share by name, of miners of the population too."""
-        del population
         return tuple(key for _, key in self.named())
 
-    def range_of_memory(self, part: str, own: Range, inputs: Sequence[Range], /) -> Range:
-        """Return the range of a column that it keeps, from its own and those of what it reads."""
-        del part, inputs
+    def range_of_memory(self, _: str, own: Range, __: Sequence[Range], /) -> Range:
+        """Return the range of a part of its memory, from its own and those of what it reads."""
         return own
 
     @abstractmethod
@@ -300,9 +279,8 @@ class AllocationStep(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-    def notes(self, step_input: StepInput, /) -> Iterator[str]:
+    def notes(self, _: StepInput, /) -> Iterator[str]:
         """Yield what it does with its input otherwise than its rules say alone, for people."""
-        del step_input
         yield from ()
 
     def reason(self) -> str:
