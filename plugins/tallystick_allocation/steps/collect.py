@@ -32,7 +32,6 @@ from tallystick_allocation.population import (
 )
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
     AllocationStep,
     BoundStep,
@@ -123,6 +122,7 @@ class Collect(ColumnStep):
     within: tuple[Decimal, ...] | None = None
     is_score = True
     is_of_each = True
+    lack = "no record with {step.value} above 0"
 
     @property
     def sentence(self) -> str:
@@ -288,10 +288,6 @@ class Collect(ColumnStep):
                 code="out-of-range",
             )
         return value
-
-    def reason(self) -> str:
-        """Return that records are missing, or worth nothing."""
-        return f"no record with {self.value} above 0"
 
     def _within(self, bound: BoundStep) -> Range | None:
         """Return the range of each value, where it is known."""
@@ -474,7 +470,7 @@ class Statistic(AllocationStep):
         empty: the number where too few count; by default there are no weights.
     """
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
     statistic: Literal["median", "mean", "max", "min", "sum", "kth_best", "winsorised_mean"] = (
         attrs.field(metadata=renamed("as"))
     )
@@ -484,6 +480,7 @@ class Statistic(AllocationStep):
     empty: Decimal | None = None
     takes = "flat"
     gives = "number"
+    keeps_somebody = True
 
     def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
         """Require the keys that the statistic reads."""
@@ -501,10 +498,6 @@ class Statistic(AllocationStep):
             low, high = min(low, Fraction()) * MOST_MINERS, max(high, Fraction()) * MOST_MINERS
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull((low, high), *empty)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a number is of nobody."""
-        return False
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""

@@ -24,7 +24,6 @@ from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     BoundStep,
     ColumnStep,
     EarlierSteps,
@@ -62,10 +61,11 @@ class FormulaStep(ColumnStep):
     of: str | Mapping[str, str] | None = None
     parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
-    otherwise: str | None = attrs.field(default=None, metadata=names(COLUMN))
+    otherwise: str | None = attrs.field(default=None, metadata=names("a column"))
     absent: Decimal | None = None
     is_score = True
     is_of_each = True
+    lack = "{step.formula} is 0, or an input is absent"
 
     def reference(self, path: KeyPath, /) -> FormulaReference:
         """Return the formula."""
@@ -154,10 +154,6 @@ class FormulaStep(ColumnStep):
         for place, nano in zip(present, nanos, strict=True):
             rounded[place] = nano
         return Column(tuple(rounded), NANO)
-
-    def reason(self) -> str:
-        """Return that its value is 0."""
-        return f"{self.formula} is 0, or an input is absent"
 
 
 def _domain(read: tuple[BoundStep, Range] | None) -> Domain:

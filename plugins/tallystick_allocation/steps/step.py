@@ -44,20 +44,21 @@ NOTHING: Range = (Fraction(), Fraction())
 UNIT: Range = (Fraction(), Fraction(1))
 
 _NAMES = "tallystick_allocation.names"
-COLUMN = "a column"
-"""What a key names: an earlier step that gives a column, or a number of miners."""
-ORDER = "an order"
-"""Such names, by which equal values are ordered; behind ``-`` from the least."""
-RECIPIENT = "a recipient"
-"""Who gets a share by name; see `recipients`."""
+_STEPS = ("a column", "an order")
+_NO_ATTRIBUTES = (*_STEPS, "a recipient")
 
 
-def names(what: str) -> Mapping[str, str]:
+def names(
+    what: Literal[
+        "a column", "an order", "a recipient", "a text", "a hotkey", "a flag", "a number"
+    ],
+) -> Mapping[str, str]:
     """Return the metadata of a key that names something, or several: a table by its keys.
 
     Args:
-        what: one of the constants; or an attribute of miners or of the round: ``a text``,
-            ``a hotkey``, ``a flag`` or ``a number``.
+        what: a column is an earlier step, or a number of miners; an order is such a name, by which
+            equal values are ordered, behind ``-`` from the least; a recipient gets a share by name,
+            see `recipients`; the others are attributes of miners or of the round.
     """
     return {_NAMES: what}
 
@@ -125,6 +126,10 @@ class AllocationStep(ABC):
         needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         limits: the range of its values, whatever it reads; None where the first column has it.
+        keeps_somebody: whether somebody has more than 0 wherever somebody of its input has.
+        meaning: the meaning of its values, for people; by default its keys say it.
+        lack: the reason why a miner has nothing here who has something before. In both ``{step}``
+            is the step, and ``{columns}`` are the names of those that it reads.
         is_score: whether it makes the values that other steps choose or share by.
         can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
             so that it may leave each as it is.
@@ -138,6 +143,9 @@ class AllocationStep(ABC):
     memory: ClassVar[tuple[str, ...]] = ()
     recalls: ClassVar[bool] = False
     limits: ClassVar[Range | None] = None
+    keeps_somebody: ClassVar[bool] = False
+    meaning: ClassVar[str] = ""
+    lack: ClassVar[str] = "the value is 0"
     needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
@@ -181,6 +189,8 @@ class AllocationStep(ABC):
     @property
     def sentence(self) -> str:
         """The meaning of its values, for people."""
+        if self.meaning:
+            return self._said(self.meaning)
         table = {k: v for k, v in table_of(self).items() if k not in ("name", "publish")}
         return ", ".join(f"{key} {value}" for key, value in table.items())
 
@@ -188,16 +198,17 @@ class AllocationStep(ABC):
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it names, each with its key; a formula reads others too."""
-        return ((path, name) for path, name, what in self._names if what == COLUMN)
+        return ((path, name) for path, name, what in self._names if what == "a column")
 
     def named(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the keys of who gets a share by name, each with its key in the table."""
-        return ((path, name) for path, name, what in self._names if what == RECIPIENT)
+        return ((path, name) for path, name, what in self._names if what == "a recipient")
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
-        others = (COLUMN, ORDER, RECIPIENT)
-        return ((str(key), n, what) for (key, *_), n, what in self._names if what not in others)
+        for (key, *_), name, what in self._names:
+            if what not in _NO_ATTRIBUTES:
+                yield str(key), name, what
 
     def reference(self, _: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
@@ -210,7 +221,7 @@ class AllocationStep(ABC):
     def inputs(self, _: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
         yield from self.columns()
-        yield from ((path, name) for path, name, what in self._names if what == ORDER)
+        yield from ((path, name) for path, name, what in self._names if what == "an order")
 
     def mistakes(self, _: KeyPath, __: EarlierSteps, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys, where every name leads to an earlier step."""
@@ -238,7 +249,7 @@ class AllocationStep(ABC):
 
         It is asked with the ranges of the steps by name.
         """
-        return True
+        return not self.keeps_somebody
 
     # bound
 
@@ -285,7 +296,7 @@ class AllocationStep(ABC):
 
     def reason(self) -> str:
         """Return why a miner has nothing here who has something before, for people."""
-        return "the value is 0"
+        return self._said(self.lack)
 
     def nothing(self) -> str:
         """Return the same of a miner who has no value here, rather than one of 0."""
@@ -312,12 +323,15 @@ class AllocationStep(ABC):
         if value != getattr(attrs.fields(type(self)), key).default:
             yield mistake((*path, key), shown(value), expected)
 
+    def _said(self, text: str) -> str:
+        return text.format(step=self, columns=", ".join(name for _, name in self.columns()))
+
     @property
     def _names(self) -> Iterator[tuple[KeyPath, str, str]]:
         """Each name in its table, with the key, and what it names."""
         for key, what in _named_by(type(self)).items():
             for path, name in _entries(key, getattr(self, key)):
-                is_number = name.startswith(MINER) and what in (COLUMN, ORDER)
+                is_number = name.startswith(MINER) and what in _STEPS
                 yield path, name, "a number" if is_number else what
 
 
@@ -360,7 +374,7 @@ class ColumnStep(AllocationStep):
 class StepOfColumn(ColumnStep):
     """A step that reads one column, ``of``."""
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
 
 
 @attrs.frozen
