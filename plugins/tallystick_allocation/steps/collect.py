@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from math import ceil, floor, prod
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -32,7 +32,6 @@ from tallystick_allocation.population import (
 )
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
     AllocationStep,
     BoundStep,
@@ -123,6 +122,7 @@ class Collect(ColumnStep):
     within: tuple[Decimal, ...] | None = None
     is_score = True
     is_of_each = True
+    lack = "no record with {step.value} above 0"
 
     @property
     def sentence(self) -> str:
@@ -289,10 +289,6 @@ class Collect(ColumnStep):
             )
         return value
 
-    def reason(self) -> str:
-        """Return that records are missing, or worth nothing."""
-        return f"no record with {self.value} above 0"
-
     def _within(self, bound: BoundStep) -> Range | None:
         """Return the range of each value, where it is known."""
         if self.within is not None:
@@ -312,7 +308,7 @@ class Collect(ColumnStep):
         if self.statistic == "rounds":
             return Fraction(len({*map(_round, counted)})) if counted else None
         if self.statistic in OF_ORDER:
-            means = sorted(map(_mean, _tasks(counted)))
+            means = sorted(_sums(self._sharing(task), (), ())[0] for task in _tasks(counted))
             return _number(self.statistic, means, self.k, self.cut)
         top, bottom = self._aged_sums(counted, now)
         if not bottom or self.statistic == "count":
@@ -323,7 +319,8 @@ class Collect(ColumnStep):
         """Return the sums of values and of their divisors, which count the less the older."""
         if self.half_life is None:
             each = self.tasks is None and self.statistic in ("sum", "weighted_mean")
-            return _sums(_alone(counted) if each else self._sharing(counted), self.times, self.over)
+            shared = [(sample, 1) for sample in counted] if each else self._sharing(counted)
+            return _sums(shared, self.times, self.over)
         tops, bottoms = list[Exact](), list[Exact]()
         for number, of_round in groupby(_by_task(counted), key=_round):
             part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life))
@@ -347,20 +344,17 @@ class Collect(ColumnStep):
         """Refuse a value outside the range, where it is known."""
         if within is None:
             return
-        low, high = within
-        least, most = ceil(low * NANO), floor(high * NANO)
+        # each end is a whole number of nano, as rules and skill types have it
+        low, high = (int(end * NANO) for end in within)
         for hotkey, samples in held.items():
             for sample in samples:
                 value, many = sample.value, sample.records
-                if value is None or (
-                    isinstance(value, int) and least * many <= value <= most * many
-                ):
-                    continue
-                value = Fraction(value, NANO) if isinstance(value, int) else value
-                if not low * many <= value <= high * many:
+                nano = value * NANO if isinstance(value, Fraction) else value
+                if nano is not None and not low * many <= nano <= high * many:
+                    found = fraction(Fraction(nano, NANO))
                     raise AllocationError(
-                        f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
-                        f"{fraction(low)} to {fraction(high)}",
+                        f"{self.name} of {escaped(hotkey)}: found {found}, expected "
+                        f"{fraction(within[0])} to {fraction(within[1])}",
                         code="out-of-range",
                     )
 
@@ -400,17 +394,6 @@ def _round(sample: Sample) -> int | None:
 def _age(now: int | None, number: int | None) -> int:
     """Return the age of a round or an epoch; what names none is of now."""
     return 0 if now is None or number is None else now - number
-
-
-def _mean(task: Sequence[Sample]) -> Fraction:
-    """Return the mean of the records of a task."""
-    values = (Fraction(*_value(sample)) for sample in task)
-    return sum(values, Fraction()) / sum(sample.records for sample in task)
-
-
-def _alone(samples: Iterable[Sample]) -> list[_Shared]:
-    """Return the samples as if each of their records had a task of its own."""
-    return [(sample, 1) for sample in samples]
 
 
 def _sums(
@@ -487,7 +470,7 @@ class Statistic(AllocationStep):
         empty: the number where too few count; by default there are no weights.
     """
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
     statistic: Literal["median", "mean", "max", "min", "sum", "kth_best", "winsorised_mean"] = (
         attrs.field(metadata=renamed("as"))
     )
@@ -497,6 +480,7 @@ class Statistic(AllocationStep):
     empty: Decimal | None = None
     takes = "flat"
     gives = "number"
+    keeps_somebody = True
 
     def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
         """Require the keys that the statistic reads."""
@@ -514,10 +498,6 @@ class Statistic(AllocationStep):
             low, high = min(low, Fraction()) * MOST_MINERS, max(high, Fraction()) * MOST_MINERS
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull((low, high), *empty)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a number is of nobody."""
-        return False
 
     def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""

@@ -21,9 +21,7 @@ from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.select import OrderedStep
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
-    ORDER,
     UNIT,
     BoundStep,
     EarlierSteps,
@@ -71,7 +69,7 @@ class Hold(OrderedStep):
         last: how many holders are remembered, the present one among them.
     """
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
     margin: Decimal = Decimal(0)
     lead: Decimal = Decimal(0)
     shrink: Decimal = Decimal(0)
@@ -82,10 +80,11 @@ class Hold(OrderedStep):
     absent: Literal["stays", "leaves"] = "stays"
     floor: Decimal = Decimal(0)
     last: int = 1
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
     carry: Literal[True] = True
     memory = ("", HELD, REIGN)
     limits = UNIT
+    lack = "another holds the first place by {step.of}"
 
     @property
     def keeps_absent(self) -> bool:
@@ -147,10 +146,6 @@ class Hold(OrderedStep):
             for part in range(len(self.memory))
         )
         return Remembered(order, {HELD: held, REIGN: reign})
-
-    def reason(self) -> str:
-        """Return that others hold."""
-        return f"another holds the first place by {self.of}"
 
     def threshold(self, held: Exact, reign: int) -> Exact:
         """Return the value that another has to exceed.
@@ -223,11 +218,7 @@ class Reign(StepOfColumn):
 
     recalls = True
     limits = _ROUNDS
-
-    @property
-    def sentence(self) -> str:
-        """The step whose holder it is about."""
-        return f"the rounds since the holder of {self.of} took the first place"
+    meaning = "the rounds since the holder of {step.of} took the first place"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a step hold."""
@@ -264,7 +255,7 @@ class Average(StepOfColumn):
         carry: they are rounded, and kept for the next round; it is no average otherwise.
     """
 
-    new: Decimal | str = attrs.field(metadata=names(COLUMN))
+    new: Decimal | str = attrs.field(metadata=names("a column"))
     down: Decimal | None = None
     newcomer: Literal[0, "new"] = 0
     leaver: Literal["drop", "keep"]
@@ -273,6 +264,7 @@ class Average(StepOfColumn):
     carry: Literal[True] = True
     memory = ("",)
     keeps_shares = True
+    lack = "the average of {step.of} is 0"
 
     @property
     def scales(self) -> bool:
@@ -332,10 +324,6 @@ class Average(StepOfColumn):
         averages = self._averages(step_input.column(self.of, group), rates, previous)
         whole = averages.total
         return averages.times(1 / whole) if self.scales and whole else averages
-
-    def reason(self) -> str:
-        """Return that the average is 0."""
-        return f"the average of {self.of} is 0"
 
     def nothing(self) -> str:
         """Return that nothing has come so far, or since it was dropped."""

@@ -25,7 +25,6 @@ from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.memory import MOST_HOLDERS, Hold
 from tallystick_allocation.steps.select import Order, OrderedStep, Top
 from tallystick_allocation.steps.step import (
-    ORDER,
     UNIT,
     AllocationStep,
     BoundStep,
@@ -65,16 +64,13 @@ class Share(StepOfColumn):
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
     needs_nonnegative = True
+    keeps_somebody = True
+    meaning = "the part that the miner has of the sum of {step.of} over all miners"
 
     @property
     def refuses_negative(self) -> bool:
         """True unless it keeps values below 0."""
         return self.below == "refuse"
-
-    @property
-    def sentence(self) -> str:
-        """The part of the sum."""
-        return f"the part that the miner has of the sum of {self.of} over all miners"
 
     def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
         """Refuse to keep values below 0."""
@@ -93,10 +89,6 @@ class Share(StepOfColumn):
             return UNIT
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who has a value has a share."""
-        return False
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the shares."""
@@ -194,7 +186,8 @@ class ByRank(OrderedStep, StepOfColumn):
     tail: Decimal = Decimal(0)
     short: Literal["normalise", "leave"] = "normalise"
     ties: Literal["order", "pooled"] = "order"
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    lack = "{step.of} is too low for a place with a part"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -256,10 +249,6 @@ class ByRank(OrderedStep, StepOfColumn):
         by_place = dict(zip(places, parts, strict=True))
         return Column.of(map(by_place.get, range(len(column))))
 
-    def reason(self) -> str:
-        """Return that the place has no part."""
-        return f"{self.of} is too low for a place with a part"
-
     def _order(self, bound: BoundStep) -> Order:
         """Return the order of equals, which is that of the step that chose them."""
         source = bound.inputs[0].rules
@@ -293,6 +282,7 @@ class ZScore(StepOfColumn):
     deviation: Literal["population", "sample"]
     flat: Decimal = Decimal(0)
     zero: Literal["stop", "flat"] = "flat"
+    lack = "{step.of} is the mean"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Refuse to stop at zeros in groups: one group cannot end the whole allocation."""
@@ -309,7 +299,7 @@ class ZScore(StepOfColumn):
         column = step_input.grouped(self.of)
         present = [(cells, place) for cells in column.values() for place in cells.present]
         if self.zero == "stop" and present and not any(cells.at(p) for cells, p in present):
-            return Stop(tuple(sorted({place for _, place in present})))
+            return Stop(self.name, tuple(sorted({place for _, place in present})))
         return super().apply(bound, step_input)
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
@@ -333,26 +323,19 @@ class ZScore(StepOfColumn):
             return Column.constant(present, Fraction(self.flat), len(column))
         return gaps.times(1 / real.power(squares / divisor, Fraction(1, 2)))
 
-    def reason(self) -> str:
-        """Return the mean."""
-        return f"{self.of} is the mean"
-
 
 @attrs.frozen(kw_only=True)
 class Lift(StepOfColumn):
     """The values moved so that the lowest of them is ``lowest``."""
 
     lowest: Decimal
+    keeps_somebody = True
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return a range as wide as that of the column."""
         ((low, high),) = inputs
         lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who is above the lowest stays above it."""
-        return False
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values, moved."""
