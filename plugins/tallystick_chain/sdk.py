@@ -252,9 +252,8 @@ class SdkChain:
 
         def read(node: Node) -> Head:
             finalized = node.finalized()
-            spec, seconds = node.spec_version(), node.seconds_per_block()
             # after the finalized one, so that it is never older
-            return Head(node.best(), finalized, spec, seconds, public_endpoint(node.endpoint()))
+            return Head(node.best(), finalized, public_endpoint(node.endpoint()))
 
         return self._read(read)
 

@@ -75,7 +75,7 @@ def answers(case: str, release: str, folder: Path, **question: Any) -> Any:  # n
 def test_reads(release: str, node: str, tmp_path: Path) -> None:
     found = answers("read", release, tmp_path, url=node)
     head = eval(found.pop("head"), {"Head": Head})  # noqa: S307  # a value that our program wrote
-    assert (head.spec_version, head.seconds_per_block, head.endpoint) == (461, 0.25, node)
+    assert head.endpoint == node
     assert head.best - head.finalized == 2
     subnet = Subnet(
         n=20,
