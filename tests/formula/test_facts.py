@@ -44,7 +44,7 @@ def test_a_fact_has_the_kind_and_the_scale_of_the_table(fact: Node) -> None:
     truths = {"flag", "given", "itemised", "equal", "matches"}
     kinds = dict.fromkeys(truths, Kind.TRUTH) | {"choice": Kind.CHOICE}
     assert fact.kind is kinds.get(reader_of(fact).name, Kind.NUMBER)
-    scales = {"number": NANO, "opaque": NANO}
+    scales = {"number": NANO, "opaque": NANO, "summed_over": NANO}
     assert scale_of(fact) == scales.get(reader_of(fact).name, 1)
 
 

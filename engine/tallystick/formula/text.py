@@ -61,7 +61,9 @@ def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
     A condition that the record decides is in brackets, which count as 1 where it holds. Two paths
     with the same last name are shown whole. ``named`` shows a path in another way.
     """
-    return reader_of(fact).text(fact, named or _naming(fact))
+    reader = reader_of(fact)
+    text, summand = reader.text(fact, named or _naming(fact)), reader.summand(fact)
+    return text if summand is None else f"{text} ({render(summand)})"
 
 
 def _naming(fact: Node) -> Callable[[str], str]:
@@ -83,7 +85,7 @@ def leaf_text(node: Node) -> str:
     """Return a fact, a parameter or a value by its name; one before it is published is told so."""
     if node.op == "unrounded":
         return f"unrounded({node.data[0]})"
-    return fact_text(node) if node.op == "fact" else str(node.data[0])
+    return fact_text(node) if node.op == "fact" else str(node.data[0]) or node.op
 
 
 def render(node: Node, leaf: Leaf | None = None) -> str:

@@ -21,6 +21,7 @@ from tallystick.formula.facts import (
     flag,
     given,
     integer,
+    item,
     itemised,
     largest,
     matches,
@@ -29,6 +30,7 @@ from tallystick.formula.facts import (
     overlap,
     path_of,
     smallest,
+    summed_over,
     total,
 )
 from tallystick.formula.formula import (
@@ -122,6 +124,7 @@ __all__ = [
     "given",
     "hookimpl",
     "integer",
+    "item",
     "itemised",
     "label",
     "largest",
@@ -148,6 +151,7 @@ __all__ = [
     "root",
     "smallest",
     "summed",
+    "summed_over",
     "threshold",
     "total",
     "unrounded",

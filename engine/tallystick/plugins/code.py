@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import digest
+from tallystick.canonical import PREFIX, digest
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
 from tallystick.sources import outermost
@@ -398,6 +398,11 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
 
 def _contents(found: Mapping[str, Path]) -> Files:
     return {_text(name): content(found[name]) for name in sorted(found)}
+
+
+def file_digests(found: Files) -> dict[str, str]:
+    """Return the digest of each file, by its name."""
+    return {name: PREFIX + sha256 for name, (_, sha256) in found.items()}
 
 
 def _digest(found: Files) -> str:

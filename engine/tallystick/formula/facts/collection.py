@@ -68,7 +68,7 @@ def overlap(first: str, second: str) -> Node:
     return fact_at("overlap", first, (second,))
 
 
-class _Items(FactReader):
+class Items(FactReader):
     """A number of items."""
 
     def most(self, path: str, schema: Schema) -> int:
@@ -127,7 +127,7 @@ def items_before(path: str) -> str | None:
     return whole.removesuffix("[") if whole.endswith("[") else f"{whole}{bracket}"
 
 
-class Count(_Items):
+class Count(Items):
     """The number of items of a list; repeated ones count each time."""
 
     name = "count"
@@ -158,7 +158,7 @@ class Count(_Items):
         return Repetition.COUNTED
 
 
-class Distinct(_Items):
+class Distinct(Items):
     """The number of different items of a list."""
 
     name = "distinct"
@@ -190,7 +190,7 @@ class Distinct(_Items):
         yield from super().constraints(fact, record)
 
 
-class Overlap(_Items):
+class Overlap(Items):
     """The number of different items that two lists share."""
 
     name = "overlap"
