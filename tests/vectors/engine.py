@@ -19,7 +19,7 @@ from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
-from tallystick.io.chunks import LineChunk
+from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
@@ -129,7 +129,7 @@ def _text(result: Scored) -> Json:
 
 
 def _event(rule_set: str, line: str) -> Json:
-    batch = decoder(rule_set).events(LineChunk([line.encode()], 1))
+    batch = decoder(rule_set).events(ItemChunk([line.encode()], 1))
     return {"error": batch.rejects[0].code} if batch.rejects else batch.events[0][1].to_line()
 
 
