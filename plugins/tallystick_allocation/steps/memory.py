@@ -168,7 +168,7 @@ class Hold(OrderedStep):
             step_input.carried(memory_name(self.name, part, group)) for part in self.memory
         )
         holders = sorted(before, key=before.__getitem__, reverse=True)
-        able = self._able(column)
+        able = column.kept(column.reaching(0, self.floor))
         # who holds alone has a reign: those before it are remembered by their order
         holder = next(iter(reigns), None)
         value: Exact = Fraction(held[holder], NANO) if holder is not None else Fraction()
@@ -190,10 +190,6 @@ class Hold(OrderedStep):
         if column.exact(holder) is None:
             return self.absent == "stays"
         return able.exact(holder) is not None
-
-    def _able(self, column: Column) -> Column:
-        """Return the values above 0 that reach the floor."""
-        return column.kept(p for p in column.positive if column.at(p) >= Fraction(self.floor))
 
     def _kept(
         self, holders: Sequence[int], holder: int | None, value: Exact, reign: int, length: int
