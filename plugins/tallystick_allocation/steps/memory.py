@@ -218,7 +218,7 @@ class Reign(StepOfColumn):
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a step hold."""
-        if not isinstance(earlier.steps[self.of], Hold):
+        if not isinstance(earlier.steps[self.of].rules, Hold):
             yield mistake((*path, "of"), shown(self.of), "a step hold")
 
     def is_whole(self, _: BoundStep, /) -> bool:
@@ -293,7 +293,7 @@ class Average(StepOfColumn):
         """Require that new values count, and a word about scaling where it is not plain."""
         if isinstance(self.new, Decimal) and not self.new:
             yield mistake((*path, "new"), shown(self.new), "a share above 0")
-        if self.normalise is None and self.of not in earlier.whole:
+        if self.normalise is None and not earlier.steps[self.of].sums_to_one:
             expected = (
                 f"true, which divides the averages of a round by their sum, or false, as {self.of} "
                 "is not known to sum to 1"

@@ -206,7 +206,7 @@ class ByRank(OrderedStep, StepOfColumn):
             yield from self.unread(path, "first", "no such key but with ratio")
         if self.ladder is not None:
             yield from self.unread(path, "tail", "no such key but with ratio or parts")
-        source = earlier.steps[self.of]
+        source = earlier.steps[self.of].rules
         powers = self.first or _most_of(source)
         if self.ratio is not None and not 0 < powers <= _MOST_POWERS:
             expected = (
@@ -376,7 +376,7 @@ class CapStep(StepOfColumn):
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a share of one whole."""
-        if self.of not in earlier.normalised:
+        if not earlier.steps[self.of].is_normalised:
             expected = (
                 "a column that sums to exactly 1, such as one of share, which is not published"
             )
