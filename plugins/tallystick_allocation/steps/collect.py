@@ -170,7 +170,7 @@ class Collect(ColumnStep):
             ("half_life", {"sum", "mean"}, other),
         ):
             if self.statistic not in statistics:
-                yield from self.unread(path, key, expected)
+                yield from self.needless(path, key, expected)
         if self.half_life is not None and self.tasks is None and self.statistic == "sum":
             yield mistake((*path, "tasks"), "", '"mean", as the tasks of a round count alike')
         yield from _mistakes_of_order(path, self)
@@ -456,7 +456,7 @@ def _mistakes_of_order(path: KeyPath, step: Collect | Statistic) -> Iterator[Fin
         ("cut", WINSORISED, "the part of the values at each end, below a half"),
     ):
         if step.statistic != statistic:
-            yield from step.unread(path, key, f'no such key but with as = "{statistic}"')
+            yield from step.needless(path, key, f'no such key but with as = "{statistic}"')
         elif getattr(step, key) is None:
             yield mistake((*path, key), "", what)
 

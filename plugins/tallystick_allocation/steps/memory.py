@@ -116,11 +116,11 @@ class Hold(OrderedStep):
         yield from super().mistakes(path, earlier)
         if not self.margin and not self.lead:
             key = "shrink" if self.shrink else "ceiling"
-            yield from self.unread(path, key, "a margin or a lead to shrink")
+            yield from self.needless(path, key, "a margin or a lead to shrink")
         if not self.shrink:
-            yield from self.unread(path, "least", "no such key without shrink")
+            yield from self.needless(path, "least", "no such key without shrink")
         if self.ceiling is None:
-            yield from self.unread(path, "near", "no such key without ceiling")
+            yield from self.needless(path, "near", "no such key without ceiling")
         elif self.near >= self.ceiling:
             yield mistake((*path, "near"), shown(self.near), "a value below the ceiling")
 

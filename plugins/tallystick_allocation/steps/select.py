@@ -261,7 +261,7 @@ class Gate(Filter):
         """Require a bound for every group or one for all, and columns alike."""
         yield from self.bound_mistakes(path, earlier)
         if self.marks:
-            yield from self.unread(path, "absent", "no such key beside above and at_least")
+            yield from self.needless(path, "absent", "no such key beside above and at_least")
         shapes = {earlier.shapes[self.of], "flat"}
         if earlier.shapes.get(self.by, "flat") not in shapes:
             yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
@@ -303,7 +303,7 @@ class DrawnStep(OrderedStep, SelectStep):
         """Yield a salt of no digest, and what no order is."""
         yield from super().mistakes(path, earlier)
         if self.ties != "digest":
-            yield from self.unread(path, "salt", 'no such key but with ties = "digest"')
+            yield from self.needless(path, "salt", 'no such key but with ties = "digest"')
 
 
 @attrs.frozen(kw_only=True)

@@ -203,9 +203,9 @@ class ByRank(OrderedStep, StepOfColumn):
         if self.parts is not None and not any(self.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
         if self.ladder is not None or self.ratio is None:
-            yield from self.unread(path, "first", "no such key but with ratio")
+            yield from self.needless(path, "first", "no such key but with ratio")
         if self.ladder is not None:
-            yield from self.unread(path, "tail", "no such key but with ratio or parts")
+            yield from self.needless(path, "tail", "no such key but with ratio or parts")
         source = earlier.steps[self.of].rules
         powers = self.first or _most_of(source)
         if self.ratio is not None and not 0 < powers <= _MOST_POWERS:
@@ -216,7 +216,7 @@ class ByRank(OrderedStep, StepOfColumn):
             yield mistake((*path, "of"), shown(self.of), expected)
         if _most_of(source):
             expected = f"no such key after {source.do}, in whose order the parts are given"
-            yield from self.unread(path, "then", expected)
+            yield from self.needless(path, "then", expected)
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return whether the parts of those present are scaled to sum to 1."""

@@ -317,7 +317,7 @@ class AllocationStep(ABC):
                 code="negative",
             )
 
-    def unread(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
+    def needless(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
         """Yield the mistake of a key that nothing reads, where the table has it."""
         value = getattr(self, key)
         if value != getattr(attrs.fields(type(self)), key).default:
