@@ -277,7 +277,7 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Fi
 
 @check("mix-unlike", "warning")
 @_for_each_step_of(Mix)
-def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Finding]:
+def _mix_unlike(step: BoundStep, _: Mix, __: _Ranged) -> Iterator[Finding]:
     """A mix of shares with values that are none.
 
     Shares of many miners are small, and values such as a mean of qualities are not: by the same
@@ -285,18 +285,18 @@ def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Findin
 
     Remedy: mix shares with shares: put a step share before.
     """
-    shares = {read.name: _is_of_shares(read, allocation.bound.wholes) for read in step.inputs}
+    shares = {read.name: _is_of_shares(read) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
     if raw and len(raw) < len(shares):
         message = f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1"
         yield _finding(step, "of", message, of=raw)
 
 
-def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
+def _is_of_shares(step: BoundStep) -> bool:
     """Return whether values are shares of one whole, or some of them."""
     sources = {name for _, name in step.rules.columns()}
-    of_shares = (_is_of_shares(read, wholes) for read in step.inputs if read.name in sources)
-    return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
+    of_shares = (_is_of_shares(read) for read in step.inputs if read.name in sources)
+    return step.sums_to_one or (step.rules.keeps_shares and all(of_shares))
 
 
 @check("z-score-flat", "note")

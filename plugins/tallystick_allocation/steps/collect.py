@@ -150,6 +150,11 @@ class Collect(ColumnStep):
         limits = (self.last, self.within_rounds, self.within_epochs, self.half_life)
         return self.statistic in statistics or any(limit is not None for limit in limits)
 
+    @property
+    def counts_tasks(self) -> bool:
+        """True where the records of a task count together."""
+        return self.tasks == "mean" or self.statistic not in ("sum", "weighted_mean")
+
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a value that there is, and keys that do something."""
         yield from self._value_mistakes(path, earlier)
@@ -165,7 +170,7 @@ class Collect(ColumnStep):
             ("half_life", {"sum", "mean"}, other),
         ):
             if self.statistic not in statistics:
-                yield from self.unread(path, key, expected)
+                yield from self.needless(path, key, expected)
         if self.half_life is not None and self.tasks is None and self.statistic == "sum":
             yield mistake((*path, "tasks"), "", '"mean", as the tasks of a round count alike')
         yield from _mistakes_of_order(path, self)
@@ -318,8 +323,7 @@ class Collect(ColumnStep):
     def _aged_sums(self, counted: Sequence[Sample], now: int | None) -> tuple[Exact, Exact]:
         """Return the sums of values and of their divisors, which count the less the older."""
         if self.half_life is None:
-            each = self.tasks is None and self.statistic in ("sum", "weighted_mean")
-            shared = [(sample, 1) for sample in counted] if each else self._sharing(counted)
+            shared = self._sharing(counted) if self.counts_tasks else [(s, 1) for s in counted]
             return _sums(shared, self.times, self.over)
         tops, bottoms = list[Exact](), list[Exact]()
         for number, of_round in groupby(_by_task(counted), key=_round):
@@ -452,7 +456,7 @@ def _mistakes_of_order(path: KeyPath, step: Collect | Statistic) -> Iterator[Fin
         ("cut", WINSORISED, "the part of the values at each end, below a half"),
     ):
         if step.statistic != statistic:
-            yield from step.unread(path, key, f'no such key but with as = "{statistic}"')
+            yield from step.needless(path, key, f'no such key but with as = "{statistic}"')
         elif getattr(step, key) is None:
             yield mistake((*path, key), "", what)
 
@@ -502,9 +506,8 @@ class Statistic(AllocationStep):
     def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""
         column = step_input.column(self.of, UNGROUPED)
-        values = [column.at(place) for equal in column.ascending() for place in equal]
-        if self.above is not None:
-            values = [value for value in values if value > Fraction(self.above)]
+        counted = column.kept(column.reaching(self.above))
+        values = [counted.at(place) for equal in counted.ascending() for place in equal]
         number = _number(self.statistic, values, self.k, self.cut)
         if number is None and self.empty is None:
             raise AllocationError(

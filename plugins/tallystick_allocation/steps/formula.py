@@ -100,7 +100,7 @@ class FormulaStep(ColumnStep):
                     yield mistake((*path, "of"), shown(name), expected)
         yield from earlier.unknown_groups((*path, "only"), self.only or ())
         if self.only is None:
-            yield from self.unread(path, "otherwise", "no such key without only")
+            yield from self.needless(path, "otherwise", "no such key without only")
 
     def identity(self, bound: BoundStep, /) -> list[Any]:
         """Return the tree, which its name does not say."""

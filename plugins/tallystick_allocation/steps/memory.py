@@ -116,11 +116,11 @@ class Hold(OrderedStep):
         yield from super().mistakes(path, earlier)
         if not self.margin and not self.lead:
             key = "shrink" if self.shrink else "ceiling"
-            yield from self.unread(path, key, "a margin or a lead to shrink")
+            yield from self.needless(path, key, "a margin or a lead to shrink")
         if not self.shrink:
-            yield from self.unread(path, "least", "no such key without shrink")
+            yield from self.needless(path, "least", "no such key without shrink")
         if self.ceiling is None:
-            yield from self.unread(path, "near", "no such key without ceiling")
+            yield from self.needless(path, "near", "no such key without ceiling")
         elif self.near >= self.ceiling:
             yield mistake((*path, "near"), shown(self.near), "a value below the ceiling")
 
@@ -168,7 +168,7 @@ class Hold(OrderedStep):
             step_input.carried(memory_name(self.name, part, group)) for part in self.memory
         )
         holders = sorted(before, key=before.__getitem__, reverse=True)
-        able = self._able(column)
+        able = column.kept(column.reaching(0, self.floor))
         # who holds alone has a reign: those before it are remembered by their order
         holder = next(iter(reigns), None)
         value: Exact = Fraction(held[holder], NANO) if holder is not None else Fraction()
@@ -190,10 +190,6 @@ class Hold(OrderedStep):
         if column.exact(holder) is None:
             return self.absent == "stays"
         return able.exact(holder) is not None
-
-    def _able(self, column: Column) -> Column:
-        """Return the values above 0 that reach the floor."""
-        return column.kept(p for p in column.positive if column.at(p) >= Fraction(self.floor))
 
     def _kept(
         self, holders: Sequence[int], holder: int | None, value: Exact, reign: int, length: int
@@ -222,7 +218,7 @@ class Reign(StepOfColumn):
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a step hold."""
-        if not isinstance(earlier.steps[self.of], Hold):
+        if not isinstance(earlier.steps[self.of].rules, Hold):
             yield mistake((*path, "of"), shown(self.of), "a step hold")
 
     def is_whole(self, _: BoundStep, /) -> bool:
@@ -297,7 +293,7 @@ class Average(StepOfColumn):
         """Require that new values count, and a word about scaling where it is not plain."""
         if isinstance(self.new, Decimal) and not self.new:
             yield mistake((*path, "new"), shown(self.new), "a share above 0")
-        if self.normalise is None and self.of not in earlier.whole:
+        if self.normalise is None and not earlier.steps[self.of].sums_to_one:
             expected = (
                 f"true, which divides the averages of a round by their sum, or false, as {self.of} "
                 "is not known to sum to 1"

@@ -7,9 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import islice
-from math import ceil, floor
-from operator import ge, gt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -223,18 +221,9 @@ class Filter(SelectStep):
 
     def passing(self, group: str, step_input: StepInput) -> Sequence[int]:
         """Return the places that reach the bounds."""
-        column = step_input.column(self.judged, group)
         at_least = self.at_least
         cut = at_least.get(group) if isinstance(at_least, Mapping) else at_least
-        numerators: tuple[Any, ...] = column.numerators
-        places = column.present
-        for bound, exceeds, rounded in ((self.above, gt, floor), (cut, ge, ceil)):
-            if bound is not None:
-                edge: Any = Fraction(bound) * column.denominator
-                # whole numbers are compared with whole numbers: n > x is n > ⌊x⌋, n ≥ x is n ≥ ⌈x⌉
-                edge = rounded(edge) if column.is_whole else edge
-                places = [place for place in places if exceeds(numerators[place], edge)]
-        return places
+        return step_input.column(self.judged, group).reaching(self.above, cut)
 
     def reason(self) -> str:
         """Return the bounds."""
@@ -272,7 +261,7 @@ class Gate(Filter):
         """Require a bound for every group or one for all, and columns alike."""
         yield from self.bound_mistakes(path, earlier)
         if self.marks:
-            yield from self.unread(path, "absent", "no such key beside above and at_least")
+            yield from self.needless(path, "absent", "no such key beside above and at_least")
         shapes = {earlier.shapes[self.of], "flat"}
         if earlier.shapes.get(self.by, "flat") not in shapes:
             yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
@@ -314,7 +303,7 @@ class DrawnStep(OrderedStep, SelectStep):
         """Yield a salt of no digest, and what no order is."""
         yield from super().mistakes(path, earlier)
         if self.ties != "digest":
-            yield from self.unread(path, "salt", 'no such key but with ties = "digest"')
+            yield from self.needless(path, "salt", 'no such key but with ties = "digest"')
 
 
 @attrs.frozen(kw_only=True)

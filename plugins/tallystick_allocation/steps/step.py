@@ -317,7 +317,7 @@ class AllocationStep(ABC):
                 code="negative",
             )
 
-    def unread(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
+    def needless(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
         """Yield the mistake of a key that nothing reads, where the table has it."""
         value = getattr(self, key)
         if value != getattr(attrs.fields(type(self)), key).default:
@@ -387,29 +387,18 @@ class EarlierSteps:
         groups: the names of the groups.
         registry: the plugins that it names.
         steps: the steps by name.
-        shapes: their shapes.
-        whole: the steps whose values sum to 1, or are all 0 or absent, but for rounding.
-        normalised: the steps whose values do so exactly.
     """
 
     rule_set: RuleSet
     sections: Collection[str]
     groups: Collection[str]
     registry: Registry
-    steps: dict[str, AllocationStep] = attrs.field(factory=dict)
-    shapes: dict[str, Shape] = attrs.field(factory=dict)
-    whole: set[str] = attrs.field(factory=set)
-    normalised: set[str] = attrs.field(factory=set)
+    steps: dict[str, BoundStep] = attrs.field(factory=dict)
 
-    def add(self, step: AllocationStep, inputs: Collection[str]) -> None:
-        """Take in the next step, by the names of those that it reads."""
-        shapes = [self.shapes[name] for name in inputs if name in self.shapes]
-        self.steps[step.name] = step
-        self.shapes[step.name] = step.shape(shapes, bool(self.groups))
-        if step.sums_to_one(self.whole.issuperset(inputs)):
-            self.whole.add(step.name)
-        if not step.is_rounded and step.sums_to_one(self.normalised.issuperset(inputs)):
-            self.normalised.add(step.name)
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        """Their shapes."""
+        return {name: step.shape for name, step in self.steps.items()}
 
     def unknown_groups(self, path: KeyPath, names: Iterable[str]) -> Iterator[Finding]:
         """Yield the names that no group has."""
@@ -456,6 +445,31 @@ class BoundStep(NamedValue[Range]):
     shape: Shape
     origin: KeyPath
     surroundings: Surroundings = attrs.field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        origin: KeyPath,
+        rules: AllocationStep,
+        earlier: Mapping[str, BoundStep],
+        surroundings: Surroundings,
+    ) -> BoundStep:
+        """Return a step that is bound to those of earlier ones that it reads, by name."""
+        names = dict.fromkeys(name for _, name in rules.inputs(surroundings.registry))
+        inputs = tuple(earlier[name] for name in names if name in earlier)
+        shape = rules.shape([step.shape for step in inputs], bool(surroundings.groups))
+        return cls(rules, inputs, shape, origin, surroundings)
+
+    @cached_property
+    def sums_to_one(self) -> bool:
+        """True where its values sum to 1 but for rounding, or are all 0 or absent."""
+        return self.rules.sums_to_one(all(step.sums_to_one for step in self.inputs))
+
+    @cached_property
+    def is_normalised(self) -> bool:
+        """True where they do so exactly."""
+        of_inputs = all(step.is_normalised for step in self.inputs)
+        return not self.rules.is_rounded and self.rules.sums_to_one(of_inputs)
 
     @property
     def name(self) -> str:
