@@ -13,16 +13,8 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
-from tallystick_allocation.column import (
-    Column,
-    Number,
-    RationalColumn,
-    Values,
-    columns_in,
-    positive,
-    published,
-)
-from tallystick_allocation.population import Population
+from tallystick_allocation.column import Number, Values, columns_in
+from tallystick_allocation.population import UNGROUPED, Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import BoundStep, Remembered, Stop, memory_name
@@ -75,11 +67,11 @@ class Allocation:
         steps, population = self.bound.steps, self.step_input.population
         return frozenset(key for step in steps for key in step.rules.recipients(population))
 
-    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
+    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int:
         """Return the result of a step, rounded half-even to whole nano, for display.
 
         Returns:
-            By hotkey; of a column of groups by group and hotkey; of a number that, or None.
+            By hotkey; of a column of groups by group and hotkey; of a number that.
 
         Raises:
             AllocationError: no such step was run.
@@ -88,14 +80,10 @@ class Allocation:
             raise unknown_step(name, self.columns)
         values = self.columns[name]
         if isinstance(values, Number):
-            return None if values.value is None else real.publish(values.value)
+            return real.publish(values.value)
         if isinstance(values, Mapping):
-            return {group: self._shown(column) for group, column in values.items()}
-        return self._shown(values)
-
-    def _shown(self, column: Column) -> dict[str, int]:
-        pairs = zip(self.keys, column.cells, strict=True)
-        return {key: real.publish(value) for key, value in pairs if value is not None}
+            return {group: column.nano_by(self.keys) for group, column in values.items()}
+        return values.nano_by(self.keys)
 
     @cached_property
     def without(self) -> Mapping[str, str]:
@@ -142,22 +130,13 @@ def allocate(
         AllocationError: a step refuses what it is given; there are no weights then.
     """
     sinks = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
-    run = _run(bound, population, sinks, given or {})
-    if columns:
-        return Allocation(bound, run.step_input, {}, {}, run.stopped[0] if run.stopped else None)
-    weight = run.values.get(bound.weight.name)
-    if run.stopped is not None:
-        name, places = run.stopped
-        weights = {run.step_input.keys[index]: 0 for index in places}
-        return Allocation(bound, run.step_input, weights, {}, name)
-    assert isinstance(weight, RationalColumn)  # noqa: S101  # it is published
-    entries = zip(run.step_input.keys, weight.numerators, strict=True)
-    return Allocation(
-        bound,
-        run.step_input,
-        {key: nano for key, nano in entries if nano is not None},
-        _kept(run.step_input, bound),
-    )
+    state, stop = _run(bound, population, sinks, given or {})
+    if stop is not None or columns:
+        places = () if stop is None or columns else stop.places
+        zeros = {state.keys[place]: 0 for place in places}
+        return Allocation(bound, state, zeros, {}, None if stop is None else stop.step)
+    weights = state.column(bound.weight.name, UNGROUPED).nano_by(state.keys)
+    return Allocation(bound, state, weights, _kept(state, bound))
 
 
 def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Mapping[str, int]]:
@@ -166,10 +145,8 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
     Raises:
         AllocationError: as `allocate`.
     """
-    run = _run(bound, population, bound.carried, {})
-    if run.stopped is not None:
-        return dict(population.carry)
-    return _kept(run.step_input, bound)
+    state, stop = _run(bound, population, bound.carried, {})
+    return _kept(state, bound) if stop is None else population.carry
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
@@ -189,19 +166,13 @@ def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
     return (*population.places, *sorted(recipients.difference(population.places)))
 
 
-@attrs.frozen
-class _Run:
-    step_input: StepInput
-    values: Mapping[str, Values]
-    stopped: tuple[str, tuple[int, ...]] | None = None
-
-
 def _run(
     bound: BoundAllocation,
     population: Population,
     sinks: Iterable[BoundStep],
     given: Mapping[str, Values],
-) -> _Run:
+) -> tuple[StepInput, Stop | None]:
+    """Return the results of some steps and those that they read, and how they end early."""
     keys, values = roster(bound, population), dict[str, Values]()
     for name, column in given.items():
         step = bound.step(name)
@@ -213,7 +184,7 @@ def _run(
         for step in bound.needed(sinks, given):
             result = step.apply(state)
             if isinstance(result, Stop):
-                return _Run(state, values, (step.name, result.places))
+                return state, result
             if isinstance(result, Remembered):
                 for part, column in result.memory.items():
                     values[memory_name(step.name, part, "")] = _published(column)
@@ -221,7 +192,7 @@ def _run(
             values[step.name] = _rounded(step, result)
     except UndecidedError as error:
         raise AllocationError(f"{step.name}: {error}", code="undecided") from error
-    return _Run(state, values)
+    return state, None
 
 
 def _rounded(step: BoundStep, values: Values) -> Values:
@@ -230,23 +201,19 @@ def _rounded(step: BoundStep, values: Values) -> Values:
 
 def _published(values: Values) -> Values:
     if isinstance(values, Number):
-        value = values.value
-        return values if value is None else Number(Fraction(real.publish(value), NANO))
+        return Number(Fraction(real.publish(values.value), NANO))
     if isinstance(values, Mapping):
-        return {group: published(column) for group, column in values.items()}
-    return published(values)
+        return {group: column.published for group, column in values.items()}
+    return values.published
 
 
 def _kept(step_input: StepInput, bound: BoundAllocation) -> dict[str, dict[str, int]]:
     """Return what is kept for the next round, in nano by column and key."""
-    kept = {}
-    for step in bound.carried:
-        for name, part, group in step.memory:
-            column = step_input.column(memory_name(step.name, part, ""), group)
-            assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
-            pairs = zip(step_input.keys, column.numerators, strict=True)
-            kept[name] = {key: nano for key, nano in pairs if nano is not None}
-    return kept
+    return {
+        name: step_input.column(memory_name(step.name, part, ""), group).nano_by(step_input.keys)
+        for step in bound.carried
+        for name, part, group in step.memory
+    }
 
 
 def _has_value(values: Values, place: int) -> bool:
@@ -256,4 +223,4 @@ def _has_value(values: Values, place: int) -> bool:
 
 def _holders(values: Values) -> frozenset[int]:
     """Return the places that have a value above 0."""
-    return frozenset(index for column in columns_in(values) for index in positive(column))
+    return frozenset(index for column in columns_in(values) for index in column.positive)

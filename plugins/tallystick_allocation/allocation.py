@@ -17,7 +17,7 @@ from tallystick.scoring.scorer import load
 from tallystick_allocation.allocate import Allocation, roster
 from tallystick_allocation.allocate import allocate as run_steps
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import Column, Values, column_of
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.files import (
     RoundFile,
     carry_of,
@@ -125,7 +125,7 @@ def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:
             "population",
             code="unknown-miner",
         )
-    return column_of(_number(cells[key], key, name) if key in cells else None for key in keys)
+    return Column.of(_number(cells[key], key, name) if key in cells else None for key in keys)
 
 
 def _number(value: object, key: str, name: str) -> Fraction:

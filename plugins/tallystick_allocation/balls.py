@@ -12,7 +12,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
-from tallystick_allocation.column import Column, Number, RationalColumn
+from tallystick_allocation.column import Column
 
 _BITS = 64
 _INT64 = 1 << 63
@@ -20,7 +20,7 @@ _INT64 = 1 << 63
 
 def published_rows(
     tree: Node,
-    inputs: Mapping[str, Column | Number],
+    inputs: Mapping[str, Column],
     places: Sequence[int],
     row: Callable[[int], Mapping[str, Exact]],
 ) -> list[int]:
@@ -44,14 +44,11 @@ def published_rows(
     return [int(nano) for nano in result]
 
 
-def _balls(column: Column | Number, places: Sequence[int]) -> Balls:
-    if isinstance(column, Number):
-        return _of_exact([column.value or Fraction()] * len(places))
-    if isinstance(column, RationalColumn) and column.denominator < _INT64:
-        numerators = [column.numerators[index] or 0 for index in places]
-        if max(map(abs, numerators)) < _INT64:
-            return Balls.of_integers(np.array(numerators, np.int64), column.denominator)
-    return _of_exact([column.exact(index) or Fraction() for index in places])
+def _balls(column: Column, places: Sequence[int]) -> Balls:
+    whole = [n for n in map(column.numerators.__getitem__, places) if isinstance(n, int)]
+    if len(whole) == len(places) and max(column.denominator, *map(abs, whole)) < _INT64:
+        return Balls.of_integers(np.array(whole, np.int64), column.denominator)
+    return _of_exact([column.at(place) for place in places])
 
 
 def _of_exact(values: Sequence[Exact]) -> Balls:

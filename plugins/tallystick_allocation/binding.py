@@ -204,10 +204,9 @@ def bind_allocation(
     grouping = allocation.group or ""
     surroundings = Surroundings(registry, groups, grouping, within or {}, exact)
     steps: dict[str, BoundStep] = {}
-    for placed in allocation.placed:
-        rules = placed.rules
+    for path, rules in allocation.placed:
         names = dict.fromkeys(name for _, name in rules.inputs(registry))
         inputs = tuple(steps[name] for name in names)
         shape = rules.shape([step.shape for step in inputs], bool(groups))
-        steps[rules.name] = BoundStep(rules, inputs, shape, placed.origin, surroundings)
+        steps[rules.name] = BoundStep(rules, inputs, shape, path, surroundings)
     return BoundAllocation(tuple(steps.values()), grouping, groups, rule_set.reference)

@@ -13,6 +13,7 @@ from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import find_cycle
+from tallystick_allocation.recipients import EXPECTED, is_recipient
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, PlacedStep
 from tallystick_allocation.steps.step import AllocationStep, EarlierSteps
 
@@ -73,7 +74,7 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
     cycle = find_cycle(dict(zip(names, reads, strict=True)))
     kinds: dict[str, str] = {}
     for index, placed in enumerate(rules.placed):
-        step, path = placed.rules, placed.origin
+        path, step = placed
         if step.name in _RESERVED:
             yield mistake((*path, "name"), shown(step.name), "a name that is not of attributes")
         if step.name in earlier.steps:
@@ -83,6 +84,9 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
         if not unknown:
             yield from _check_shapes(path, step, earlier)
             yield from step.mistakes(path, earlier)
+            for own_path, key in step.named():
+                if not is_recipient(key):
+                    yield mistake((*path, *own_path), shown(key), EXPECTED)
             for key, name, kind in step.attributes():
                 if kinds.setdefault(name, kind) != kind:
                     expected = f"an attribute that is {kinds[name]} elsewhere, not {kind}"
@@ -99,10 +103,11 @@ def _check_names(
     cycle: tuple[str, ...],
 ) -> Iterator[Finding]:
     """Yield the names that lead to no earlier step."""
+    path, step = placed
     for key, name in inputs:
         if name in earlier.steps:
             continue
-        if placed.rules.name in cycle and name in cycle:
+        if step.name in cycle and name in cycle:
             actual, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
         elif name in names:
             actual = f"{shown(name)}, which is step {names.index(name) + 1}"
@@ -110,7 +115,7 @@ def _check_names(
         else:
             hint = nearest(name, earlier.steps) or f": {one_of(earlier.steps)}"
             actual, expected = shown(name), f"the name of an earlier step{hint}"
-        yield mistake((*placed.origin, *key), actual, expected)
+        yield mistake((*path, *key), actual, expected)
 
 
 def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) -> Iterator[Finding]:
@@ -127,7 +132,7 @@ def _check_shapes(path: KeyPath, step: AllocationStep, earlier: EarlierSteps) ->
 
 
 def _check_last(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Finding]:
-    last, path = rules.steps[-1], rules.placed[-1].origin
+    path, last = rules.placed[-1]
     shape = earlier.shapes[last.name]
     if shape != "flat":
         actual = "a number" if shape == "number" else "a column for each group"

@@ -103,7 +103,7 @@ def _step(step: BoundStep, found: Values | None, place: int) -> ExplainedStep:
 
 def _value(values: Values, place: int) -> Cell | Mapping[str, Cell]:
     if isinstance(values, Number):
-        return None if values.value is None else real.decimal(values.value)
+        return real.decimal(values.value)
     if isinstance(values, Mapping):
         return {group: _cell(column, place) for group, column in values.items()}
     return _cell(values, place)

@@ -27,7 +27,7 @@ from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.population import Attribute
-from tallystick_allocation.recipients import slot_of
+from tallystick_allocation.recipients import by_slot
 from tallystick_allocation.steps.step import Range
 from tallystick_allocation.uint16 import dropped, to_uint16
 
@@ -127,7 +127,8 @@ def round_schema(bound: BoundAllocation) -> dict[str, Any]:
 
 def weights_document(allocation: Allocation) -> dict[str, Any]:
     """Return the weights of an allocation as JSON: what the file says, and ``--json`` prints."""
-    by_uid, elsewhere = uids_of(allocation)
+    slots_of_miners = {m.hotkey: m.uid for m in allocation.step_input.population.miners}
+    by_uid, elsewhere = by_slot(allocation.weights, slots_of_miners)
     slots, values = to_uint16({} if elsewhere else by_uid)
     left_out = dict.fromkeys(elsewhere, "the chain alone knows its slot: no row without it")
     return {
@@ -142,22 +143,6 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "stopped": allocation.stopped,
         "carry": nano_value(allocation.carry),
     }
-
-
-def uids_of(allocation: Allocation) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the weights in nano by slot, and by key those of recipients whose slot is not known.
-
-    Miners whose slot is not known are left out.
-    """
-    slots = {m.hotkey: m.uid for m in allocation.step_input.population.miners}
-    by_uid, elsewhere = dict[int, int](), dict[str, int]()
-    for key, nano in allocation.weights.items():
-        slot = slots.get(key, slot_of(key))
-        if slot is not None:
-            by_uid[slot] = by_uid.get(slot, 0) + nano
-        elif nano and key not in slots:
-            elsewhere[key] = nano
-    return by_uid, elsewhere
 
 
 def carry_of(weights: InputValue, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:

@@ -8,6 +8,7 @@ steps give it a share, and no row of weights pays it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from tallystick_allocation.uint16 import LAST_UID
 
@@ -47,6 +48,25 @@ def is_recipient(key: str) -> bool:
     """Return whether a text can be a recipient: one that begins as a slot does has to be one."""
     is_slot = key.startswith(_UID)
     return 0 < len(key) <= _LONGEST and (not is_slot or _slot(key) is not None)
+
+
+def by_slot(
+    weights: Mapping[str, int], slots: Mapping[str, int | None]
+) -> tuple[dict[int, int], dict[str, int]]:
+    """Return weights by slot, and by key those above 0 of recipients whose slot is not known here.
+
+    Args:
+        weights: in nano, by hotkey or by the key of a recipient.
+        slots: of the miners, by hotkey; who has None is left out.
+    """
+    by_uid, elsewhere = dict[int, int](), dict[str, int]()
+    for key, weight in weights.items():
+        slot = slots.get(key, slot_of(key))
+        if slot is not None:
+            by_uid[slot] = by_uid.get(slot, 0) + weight
+        elif weight and key not in slots:
+            elsewhere[key] = weight
+    return by_uid, elsewhere
 
 
 def _slot(key: str) -> tuple[int, int | None] | None:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
 
 from tallystick.rules.keys import chosen_by
 from tallystick.rules.model import SectionKind
-from tallystick_allocation.steps import STEPS, AllocationStep, Collect
+from tallystick_allocation.steps.collect import Collect, Statistic
+from tallystick_allocation.steps.formula import FormulaStep
+from tallystick_allocation.steps.memory import Average, Hold, Reign
+from tallystick_allocation.steps.mix import Burn, Mix, Pools, Reserve, Rest
+from tallystick_allocation.steps.select import Filter, Gate, OnePer, Pareto, Top
+from tallystick_allocation.steps.share import ByRank, CapStep, Equal, Lift, Share, ZScore
+from tallystick_allocation.steps.step import AllocationStep
 
 if TYPE_CHECKING:
     from tallystick.rules.formula_references import FormulaReference
@@ -22,12 +28,35 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
 
-@attrs.frozen
-class PlacedStep:
-    """A step, and the keys of the rule set that say it."""
+STEPS: Final[Mapping[str, type[AllocationStep]]] = {
+    "collect": Collect,
+    "formula": FormulaStep,
+    "filter": Filter,
+    "gate": Gate,
+    "top": Top,
+    "one_per": OnePer,
+    "pareto": Pareto,
+    "hold": Hold,
+    "reign": Reign,
+    "by_rank": ByRank,
+    "pools": Pools,
+    "share": Share,
+    "mix": Mix,
+    "equal": Equal,
+    "burn": Burn,
+    "rest": Rest,
+    "lift": Lift,
+    "z_score": ZScore,
+    "cap": CapStep,
+    "average": Average,
+    "reserve": Reserve,
+    "statistic": Statistic,
+}
+"""Classes of steps, by the word in ``do``."""
 
-    rules: AllocationStep
-    origin: KeyPath
+
+PlacedStep = tuple["KeyPath", AllocationStep]
+"""The keys of the rule set that have a step, and the step."""
 
 
 @attrs.frozen
@@ -49,11 +78,9 @@ class AllocationRules:
 
     @property
     def placed(self) -> tuple[PlacedStep, ...]:
-        """The steps in order, with what says them."""
-        return tuple(
-            PlacedStep(step, (ALLOCATION.name, "steps", index))
-            for index, step in enumerate(self.steps)
-        )
+        """The steps in order, each with its keys."""
+        path = (ALLOCATION.name, "steps")
+        return tuple(((*path, index), step) for index, step in enumerate(self.steps))
 
     @property
     def collects(self) -> tuple[Collect, ...]:
@@ -71,7 +98,7 @@ ALLOCATION = SectionKind("allocation", AllocationRules)
 
 
 def placed_steps(rule_set: RuleSet) -> tuple[PlacedStep, ...]:
-    """Return the steps of a rule set in order, with what says them."""
+    """Return the steps of a rule set in order, each with its keys."""
     allocation = rule_set.section(ALLOCATION)
     return () if allocation is None else allocation.placed
 
@@ -85,7 +112,7 @@ def round_score(rule_set: RuleSet) -> Collect | None:
 
 def references(rules: AllocationRules) -> Iterator[FormulaReference]:
     """Yield the formula of each step that names one."""
-    for placed in rules.placed:
-        reference = placed.rules.reference(placed.origin)
+    for path, step in rules.placed:
+        reference = step.reference(path)
         if reference is not None:
             yield reference

@@ -17,7 +17,7 @@ from tallystick.errors import AllocationError, RuleSetError
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import Values, column_of
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.population import UNGROUPED, Attribute, Miner, Population, Sample
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import ALLOCATION
@@ -120,7 +120,7 @@ def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
 ) -> Mapping[str, int] | None:
     low, high = _tried(within)
     cells = {hotkey: low + share * (high - low) for hotkey, share in shares.items()}
-    column = column_of(cells.get(key) for key in keys)
+    column = Column.of(cells.get(key) for key in keys)
     values: Values = dict.fromkeys(bound.groups, column) if step.shape == "grouped" else column
     try:
         return allocate(bound, population, {step.name: values}).weights

@@ -15,7 +15,6 @@ from tallystick.scoring.explanation import (
     Cliff,
     CompositeStep,
     Fact,
-    OperationStep,
     TierStep,
 )
 
@@ -368,4 +367,3 @@ class ExplainAnswer(_Answer):
     factors: list[ExplainedValue]
     emission: ExplainedValue | None
     measures: list[ExplainedValue] = []
-    operations: list[OperationStep] = []

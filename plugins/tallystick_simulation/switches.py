@@ -17,7 +17,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
 from tallystick_allocation.allocate import Allocation
-from tallystick_allocation.column import published
+from tallystick_allocation.column import columns_in
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.step import AllocationStep, BoundStep
 from tallystick_state.epoch_columns import EpochOutcome
@@ -195,11 +195,8 @@ def _changes(allocation: Allocation, step: BoundStep) -> bool:
     before, after = (allocation.columns.get(name) for name in (step.inputs[0].name, step.name))
     if before is None or after is None:
         return False
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        return any(published(before[group]) != published(after[group]) for group in before)
-    if isinstance(before, Mapping) or isinstance(after, Mapping):
-        return True
-    return published(before) != published(after)  # type: ignore[arg-type]  # no step of these gives a number
+    was, now = ([column.published for column in columns_in(each)] for each in (before, after))
+    return was != now
 
 
 def _of_state(rules: BoundRules) -> Iterator[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from tallystick.numbers.nano import NANO
 from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
-from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.collect import Collect
 from tallystick_state.epoch import Closing
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns

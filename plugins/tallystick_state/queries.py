@@ -22,8 +22,10 @@ from tallystick.numbers.text import numbered
 from tallystick.records.messages import shown
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.files import RoundFile
+from tallystick_allocation.recipients import by_slot
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Average, Collect
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.memory import Average
 from tallystick_state.answers import (
     ClaimInfo,
     ClosedRound,
@@ -64,7 +66,6 @@ from tallystick_state.weights import (
     LineRecords,
     LineWeights,
     Weights,
-    by_slot,
     pooled,
 )
 

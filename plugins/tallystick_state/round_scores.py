@@ -8,11 +8,10 @@ half-even once; like an emission it may exceed 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from fractions import Fraction
 
 import attrs
 
-from tallystick.numbers.nano import publish
+from tallystick.numbers import real
 from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, round_score
 from tallystick_state.event import StateEvent
@@ -79,8 +78,8 @@ def scores_of_round(
         return {}
     collected = rounds.samples(AllocationRules((step,)), hotkeys, number)
     samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
-    ratios = {hotkey: step.ratio(own) or step.empty_ratio for hotkey, own in samples.items()}
-    return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
+    scores = {hotkey: step.value_of(own) for hotkey, own in samples.items()}
+    return {hotkey: real.publish(score) for hotkey, score in scores.items() if score is not None}
 
 
 @attrs.frozen

@@ -20,7 +20,8 @@ from tallystick.io.text import visible
 from tallystick.numbers.nano import from_double, to_text
 from tallystick_allocation.population import QUALITY
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import Average, Collect
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.memory import Average
 
 if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules

@@ -14,19 +14,19 @@ from typing import TypeVar
 import attrs
 
 from tallystick.errors import AllocationError
-from tallystick.numbers.nano import NANO, to_decimal, to_text
+from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.numbers.text import repr_as
 from tallystick.rules.model import RuleSet
 from tallystick.rules.timeline import Timeline
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.binding import BoundAllocation
-from tallystick_allocation.column import RationalColumn, Values, nano, published
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
-from tallystick_allocation.recipients import slot_of
+from tallystick_allocation.recipients import by_slot
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps import Pools as PoolsStep
+from tallystick_allocation.steps.mix import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
@@ -198,7 +198,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     population = Population(tuple(map(Miner, scores)))
     keys = roster(bound, population)
     try:
-        allocation = allocate(bound, population, {base.name: _column(scores, keys)})
+        allocation = allocate(bound, population, {base.name: Column.of_nano(scores, keys)})
     except AllocationError as error:
         return LineWeights({}, scores, None, str(error))
     return LineWeights(_weights(allocation), scores, allocation)
@@ -231,13 +231,9 @@ def _weights(allocation: Allocation) -> Mapping[str, int]:
     return allocation.weights if any(allocation.weights.values()) else {}
 
 
-def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
-    return RationalColumn(tuple(map(values.get, keys)), NANO)
-
-
 def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
-    assert isinstance(values, RationalColumn)  # noqa: S101  # it is rounded
-    return {key: value for key, value in zip(keys, nano(values), strict=True) if value is not None}
+    assert isinstance(values, Column)  # noqa: S101  # its shape is flat
+    return values.nano_by(keys)
 
 
 @attrs.frozen
@@ -451,26 +447,6 @@ NO_SLOT = "it holds no slot"
 """Reason of no weight of a miner without a slot."""
 
 
-def by_slot(
-    weights: Mapping[str, int], slots: Mapping[str, int]
-) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the weights above 0 by slot, and by key those whose slot is not known here.
-
-    Args:
-        weights: in nano, by hotkey or by the key of a recipient.
-        slots: of the miners, by hotkey.
-    """
-    by_uid, elsewhere = dict[int, int](), dict[str, int]()
-    for key, weight in weights.items():
-        slot = slots.get(key)
-        slot = slot_of(key) if slot is None else slot
-        if slot is not None:
-            by_uid[slot] = by_uid.get(slot, 0) + weight
-        elif weight:
-            elsewhere[key] = weight
-    return by_uid, elsewhere
-
-
 def pooled(
     pools: Pools, lines: Mapping[str, Mapping[str, int]], slots: Mapping[str, int]
 ) -> Mapping[str, int]:
@@ -486,10 +462,6 @@ def pooled(
     shares = {line: Fraction(pools.shares[line]) for line in lines}
     recipients = {*step.recipients(population)}.union(*lines.values())
     keys = (*population.places, *sorted(recipients.difference(slots)))
-    columns = {
-        line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
-    }
+    columns = {line: Column.of_nano(weights, keys) for line, weights in lines.items()}
     column = step.sum_of_groups(shares, StepInput(population, keys, {"line": columns}))
-    assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
-    shares_by_key = zip(keys, nano(published(column)), strict=True)
-    return {key: weight for key, weight in shares_by_key if weight}
+    return {key: weight for key, weight in column.nano_by(keys).items() if weight}

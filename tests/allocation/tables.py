@@ -49,7 +49,7 @@ def column(step: str, cells: Cells, held: Cells | None = None) -> dict[str, str]
     found = applied(step, cells, held)
     values = found.columns["y"]
     if isinstance(values, Number):
-        return {"": "none" if values.value is None else real.decimal(values.value)}
+        return {"": real.decimal(values.value)}
     assert isinstance(values, Column)
     places = zip(found.keys, values.cells, strict=True)
     return {key: real.decimal(value) for key, value in places if value is not None}

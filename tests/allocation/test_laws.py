@@ -21,7 +21,7 @@ from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.allocation import bound_allocation
 from tallystick_allocation.column import Column
 from tallystick_allocation.files import weights_document
-from tallystick_allocation.steps import Hold
+from tallystick_allocation.steps.memory import Hold
 from tallystick_allocation.steps.step import Range
 
 Row = dict[str, Any]

@@ -18,7 +18,7 @@ import tallystick
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.allocate import Allocation
-from tallystick_allocation.column import Column, published
+from tallystick_allocation.column import Column
 from tallystick_allocation.files import weights_document
 
 Case = Mapping[str, Any]
@@ -31,7 +31,7 @@ def case_id(case: Case) -> str:
 def nanos(allocation: Allocation, name: str) -> dict[str, int]:
     column = allocation.columns[name]
     assert isinstance(column, Column)
-    held = zip(allocation.keys, published(column).numerators, strict=True)
+    held = zip(allocation.keys, column.nano, strict=True)
     return {key: nano for key, nano in held if nano is not None}
 
 

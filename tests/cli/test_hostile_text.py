@@ -361,7 +361,6 @@ def test_no_command_lets_text_of_strangers_act(folder: Path, mode: tuple[str, ..
     ("form", "part"),
     [
         ("csv", r"a\x1b[2J"),
-        ("csv-excel", r"a\x1b[2J"),
         ("jsonl", r"a\u001b[2J"),
     ],
 )

@@ -14,7 +14,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
 from tallystick_allocation.rules import ALLOCATION, round_score
-from tallystick_allocation.steps import Average
+from tallystick_allocation.steps.memory import Average
 from tallystick_state.sections import reputation as reputations
 from tallystick_state.sections.windows import WINDOWS
 

@@ -175,16 +175,6 @@ def test_csv_has_a_column_for_each_measure(scorer: Scorer, tmp_path: Path) -> No
         assert own == {name: value or "" for name, value in measures.items()}
 
 
-def test_an_arrow_table_of_results_is_that_of_the_file(scorer: Scorer, tmp_path: Path) -> None:
-    records = [each for each in random_parcels(5, 50) if "submission" in each]
-    file = scored(scorer, tmp_path, records, "results.parquet")
-    table, rejects = scorer.score_table(pa.Table.from_pylist(records))
-    assert rejects == []
-    assert (
-        table.column("measures").to_pylist() == pq.read_table(file).column("measures").to_pylist()
-    )
-
-
 def test_a_facts_file_is_scored_as_its_records(scorer: Scorer, tmp_path: Path) -> None:
     records = random_parcels(6, 80)
     rows = scored(scorer, tmp_path, records, "results.jsonl").read_bytes()

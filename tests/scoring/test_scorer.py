@@ -60,7 +60,6 @@ def test_a_mapping_a_text_and_bytes_score_the_same(scorers: Scorers) -> None:
         ("score_many", None, "found a Python NoneType, expected an iterable of records"),
         ("score_many", "records.jsonl", "found one str, expected an iterable of records"),
         ("score_many", {}, "found one dict, expected an iterable of records"),
-        ("score_table", [1], r"found a Python list, expected a pyarrow\.Table"),
         ("with_thresholds", None, "found a Python NoneType, expected thresholds by skill type"),
         ("with_thresholds", {"declarative": 1}, "a Python int, expected thresholds of declarative"),
     ],
@@ -106,28 +105,17 @@ def test_many_records_are_scored_as_they_come(scorers: Scorers) -> None:
     assert next(results) == scorers["skills@1.0.0"].score(example(0))
 
 
-def test_a_table_scores_as_its_records_do(scorers: Scorers) -> None:
-    records = [example(number) for number in UNIFORM]
-    table = pa.Table.from_pylist(records)
-    results, rejects = scorers["skills@1.0.0"].score_table(table)
-    assert not rejects
-    wanted = [scorers["skills@1.0.0"].score(r, line=n) for n, r in enumerate(records, 1)]
-    assert results.column("emission").to_pylist() == [result.emission for result in wanted]
-    axes = [{n: v for n, v in row.items() if v is not None} for row in results["axes"].to_pylist()]
-    assert axes == [result.axes for result in wanted]
-    assert results.schema.field("quality").type == pa.decimal128(19, 9)
-
-
-def test_a_parquet_file_scores_as_the_lines_do(scorers: Scorers, tmp_path: Path) -> None:
-    records = [example(number) for number in UNIFORM]
-    raw, results = tmp_path / "raw.parquet", tmp_path / "results.jsonl"
-    pq.write_table(pa.Table.from_pylist(records), raw)
-    receipt = scorers["skills@1.0.0"].score_file(raw, results)
-    assert (receipt.counts.scored, receipt.counts.rejected) == (5, 0)
-    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    assert rows == [
-        scorers["skills@1.0.0"].score(r, line=n).to_dict() for n, r in enumerate(records, 1)
-    ]
+def test_a_table_of_records_is_refused_with_what_to_do(scorers: Scorers, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.parquet"
+    pq.write_table(pa.Table.from_pylist([example(0)]), raw)
+    with pytest.raises(InputError) as caught:
+        scorers["skills@1.0.0"].score_file(raw, tmp_path / "results.jsonl")
+    assert str(caught.value) == (
+        f"{raw}: found Parquet without facts, expected records as JSONL, one JSON object a line, "
+        "or their facts, as the command facts writes them: convert the table, as DuckDB does by "
+        "COPY (FROM 'raw.parquet') TO 'raw.jsonl'"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["raw.parquet"]
 
 
 def test_thresholds_move_the_tier_and_leave_the_other_scorer_alone(scorers: Scorers) -> None:

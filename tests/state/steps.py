@@ -8,7 +8,11 @@ from state.subnet import under
 
 from tallystick.plugins.registry import installed_plugins
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps import AllocationStep, CapStep, Collect, Filter, FormulaStep, Share
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.formula import FormulaStep
+from tallystick_allocation.steps.select import Filter
+from tallystick_allocation.steps.share import CapStep, Share
+from tallystick_allocation.steps.step import AllocationStep
 from tallystick_state.rules import StateRules
 
 QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}

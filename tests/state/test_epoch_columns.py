@@ -20,7 +20,11 @@ import tallystick
 from tallystick.errors import StateError
 from tallystick_allocation.population import Sample
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
-from tallystick_allocation.steps import Average, Collect, Equal, Filter, Hold, Mix, Pools, Share
+from tallystick_allocation.steps.collect import Collect
+from tallystick_allocation.steps.memory import Average, Hold
+from tallystick_allocation.steps.mix import Mix, Pools
+from tallystick_allocation.steps.select import Filter
+from tallystick_allocation.steps.share import Equal, Share
 from tallystick_state import column_rounds, epoch_columns
 from tallystick_state.adoption import adopt
 from tallystick_state.column_rounds import NOTHING_YET

@@ -8,7 +8,7 @@ import pytest
 
 from tallystick.errors import StateError
 from tallystick_allocation.rules import AllocationRules
-from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.collect import Collect
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import samples_of

@@ -20,7 +20,7 @@ from state.steps import window_steps, with_steps
 import tallystick
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION
-from tallystick_allocation.steps import CapStep
+from tallystick_allocation.steps.share import CapStep
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.weights import Weights, weights_of

@@ -19,12 +19,14 @@ from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
-from tallystick.io.chunks import LineChunk
-from tallystick.numbers.means import arithmetic_mean, geometric_mean
+from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
 from tallystick.records.decoding import MissedDeadline
+from tallystick.scoring.binding import UNIT
+from tallystick.scoring.compiled import compile_tree
+from tallystick.scoring.composite import Mean, MeanKind
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.epoch import EventResults, close_epoch, next_threshold
@@ -127,7 +129,7 @@ def _text(result: Scored) -> Json:
 
 
 def _event(rule_set: str, line: str) -> Json:
-    batch = decoder(rule_set).events(LineChunk([line.encode()], 1))
+    batch = decoder(rule_set).events(ItemChunk([line.encode()], 1))
     return {"error": batch.rejects[0].code} if batch.rejects else batch.events[0][1].to_line()
 
 
@@ -137,10 +139,13 @@ def _record_digest(_: object, line: str) -> Json:
     return record_digest(decoded.record if isinstance(decoded, MissedDeadline) else decoded)
 
 
-def _weighted(mean: Callable[..., int]) -> Callable[[object, Json], Json]:
+def _weighted(kind: MeanKind) -> Callable[[object, Json], Json]:
     def of(_: object, given: Json) -> Json:
+        names = [str(index) for index in range(len(given["weights"]))]
         weights = Weights.of([Decimal(weight) for weight in given["weights"]])
-        return to_text(mean([from_text(value) for value in given["values"]], weights))
+        values = dict(zip(names, map(from_text, given["values"]), strict=True))
+        tree = Mean.of(kind, names, weights).tree
+        return to_text(compile_tree(tree, {}, dict.fromkeys(names, UNIT)).nano((), values))
 
     return of
 
@@ -406,8 +411,8 @@ _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
     "state_event": _event,
     "record_digest": _record_digest,
     "nano": lambda _, text: to_text(from_double(json.loads(text))),
-    "geometric_mean": _weighted(geometric_mean),
-    "arithmetic_mean": _weighted(arithmetic_mean),
+    "geometric_mean": _weighted("geometric"),
+    "arithmetic_mean": _weighted("arithmetic"),
     "median": lambda _, values: to_text(median([from_text(value) for value in values])),
     "composite": _composite,
     "emission_of": _emission,

@@ -40,14 +40,12 @@ from tallystick.scoring.threshold_snapshots import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tallystick.records.decoding import Decoded, Item
-    from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.facts.results import Scoring
     from tallystick.scoring.receipt import Progress, Receipt
+    from tallystick.scoring.table import ResultTable
 
 RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
@@ -184,26 +182,6 @@ class Scorer(BoundRules):
         finally:
             defects.close()
 
-    def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
-        """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
-
-        Raises:
-            InputError: as ``score_rows``, or it is no table.
-        """
-        import pyarrow as pa
-
-        from tallystick.io.sources import ROWS  # loads NumPy
-        from tallystick.scoring.table import schema_of, to_arrow
-
-        _of_kind(table, pa.Table, "a pyarrow.Table")
-        batches, rejects, first = [], list[Reject](), 1
-        for part in table.to_batches(ROWS):
-            batch = self.score_rows(part, first)
-            first += part.num_rows
-            batches.append(to_arrow(batch))
-            rejects += batch.rejects
-        return pa.Table.from_batches(batches, schema_of(self.layout)), rejects
-
     def score_file(  # noqa: PLR0913  # what a run needs
         self,
         source: PathLike,
@@ -218,15 +196,14 @@ class Scorer(BoundRules):
         shadow_of: str | None = None,
         settings: str | None = None,
     ) -> Receipt:
-        """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
+        """Score a JSONL file of records, or their facts, or a folder of them, into results.
 
         Args:
             source: the records; those of a folder are numbered over all its files in name order.
                 ``-`` is the standard input.
             output: where the results go; rejects and a receipt go beside it. ``-`` is the standard
                 output; then rejects go to the error output, and the receipt nowhere.
-            format_name: ``jsonl``, ``parquet``, ``csv`` or ``csv-excel``; by default by the name of
-                the output.
+            format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
             rejects: where rejected records go instead.
             receipt: where the receipt goes instead.
             follow_links: whether the name of an output may be a link; what it leads to is written.
@@ -259,24 +236,13 @@ class Scorer(BoundRules):
             settings=settings,
         )
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultTable:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
         return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
-        """Return the results of rows with the fields of records, as columns.
-
-        Raises:
-            InputError: a value has no equal in Python, such as text that is not UTF-8.
-        """
-        from tallystick.io.tables import Rows
-
-        items = Rows(rows, first)
-        return _told(self.score_decoded(self.decoder.records(items, first), items, first))
-
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
-    ) -> ResultBatch:
+    ) -> ResultTable:
         """Return the results of records that are decoded, as columns.
 
         Args:
@@ -449,7 +415,7 @@ def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) 
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
-def _told(batch: ResultBatch) -> ResultBatch:
+def _told(batch: ResultTable) -> ResultTable:
     """Return the batch, whose defects are told."""
     defects = DefectLog("records")
     defects.tell(batch.rejects)

@@ -19,7 +19,7 @@ from tallystick.scoring.lint import Compare, comparison, figure, less, more, old
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints.made_up import TASKS, MadeUp, Way, Work, steady
 from tallystick_allocation.rules import ALLOCATION, placed_steps
-from tallystick_allocation.steps import CapStep
+from tallystick_allocation.steps.share import CapStep
 
 _HONEST = Fraction(3, 5)
 """Merit of the miners that others are compared with."""
@@ -37,10 +37,12 @@ _FEW_ROUNDS = 12
 """Number of rounds of miners that work alike in each."""
 _STRONG = (*[Fraction(1)] * 3, *[Fraction(7, 10)] * 3, *[Fraction(1, 100)] * 10)
 """Merits of miners of whom three exceed a cap, and three are not far below it."""
+_DOMINANT = (*[Fraction(1, 10)] * (_MINERS - 1), Fraction(1))
+"""Merits of miners of whom one is far better than all others."""
 _BEST = f"the best of {_MINERS} miners gets {{}} of the weight of the middle one"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Effects:
     """The effects of an allocation on made-up miners.
 
@@ -49,40 +51,24 @@ class Effects:
             no weight.
         spread: the shares of miners of ascending merit, the least first; empty where a step
             refuses them.
-        dominant: the share of the one miner that is far better than all others.
-        alike: the least share over the largest among miners that are alike.
-        worthless: the share of all miners together whose records are worth nothing: 1, or 0.
-        strong: the largest share where three miners are best and three are nearly as good.
+        figures: the ratios, and by name: ``dominant``, the share of the one miner that is far
+            better than all others; ``alike``, the least share over the largest among miners that
+            are alike; ``worthless``, the share of all miners together whose records are worth
+            nothing, 1 or 0; ``strong``, the largest share where three miners are best and three
+            are nearly as good; ``last-round``, the part of an honest miner's weight that one round
+            of nothing takes; ``heavy-over-light``, the weight of the type with the largest base
+            weight over that of the smallest; ``best-over-middle``, the share of the best miner over
+            that of the middle one, at most a million. What cannot be divided is left out.
     """
 
     ratios: Mapping[str, Fraction]
     spread: tuple[Fraction, ...]
-    dominant: Fraction
-    alike: Fraction
-    worthless: Fraction
-    strong: Fraction
+    figures: Mapping[str, Fraction]
 
     @property
     def pays(self) -> bool:
         """True where honest miners and the best of a spread population have a weight."""
         return bool(self.ratios) and any(self.spread)
-
-    @property
-    def last_round(self) -> Fraction:
-        """The part of an honest miner's weight that one round of nothing takes."""
-        return 1 - self.ratios["fallen"]
-
-    @property
-    def heavy_over_light(self) -> Fraction | None:
-        """The weight of the type with the largest base weight over that of the smallest."""
-        heavy, light = self.ratios["heavy"], self.ratios["light"]
-        return heavy / light if light else None
-
-    @property
-    def best_over_middle(self) -> Fraction:
-        """The share of the best miner over that of the middle one; at most a million."""
-        best, middle = self.spread[-1], self.spread[len(self.spread) // 2 - 1]
-        return min(best / middle, Fraction(10**6)) if middle else Fraction(10**6)
 
 
 def _ways(rounds: int, heavy: str | None, light: str | None) -> tuple[Way, ...]:
@@ -130,16 +116,24 @@ def effects_of(scorer: Scorer) -> Effects | None:
     }
     heavy = max(weights, key=weights.__getitem__, default=None)
     light = min(weights, key=weights.__getitem__, default=None)
+    ratios = _ratios(made_up, _ways(made_up.rounds, heavy, light))
+    spread = _shares(made_up, [Fraction(rank, _MINERS) for rank in range(1, _MINERS + 1)])
     alike = _shares(made_up, [_HONEST] * _MINERS)
-    low = Fraction(1, 10)
-    return Effects(
-        _ratios(made_up, _ways(made_up.rounds, heavy, light)),
-        tuple(_shares(made_up, [Fraction(rank, _MINERS) for rank in range(1, _MINERS + 1)])),
-        max(_shares(made_up, [*[low] * (_MINERS - 1), Fraction(1)]), default=Fraction()),
-        min(alike) / max(alike) if alike else Fraction(),
-        sum(_shares(made_up, [Fraction()] * _MINERS), start=Fraction()),
-        max(_shares(made_up, _STRONG), default=Fraction()),
-    )
+    figures = {
+        **ratios,
+        "dominant": max(_shares(made_up, _DOMINANT), default=Fraction()),
+        "alike": min(alike) / max(alike) if alike else Fraction(),
+        "worthless": sum(_shares(made_up, [Fraction()] * _MINERS), start=Fraction()),
+        "strong": max(_shares(made_up, _STRONG), default=Fraction()),
+    }
+    if ratios:
+        figures["last-round"] = 1 - ratios["fallen"]
+        if ratios["light"]:
+            figures["heavy-over-light"] = ratios["heavy"] / ratios["light"]
+    if spread:
+        best, middle, most = spread[-1], spread[len(spread) // 2 - 1], Fraction(10**6)
+        figures["best-over-middle"] = min(best / middle, most) if middle else most
+    return Effects(ratios, tuple(spread), figures)
 
 
 def _ratios(made_up: MadeUp, ways: Sequence[Way]) -> Mapping[str, Fraction]:
@@ -184,13 +178,11 @@ _IsWorse = Callable[[Fraction, Fraction], bool]
 """Return whether a number before and the same after differ by so much that it is told."""
 
 
-def _measured(
-    measure: Callable[[Effects], Fraction | None], message: str
-) -> Callable[[_IsWorse], Compare]:
+def _measured(name: str, message: str) -> Callable[[_IsWorse], Compare]:
     """Return a decorator that makes a comparison of whether a number is worse than before.
 
     Args:
-        measure: the number; None where there is none.
+        name: of the figure of `Effects`; without it nothing is compared.
         message: what the newer rule set does, with the number in braces.
     """
 
@@ -198,18 +190,13 @@ def _measured(
         @wraps(is_worse)
         def compare(old: Scorer, new: Scorer) -> Iterator[Finding]:
             for effects in _both(old, new):
-                before, after = map(measure, effects)
+                before, after = (each.figures.get(name) for each in effects)
                 if before is not None and after is not None and is_worse(before, after):
                     yield _worse(_changed(old, new), message, before, after)
 
         return compare
 
     return decorate
-
-
-def _ratio(way: str, message: str) -> Callable[[_IsWorse], Compare]:
-    """Return a decorator, as `_measured`, for what a way of working has over an honest miner."""
-    return _measured(lambda effects: effects.ratios[way], message)
 
 
 def _worse(path: KeyPath, message: str, before: Fraction, after: Fraction) -> Finding:
@@ -220,18 +207,18 @@ def _worse(path: KeyPath, message: str, before: Fraction, after: Fraction) -> Fi
 
 def _changed(old: Scorer, new: Scorer) -> KeyPath:
     """Return the path of the one step, and of its one key, that changed; else that of all steps."""
-    before = {placed.rules.name: placed.rules for placed in placed_steps(old.rule_set)}
-    steps = [*placed_steps(new.rule_set)]
+    before = {step.name: step for _, step in placed_steps(old.rule_set)}
+    steps = placed_steps(new.rule_set)
     # what a new step is named, and what reads it, goes with it
-    added = [placed for placed in steps if placed.rules.name not in before]
-    changed = [placed for placed in steps if placed.rules != before.get(placed.rules.name)]
+    added = [path for path, step in steps if step.name not in before]
+    changed = [(path, step) for path, step in steps if step != before.get(step.name)]
     if added or len(changed) != 1:
-        return added[0].origin if added else (ALLOCATION.name, "steps")
-    (placed,) = changed
-    was, now = table_of(before[placed.rules.name]), table_of(placed.rules)
+        return added[0] if added else (ALLOCATION.name, "steps")
+    ((path, step),) = changed
+    was, now = table_of(before[step.name]), table_of(step)
     keys = [key for key in now if was.get(key) != now[key]]
     is_one = len(keys) == 1 and len(steps) == len(before)
-    return (*placed.origin, *keys) if is_one else placed.origin
+    return (*path, *keys) if is_one else path
 
 
 @comparison("weights-nobody", "error")
@@ -254,7 +241,7 @@ def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 @comparison("silence-pays", "warning", more("new"))
-@_ratio("missing", "who misses every second deadline has {} of the weight of who meets all")
+@_measured("missing", "who misses every second deadline has {} of the weight of who meets all")
 def _silence_pays(before: Fraction, after: Fraction) -> bool:
     """A missed deadline costs a miner less weight than before.
 
@@ -267,7 +254,7 @@ def _silence_pays(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("volume-pays", "warning", more("new"))
-@_ratio("busy", f"a miner with {_MORE} times as many tasks has {{}} of the weight of others")
+@_measured("busy", f"a miner with {_MORE} times as many tasks has {{}} of the weight of others")
 def _volume_pays(before: Fraction, after: Fraction) -> bool:
     """More records of equal merit have more weight.
 
@@ -280,7 +267,7 @@ def _volume_pays(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("echo-pays", "warning", more("new"))
-@_ratio(
+@_measured(
     "echoed",
     "a miner whose good tasks are reported four times and whose bad ones once has {} of the weight "
     "of who does all alike",
@@ -298,7 +285,7 @@ def _echo_pays(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("splitting-pays", "warning", more("new"))
-@_ratio("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{}} times its weight")
+@_measured("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{}} times its weight")
 def _splitting_pays(before: Fraction, after: Fraction) -> bool:
     """A miner gains more than before by dividing its work among hotkeys.
 
@@ -327,13 +314,14 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
             if now - was > Fraction(1, 10):
                 finding = _worse(path, f"{who} has {{}} of the weight of an honest miner", was, now)
                 yield attrs.evolve(finding, evidence={"who": who, **finding.evidence})
-        if after.worthless > before.worthless:
+        was, now = (effects.figures["worthless"] for effects in (before, after))
+        if now > was:
             message = "miners have weights although no record of anybody is worth anything"
-            yield Finding(path, message, old_and_new(before.worthless, after.worthless))
+            yield Finding(path, message, old_and_new(was, now))
 
 
 @comparison("memory-shortened", "warning", more("new"))
-@_measured(lambda effects: effects.last_round, "one round decides {} of a weight")
+@_measured("last-round", "one round decides {} of a weight")
 def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     """One round decides much more of a weight than before.
 
@@ -347,7 +335,7 @@ def _memory_shortened(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("memory-lengthened", "warning", less("new"))
-@_measured(lambda effects: effects.last_round, "one round decides {} of a weight")
+@_measured("last-round", "one round decides {} of a weight")
 def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
     """One round decides much less of a weight than before.
 
@@ -360,7 +348,7 @@ def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("newcomer-gains", "warning", more("new"))
-@_ratio("newcomer", "a newcomer has {} of the weight of who did as well for many rounds")
+@_measured("newcomer", "a newcomer has {} of the weight of who did as well for many rounds")
 def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
     """A hotkey of one round has much more weight than before.
 
@@ -373,7 +361,7 @@ def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("newcomer-waits", "warning", less("new"))
-@_ratio(
+@_measured(
     "joined",
     "who joined after a third of the rounds has {} of the weight of who did as well from the first "
     "round on",
@@ -390,7 +378,7 @@ def _newcomer_waits(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("absence-unpaid", "warning", less("new"))
-@_ratio("away", "who was not drawn in the last round has {} of the weight of others")
+@_measured("away", "who was not drawn in the last round has {} of the weight of others")
 def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
     """Whoever was not drawn in the last round loses weight.
 
@@ -403,7 +391,7 @@ def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("standing-counts-otherwise", "warning")
-@_ratio("half-standing", "at half of the standing a miner has {} of the weight at the full one")
+@_measured("half-standing", "at half of the standing a miner has {} of the weight at the full one")
 def _standing(before: Fraction, after: Fraction) -> bool:
     """Factors of records such as reputations weigh otherwise than before.
 
@@ -418,7 +406,7 @@ def _standing(before: Fraction, after: Fraction) -> bool:
 
 @comparison("types-weigh-otherwise", "warning", more("new"))
 @_measured(
-    lambda effects: effects.heavy_over_light,
+    "heavy-over-light",
     "work of the type with the largest base weight has {} of the weight of equal work of the one "
     "with the smallest",
 )
@@ -434,9 +422,7 @@ def _types(before: Fraction, after: Fraction) -> bool:
 
 
 @comparison("alike-unequal", "warning", less("new"))
-@_measured(
-    lambda effects: effects.alike, "of miners that do the same, one has {} of the weight of another"
-)
+@_measured("alike", "of miners that do the same, one has {} of the weight of another")
 def _alike(before: Fraction, after: Fraction) -> bool:
     """Miners that are alike have different weights.
 
@@ -458,14 +444,15 @@ def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: keep the cap, or lower it.
     """
-    for before, after in _both(old, new):
+    for effects in _both(old, new):
         path = _changed(old, new)
-        was, now = before.dominant, after.dominant
+        was, now = (each.figures["dominant"] for each in effects)
+        best_was, best = (each.figures["best-over-middle"] for each in effects)
         if now > Fraction(1, 4) and now > was * Fraction(3, 2):
             message = "a miner that is far better than others gets {} of all weight"
             yield _worse(path, message, was, now)
-        elif after.best_over_middle > before.best_over_middle * 2:
-            yield _worse(path, _BEST, before.best_over_middle, after.best_over_middle)
+        elif best > best_was * 2:
+            yield _worse(path, _BEST, best_was, best)
 
 
 @comparison("cap-exceeded", "warning", more("new"))
@@ -477,21 +464,20 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: write excess = "water_filling".
     """
-    for before, after in _both(old, new):
-        for placed in placed_steps(new.rule_set):
-            rules = placed.rules
+    for effects in _both(old, new):
+        was, now = (each.figures["strong"] for each in effects)
+        for path, rules in placed_steps(new.rule_set):
             if not isinstance(rules, CapStep) or rules.excess != "once":
                 continue
             # shares are of whole nano, so that they sum to 1 but for some of them
             share = Fraction(rules.share) + Fraction(1, 1000)
-            if before.strong < share < after.strong:
+            if was < share < now:
                 message = f"under a cap of {rules.share} a miner gets {{}} of all weight"
-                path = (*placed.origin, "excess")
-                yield _worse(path, message, before.strong, after.strong)
+                yield _worse((*path, "excess"), message, was, now)
 
 
 @comparison("merit-pays-less", "warning", less("new"))
-@_measured(lambda effects: effects.best_over_middle, _BEST)
+@_measured("best-over-middle", _BEST)
 def _merit(before: Fraction, after: Fraction) -> bool:
     """Better work has hardly more weight than middling work.
 

@@ -20,7 +20,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.computation import ranges
 from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.proofs import value_ranges_of
-from tallystick_allocation.steps import Collect
+from tallystick_allocation.steps.collect import Collect
 from tallystick_allocation.steps.step import Range, hull
 
 _BASE_WEIGHT = "base_weight"

@@ -1,12 +1,13 @@
-"""``collect``: the values of a miner's records as one value."""
+"""Steps that make one value of many: ``collect`` of records, ``statistic`` of a column."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from math import ceil, floor, prod
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -15,31 +16,33 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers import real
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
-from tallystick_allocation.column import Column, column_of, column_of_ratios
-from tallystick_allocation.population import EMISSION, LARGEST_FACTOR, QUALITY, Sample
-from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps.statistic import (
-    KTH_BEST,
-    OF_ORDER,
-    WINSORISED,
-    key_mistakes,
-    of_order,
+from tallystick_allocation.column import Column, Number
+from tallystick_allocation.population import (
+    EMISSION,
+    LARGEST_FACTOR,
+    MOST_MINERS,
+    QUALITY,
+    UNGROUPED,
+    Sample,
 )
+from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     AllocationStep,
     BoundStep,
     Collected,
+    ColumnStep,
     EarlierSteps,
     Range,
     Shape,
     StepResult,
     hull,
+    names,
 )
 
 if TYPE_CHECKING:
@@ -47,11 +50,13 @@ if TYPE_CHECKING:
 
 _MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a miner that a sum is proved for."""
-_Ratio = tuple[int, int]
 _Newest = tuple[int | None, int | None]
 """A round and an epoch."""
 _Shared = tuple[Sample, int]
 """A sample, and the number of records that count of each of its tasks."""
+KTH_BEST, WINSORISED = "kth_best", "winsorised_mean"
+OF_ORDER = frozenset({"median", KTH_BEST, WINSORISED})
+"""Statistics that read values in their order."""
 _STATISTICS = {
     "sum": "the sum",
     "mean": "the mean",
@@ -68,7 +73,7 @@ _PLAIN = frozenset({"sum", "mean", "last"})
 
 
 @attrs.frozen(kw_only=True)
-class Collect(AllocationStep):
+class Collect(ColumnStep):
     """The values of a miner's records as one value.
 
     Attributes:
@@ -76,7 +81,7 @@ class Collect(AllocationStep):
         statistic: how they become one, the key ``as``; several validators' values of a task count
             as their mean, but in sums and weighted means.
         tasks: ``mean`` lets them count as their mean, and their divisor once, in these too.
-        k: of ``kth_best``; see `of_order`.
+        k: of ``kth_best``; see `_number`.
         cut: of ``winsorised_mean``.
         last: how many of the newest tasks count; all by default.
         within_rounds: tasks of so many of the newest rounds count; of all by default.
@@ -117,11 +122,7 @@ class Collect(AllocationStep):
     within: tuple[Decimal, ...] | None = None
     is_score = True
     is_of_each = True
-
-    @property
-    def empty_ratio(self) -> _Ratio | None:
-        """The value of a miner without any, as a ratio."""
-        return None if self.empty is None else self.empty.as_integer_ratio()
+    lack = "no record with {step.value} above 0"
 
     @property
     def sentence(self) -> str:
@@ -152,24 +153,22 @@ class Collect(AllocationStep):
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a value that there is, and keys that do something."""
         yield from self._value_mistakes(path, earlier)
-        weighted = self.statistic == "weighted_mean"
-        if weighted and not self.over:
+        if self.statistic == "weighted_mean" and not self.over:
             yield mistake((*path, "over"), "", "the factors of the divisor of a weighted mean")
-        for key in ("times", "over"):
-            if not weighted and getattr(self, key):
-                yield mistake((*path, key), "an array", 'no such key but with as = "weighted_mean"')
-        if self.tasks is not None and self.statistic not in ("sum", "weighted_mean"):
-            expected = f'no such key with as = "{self.statistic}", which counts tasks as it is'
-            yield mistake((*path, "tasks"), shown(self.tasks), expected)
-        if self.last is not None and self.statistic in ("last", "weighted_mean"):
-            expected = f'no such key with as = "{self.statistic}"'
-            yield mistake((*path, "last"), shown(self.last), expected)
-        if self.half_life is not None and self.statistic not in ("sum", "mean"):
-            expected = f'no such key with as = "{self.statistic}"'
-            yield mistake((*path, "half_life"), shown(self.half_life), expected)
+        weighted = 'no such key but with as = "weighted_mean"'
+        other = f'no such key with as = "{self.statistic}"'
+        for key, statistics, expected in (
+            ("times", {"weighted_mean"}, weighted),
+            ("over", {"weighted_mean"}, weighted),
+            ("tasks", {"sum", "weighted_mean"}, f"{other}, which counts tasks as it is"),
+            ("last", _STATISTICS.keys() - {"last", "weighted_mean"}, other),
+            ("half_life", {"sum", "mean"}, other),
+        ):
+            if self.statistic not in statistics:
+                yield from self.unread(path, key, expected)
         if self.half_life is not None and self.tasks is None and self.statistic == "sum":
             yield mistake((*path, "tasks"), "", '"mean", as the tasks of a round count alike')
-        yield from key_mistakes(path, self)
+        yield from _mistakes_of_order(path, self)
 
     def _value_mistakes(self, path: KeyPath, earlier: EarlierSteps) -> Iterator[Finding]:
         of_records = self._is_of_records(earlier)
@@ -242,45 +241,59 @@ class Collect(AllocationStep):
         """Return whether no value can be above 0."""
         return ranges[self.name][1] <= 0
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
-        """Return the column, or one for each group."""
-        entries = step_input.population.collected(self.value, of_round=self.records == "round")
-        return bound.by_group(lambda group: self._column(entries.get(group, {}), bound, step_input))
+    def column(self, group: str, bound: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the value of each miner."""
+        population = step_input.population
+        held = population.collected(self.value, of_round=self.records == "round").get(group, {})
+        self._check_range(held, self._within(bound))
+        own = [held.get(miner.hotkey, ()) for miner in population.miners]
+        if self.within_rounds is not None or self.within_epochs is not None:
+            own = [[*self._in_time(samples, population.newest)] for samples in own]
+        others = [None] * (len(step_input.keys) - len(own))
+        if self.statistic in _PLAIN and self.half_life is None and all(map(_is_plain, own)):
+            # most tables have one value a miner
+            empty = None if self.empty is None else from_decimal(self.empty)
+            values = (samples[0].value if samples else empty for samples in own)
+            return Column((*values, *others), NANO)
+        is_exact, now = self.value in bound.surroundings.exact, population.newest[0]
+        cells = (self.value_of(samples, now, is_exact=is_exact) for samples in own)
+        return Column.of([*cells, *others])
 
-    def reason(self) -> str:
-        """Return that records are missing, or worth nothing."""
-        return f"no record with {self.value} above 0"
+    def value_of(
+        self, samples: Sequence[Sample], now: int | None = None, *, is_exact: bool = False
+    ) -> Exact | None:
+        """Return the value of one miner; ``empty`` where nothing of it counts.
+
+        Args:
+            samples: of the miner, the oldest first.
+            now: the round with which an age ends; None where it is not known.
+            is_exact: whether their values are fractions of any length rather than rounded.
+
+        Raises:
+            AllocationError: a sum of ratios where values are rounded.
+        """
+        missed_count = self.missed == "zero"
+        counted = [s for s in samples if (missed_count if s.missed else s.value is not None)]
+        last = 1 if self.statistic == "last" else self.last
+        if last is not None and last < len(counted):
+            counted = [sample for task in _tasks(counted)[-last:] for sample in task]
+        value = self._statistic(counted, now)
+        if value is None:
+            return None if self.empty is None else Fraction(self.empty)
+        is_rounded = self.statistic == "sum" and self.tasks is None and not is_exact
+        if is_rounded and isinstance(value, Fraction) and NANO % value.denominator:
+            raise AllocationError(
+                f"{self.name}: found the sum {fraction(value)}, expected values of "
+                "at most nine decimal places: ratios are for exact measures and for means",
+                code="out-of-range",
+            )
+        return value
 
     def _within(self, bound: BoundStep) -> Range | None:
         """Return the range of each value, where it is known."""
         if self.within is not None:
             return Fraction(self.within[0]), Fraction(self.within[1])
         return bound.surroundings.within.get(self.value)
-
-    def _column(
-        self, held: Mapping[str, Sequence[Sample]], bound: BoundStep, step_input: StepInput
-    ) -> Column:
-        miners, within = step_input.population.miners, self._within(bound)
-        if within is not None:
-            self._check_range(held, within)
-        is_exact = self.value in bound.surroundings.exact
-        if self.within_rounds is not None or self.within_epochs is not None:
-            newest = step_input.population.newest
-            held = {key: [*self._in_time(own, newest)] for key, own in held.items()}
-        places = len(step_input.keys)
-        own = [held.get(miner.hotkey) for miner in miners]
-        if self.half_life is not None:
-            now, _ = step_input.population.newest
-            empty = None if self.empty is None else Fraction(self.empty)
-            values = (None if samples is None else self._aged(samples, now) for samples in own)
-            cells = [empty if value is None else value for value in values]
-            return column_of([*cells, *[None] * (places - len(miners))])
-        ratios: list[_Ratio | None] = [
-            (None if samples is None else self.ratio(samples, is_exact=is_exact))
-            or self.empty_ratio
-            for samples in own
-        ]
-        return column_of_ratios([*ratios, *[None] * (places - len(miners))])
 
     def _in_time(self, samples: Iterable[Sample], newest: _Newest) -> Iterator[Sample]:
         """Yield the samples of the newest rounds and epochs."""
@@ -290,97 +303,71 @@ class Collect(AllocationStep):
             if all(most is None or age < most for age, most in zip(ages, limits, strict=True)):
                 yield sample
 
-    def _aged(self, samples: Sequence[Sample], now: int | None) -> Exact | None:
-        """Return the sum or the mean of tasks that count the less the older they are."""
-        counts_missed = self.missed == "zero"
-        counted = [sample for sample in samples if _counts(sample, counts_missed)]
-        if self.last is not None:
-            counted = [sample for task in _tasks(counted)[-self.last :] for sample in task]
-        sums, tasks = list[Exact](), list[Exact]()
-        for number, of_round in groupby(_by_task(counted), key=_round):
-            part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life or 1))
-            means = [_mean(task) for task in _tasks([*of_round])]
-            sums.append(sum(means, Fraction()) * part)
-            tasks.append(len(means) * part)
-        if not sums:
-            return None
-        return real.total(sums) if self.statistic == "sum" else real.total(sums) / real.total(tasks)
+    def _statistic(self, counted: Sequence[Sample], now: int | None) -> Exact | None:
+        """Return the statistic of samples that count; None where it has no value."""
+        if self.statistic == "rounds":
+            return Fraction(len({*map(_round, counted)})) if counted else None
+        if self.statistic in OF_ORDER:
+            means = sorted(_sums(self._sharing(task), (), ())[0] for task in _tasks(counted))
+            return _number(self.statistic, means, self.k, self.cut)
+        top, bottom = self._aged_sums(counted, now)
+        if not bottom or self.statistic == "count":
+            return bottom or None
+        return top if self.statistic == "sum" else top / bottom
 
-    def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:
-        low, high = within
-        least, most = ceil(low * NANO), floor(high * NANO)
+    def _aged_sums(self, counted: Sequence[Sample], now: int | None) -> tuple[Exact, Exact]:
+        """Return the sums of values and of their divisors, which count the less the older."""
+        if self.half_life is None:
+            each = self.tasks is None and self.statistic in ("sum", "weighted_mean")
+            shared = [(sample, 1) for sample in counted] if each else self._sharing(counted)
+            return _sums(shared, self.times, self.over)
+        tops, bottoms = list[Exact](), list[Exact]()
+        for number, of_round in groupby(_by_task(counted), key=_round):
+            part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life))
+            top, bottom = _sums(self._sharing([*of_round]), (), ())
+            tops.append(top * part)
+            bottoms.append(bottom * part)
+        return real.total(tops), real.total(bottoms)
+
+    def _sharing(self, samples: Sequence[Sample]) -> list[_Shared]:
+        """Return the samples, each with the number of records that count of each of its tasks."""
+        place = 0 if self.missed == "zero" else 1
+        shared = [(s, s.sharing[place]) for s in samples if s.sharing is not None]
+        if len(shared) == len(samples):
+            return shared
+        for task in _tasks([sample for sample in samples if sample.sharing is None]):
+            many = sum(sample.records for sample in task)
+            shared += [(sample, many) for sample in task]
+        return shared
+
+    def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range | None) -> None:
+        """Refuse a value outside the range, where it is known."""
+        if within is None:
+            return
+        # each end is a whole number of nano, as rules and skill types have it
+        low, high = (int(end * NANO) for end in within)
         for hotkey, samples in held.items():
             for sample in samples:
                 value, many = sample.value, sample.records
-                if isinstance(value, int):
-                    if least * many <= value <= most * many:
-                        continue
-                    value = Fraction(value, NANO)
-                if value is not None and not low * many <= value <= high * many:
+                nano = value * NANO if isinstance(value, Fraction) else value
+                if nano is not None and not low * many <= nano <= high * many:
+                    found = fraction(Fraction(nano, NANO))
                     raise AllocationError(
-                        f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
-                        f"{fraction(low)} to {fraction(high)}",
+                        f"{self.name} of {escaped(hotkey)}: found {found}, expected "
+                        f"{fraction(within[0])} to {fraction(within[1])}",
                         code="out-of-range",
                     )
 
-    def ratio(self, samples: Sequence[Sample], *, is_exact: bool = False) -> _Ratio | None:
-        """Return the value of one miner as a ratio; None without a sample that counts.
 
-        Args:
-            samples: of the miner, the oldest first.
-            is_exact: whether their values are fractions of any length rather than rounded.
-
-        Raises:
-            AllocationError: a sum of ratios where values are rounded.
-        """
-        if len(samples) == 1 and self.statistic in _PLAIN:
-            # most tables have one value a miner
-            (only,) = samples
-            if isinstance(only.value, int) and not only.missed and only.records == 1:
-                return only.value, NANO
-        counts_missed = self.missed == "zero"
-        counted = [sample for sample in samples if _counts(sample, counts_missed)]
-        if self.statistic == "weighted_mean":
-            by_task = _sharing(counted, counts_missed) if self.tasks == "mean" else _alone(counted)
-            return _weighted_mean(by_task, self.times, self.over)
-        if not counted:
-            return None
-        last = 1 if self.statistic == "last" else self.last
-        if last is not None:
-            counted = [sample for task in _tasks(counted)[-last:] for sample in task]
-        if self.statistic == "sum":
-            return self._sum_of(counted, counts_missed, is_exact)
-        if self.statistic == "rounds":
-            return len({*map(_round, counted)}), 1
-        if self.statistic in OF_ORDER:
-            means = sorted(map(_mean, _tasks(counted)))
-            found = of_order(self.statistic, means, self.k, self.cut)
-            return found.as_integer_ratio() if isinstance(found, Fraction) else None
-        by_task = _sharing(counted, counts_missed)
-        # each of the records that share a task is its part of one
-        tasks, whole = _sum((sample.records, many) for sample, many in by_task)
-        if self.statistic == "count":
-            return tasks, whole
-        numerator, denominator = _sum(_part(sample, many) for sample, many in by_task)
-        return numerator * whole, denominator * tasks
-
-    def _sum_of(self, counted: Sequence[Sample], counts_missed: bool, is_exact: bool) -> _Ratio:
-        by_task = _sharing(counted, counts_missed) if self.tasks == "mean" else _alone(counted)
-        result = _sum(_part(sample, many) for sample, many in by_task)
-        if self.tasks is None and not is_exact and NANO % result[1]:
-            raise AllocationError(
-                f"{self.name}: found the sum {fraction(Fraction(*result))}, expected values of "
-                "at most nine decimal places: ratios are for exact measures and for means",
-                code="out-of-range",
-            )
-        return result
+def _is_plain(samples: Sequence[Sample]) -> bool:
+    """Return whether there is nothing to compute: one rounded value of one record, or none."""
+    if len(samples) != 1:
+        return not samples
+    (only,) = samples
+    return isinstance(only.value, int) and not only.missed and only.records == 1
 
 
-def _counts(sample: Sample, missed_count: bool) -> bool:
-    return missed_count if sample.missed else sample.value is not None
-
-
-def _value(sample: Sample) -> _Ratio:
+def _value(sample: Sample) -> tuple[int, int]:
     """Return the value as a ratio: a whole number is nano, a fraction itself."""
     value = sample.value
     if sample.missed or value is None:
@@ -409,66 +396,120 @@ def _age(now: int | None, number: int | None) -> int:
     return 0 if now is None or number is None else now - number
 
 
-def _mean(task: Sequence[Sample]) -> Fraction:
-    """Return the mean of the records of a task."""
-    values = (Fraction(*_value(sample)) for sample in task)
-    return sum(values, Fraction()) / sum(sample.records for sample in task)
-
-
-def _alone(samples: Iterable[Sample]) -> list[_Shared]:
-    """Return the samples as if each of their records had a task of its own."""
-    return [(sample, 1) for sample in samples]
-
-
-def _sharing(samples: Sequence[Sample], counts_missed: bool) -> list[_Shared]:
-    """Return the samples, each with the number of records that count of each of its tasks."""
-    shared = [
-        (sample, sample.sharing[0 if counts_missed else 1])
-        for sample in samples
-        if sample.sharing is not None
-    ]
-    if len(shared) == len(samples):
-        return shared
-    for task in _tasks([sample for sample in samples if sample.sharing is None]):
-        many = sum(sample.records for sample in task)
-        shared += [(sample, many) for sample in task]
-    return shared
-
-
-def _part(sample: Sample, many: int) -> _Ratio:
-    """Return the part of a sample in the mean of its task."""
-    value, scale = _value(sample)
-    return value, scale * many
-
-
-def _sum(ratios: Iterable[_Ratio]) -> _Ratio:
-    by_divisor: dict[int, int] = {}
-    for value, divisor in ratios:
-        by_divisor[divisor] = by_divisor.get(divisor, 0) + value
-    if len(by_divisor) == 1:
-        ((divisor, value),) = by_divisor.items()
-        return value, divisor
-    return _total(by_divisor).as_integer_ratio()
-
-
-def _total(by_divisor: Mapping[int, int]) -> Fraction:
-    return sum((Fraction(value, divisor) for divisor, value in by_divisor.items()), Fraction())
-
-
-def _weighted_mean(
+def _sums(
     samples: Iterable[_Shared], times: Sequence[str], over: Sequence[str]
-) -> _Ratio | None:
-    """Σ value · Π times / Σ Π over, each the mean of a task; None where the divisor is 0."""
+) -> tuple[Fraction, Fraction]:
+    """Σ value · Π times and Σ Π over, each the mean of a task."""
     # most values are nano and most tasks have few records: sums of whole numbers are fast
-    tops, bottoms = dict[int, int](), dict[int, int]()
+    tops, bottoms = defaultdict[int, int](int), defaultdict[int, int](int)
     for sample, many in samples:
         value, scale = _value(sample)
-        factor = prod([sample.factors[name] for name in times])
-        own = prod([sample.factors[name] for name in over]) * sample.records
-        tops[scale * many] = tops.get(scale * many, 0) + value * factor
-        bottoms[many] = bottoms.get(many, 0) + own
-    bottom = _total(bottoms) / Fraction(NANO) ** len(over)
-    if not bottom:
+        tops[scale * many] += value * _product(sample, times) if times else value
+        bottoms[many] += sample.records * _product(sample, over) if over else sample.records
+    return _total(tops, len(times)), _total(bottoms, len(over))
+
+
+def _product(sample: Sample, factors: Sequence[str]) -> int:
+    return prod([sample.factors[name] for name in factors])
+
+
+def _total(by_divisor: Mapping[int, int], factors: int) -> Fraction:
+    """Return the sum of numerators by their divisors, over so many factors in nano."""
+    sums = (Fraction(value, divisor * NANO**factors) for divisor, value in by_divisor.items())
+    return sum(sums, start=Fraction())
+
+
+def _number(
+    statistic: str, values: Sequence[Exact], k: int | None, cut: Decimal | None
+) -> Exact | None:
+    """Return a number of values; None where there are too few.
+
+    Args:
+        statistic: as a step `Statistic` has it.
+        values: ascending.
+        k: of ``kth_best``, the place from the greatest, which is 1.
+        cut: of ``winsorised_mean``, the part of the values at each end, rounded down to a number of
+            them, that count as the nearest of the others.
+    """
+    count = len(values)
+    if count < (k or 1):
         return None
-    mean: Fraction = _total(tops) / Fraction(NANO) ** len(times) / bottom
-    return mean.as_integer_ratio()
+    if statistic in {"min", "max", KTH_BEST}:
+        return values[0 if statistic == "min" else count - (k or 1)]
+    if statistic == "median":
+        middle = count // 2
+        return values[middle] if count % 2 else (values[middle - 1] + values[middle]) / 2
+    at_each = int(Fraction(cut or 0) * count)
+    inner = values[at_each : count - at_each]
+    whole = real.total(inner) + at_each * (inner[0] + inner[-1])
+    return whole if statistic == "sum" else whole / count
+
+
+def _mistakes_of_order(path: KeyPath, step: Collect | Statistic) -> Iterator[Finding]:
+    """Require the keys that a statistic of values in their order reads, and no others."""
+    for key, statistic, what in (
+        ("k", KTH_BEST, "the place from the greatest, from 1"),
+        ("cut", WINSORISED, "the part of the values at each end, below a half"),
+    ):
+        if step.statistic != statistic:
+            yield from step.unread(path, key, f'no such key but with as = "{statistic}"')
+        elif getattr(step, key) is None:
+            yield mistake((*path, key), "", what)
+
+
+@attrs.frozen(kw_only=True)
+class Statistic(AllocationStep):
+    """One number of a column: of its values above ``above``; ``empty`` where there are too few.
+
+    Attributes:
+        of: the column.
+        statistic: which number, the key ``as``; see `_number`.
+        k: of ``kth_best``.
+        cut: of ``winsorised_mean``.
+        above: only values above this count; all by default.
+        empty: the number where too few count; by default there are no weights.
+    """
+
+    of: str = attrs.field(metadata=names("a column"))
+    statistic: Literal["median", "mean", "max", "min", "sum", "kth_best", "winsorised_mean"] = (
+        attrs.field(metadata=renamed("as"))
+    )
+    k: int | None = None
+    cut: Decimal | None = None
+    above: Decimal | None = None
+    empty: Decimal | None = None
+    takes = "flat"
+    gives = "number"
+    keeps_somebody = True
+
+    def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
+        """Require the keys that the statistic reads."""
+        yield from _mistakes_of_order(path, self)
+
+    def is_whole(self, bound: BoundStep, /) -> bool:
+        """Return whether it is a whole number of nano: where it is a value of such a column."""
+        is_value = self.statistic in {"min", "max", KTH_BEST}
+        return super().is_whole(bound) or (is_value and bound.inputs[0].is_whole)
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return the range of the column, or of its sum, with the number of an empty one."""
+        ((low, high),) = inputs
+        if self.statistic == "sum":
+            low, high = min(low, Fraction()) * MOST_MINERS, max(high, Fraction()) * MOST_MINERS
+        empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
+        return hull((low, high), *empty)
+
+    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+        """Return the number."""
+        column = step_input.column(self.of, UNGROUPED)
+        values = [column.at(place) for equal in column.ascending() for place in equal]
+        if self.above is not None:
+            values = [value for value in values if value > Fraction(self.above)]
+        number = _number(self.statistic, values, self.k, self.cut)
+        if number is None and self.empty is None:
+            raise AllocationError(
+                f"{self.name}: found no value of {self.of} that counts, expected one: say "
+                "empty = 0, or another number, if there may be none",
+                code="statistic-of-none",
+            )
+        return Number(Fraction(self.empty or 0) if number is None else number)

@@ -13,30 +13,23 @@ import attrs
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.lowering import lower
-from tallystick.formula.tree import BEYOND_RATIOS, Node, leaves
-from tallystick.numbers import real
+from tallystick.formula.tree import BEYOND_RATIOS, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
 from tallystick.rules.keys import OTHER_KEYS
 from tallystick.scoring.compiled import RANGE_REMEDY, check_range
-from tallystick_allocation.column import (
-    Column,
-    Number,
-    RationalColumn,
-    absent,
-    column_of,
-)
+from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    AllocationStep,
     BoundStep,
+    ColumnStep,
     EarlierSteps,
     Range,
-    StepResult,
     hull,
+    names,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +37,6 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.toml import KeyPath
 
-_Input = Column | Number
 _VALUE = "value"
 """The input of formulas that have one."""
 _MANY = 32
@@ -52,7 +44,7 @@ _MANY = 32
 
 
 @attrs.frozen(kw_only=True)
-class FormulaStep(AllocationStep):
+class FormulaStep(ColumnStep):
     """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
 
     Attributes:
@@ -69,15 +61,11 @@ class FormulaStep(AllocationStep):
     of: str | Mapping[str, str] | None = None
     parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
-    otherwise: str | None = None
+    otherwise: str | None = attrs.field(default=None, metadata=names("a column"))
     absent: Decimal | None = None
     is_score = True
     is_of_each = True
-
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the step that gives what it does not compute; its formula reads others."""
-        if self.otherwise is not None:
-            yield ("otherwise",), self.otherwise
+    lack = "{step.formula} is 0, or an input is absent"
 
     def reference(self, path: KeyPath, /) -> FormulaReference:
         """Return the formula."""
@@ -111,9 +99,8 @@ class FormulaStep(AllocationStep):
                     expected = f"an input of {self.formula}: {one_of(formula.published)}"
                     yield mistake((*path, "of"), shown(name), expected)
         yield from earlier.unknown_groups((*path, "only"), self.only or ())
-        if self.otherwise is not None and self.only is None:
-            expected = "no such key without only"
-            yield mistake((*path, "otherwise"), shown(self.otherwise), expected)
+        if self.only is None:
+            yield from self.unread(path, "otherwise", "no such key without only")
 
     def identity(self, bound: BoundStep, /) -> list[Any]:
         """Return the tree, which its name does not say."""
@@ -135,49 +122,38 @@ class FormulaStep(AllocationStep):
         others = [of for name, (_, of) in known.items() if name == self.otherwise]
         return hull((program.low, program.high), *absent, *others)
 
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
-        """Return the column, or one for each group."""
-        formula = _formula(bound)
-        return bound.by_group(lambda group: self._column(formula, group, step_input))
-
-    def reason(self) -> str:
-        """Return that its value is 0."""
-        return f"{self.formula} is 0, or an input is absent"
-
-    def _column(self, formula: Formula, group: str, step_input: StepInput) -> Column:
+    def column(self, group: str, bound: BoundStep, step_input: StepInput, /) -> Column:
+        """Return what the formula gives, or the column for the other groups."""
+        places = len(step_input.keys)
         if self.only is not None and group not in self.only:
             if self.otherwise is None:
-                return absent(len(step_input.keys))
+                return Column((None,) * places)
             return step_input.column(self.otherwise, group)
+        formula = _formula(bound)
         tree = formula.tree
-        inputs = {name: _input(self.source(name), group, step_input) for name in formula.published}
-        present = [index for index in range(len(step_input.keys)) if _is_present(inputs, index)]
-        is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
-        if self.publish and len(present) >= _MANY and is_beyond_ratios:
-            return self._published(tree, inputs, present, step_input)
-        result = self._empty(step_input)
-        for index in present:
-            result[index] = evaluate(tree, {}, _row(inputs, index))
-        return column_of(result)
+        inputs = {n: step_input.column(self.source(n), group) for n in formula.published}
+        has_all = (column.present for column in inputs.values())
+        present = sorted({*range(places)}.intersection(*has_all))
+        absent = None if self.absent is None else Fraction(self.absent)
+        cells: list[Exact | None]
+        cells = [absent if place < step_input.miners else None for place in range(places)]
 
-    def _published(
-        self, tree: Node, inputs: Mapping[str, _Input], places: Sequence[int], step_input: StepInput
-    ) -> RationalColumn:
-        """Return rounded values, by doubles with a bound, or by the reference."""
+        def row(place: int) -> dict[str, Exact]:
+            return {name: column.at(place) for name, column in inputs.items()}
+
+        is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
+        if not (self.publish and len(present) >= _MANY and is_beyond_ratios):
+            for place in present:
+                cells[place] = evaluate(tree, {}, row(place))
+            return Column.of(cells)
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
-        result = [None if cell is None else real.publish(cell) for cell in self._empty(step_input)]
-        nanos = published_rows(tree, inputs, places, lambda place: _row(inputs, place))
-        for place, nano in zip(places, nanos, strict=True):
-            result[place] = nano
-        return RationalColumn(tuple(result), NANO)
-
-    def _empty(self, step_input: StepInput) -> list[Exact | None]:
-        """Return the values of who lacks an input."""
-        result: list[Exact | None] = [None] * len(step_input.keys)
-        if self.absent is not None:
-            result[: step_input.miners] = [Fraction(self.absent)] * step_input.miners
-        return result
+        # rounded, by doubles with a bound, or by the reference
+        rounded = list[Numerator | None](Column.of(cells).nano)
+        nanos = published_rows(tree, inputs, present, row)
+        for place, nano in zip(present, nanos, strict=True):
+            rounded[place] = nano
+        return Column(tuple(rounded), NANO)
 
 
 def _domain(read: tuple[BoundStep, Range] | None) -> Domain:
@@ -187,35 +163,6 @@ def _domain(read: tuple[BoundStep, Range] | None) -> Domain:
         return Domain(-LARGEST_ATTRIBUTE * NANO, LARGEST_ATTRIBUTE * NANO)
     step, (low, high) = read
     return Domain(floor(low * NANO), ceil(high * NANO), whole=step.is_whole)
-
-
-def _input(name: str, group: str, step_input: StepInput) -> _Input:
-    """Return the value of an input at each place; a number is that of every place."""
-    values = step_input.values.get(name)
-    return values if isinstance(values, Number) else step_input.column(name, group)
-
-
-def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
-    return all(
-        (read.value if isinstance(read, Number) else _raw(read, place)) is not None
-        for read in inputs.values()
-    )
-
-
-def _raw(column: Column, place: int) -> object:
-    if isinstance(column, RationalColumn):
-        return column.numerators[place]
-    return column.values[place]
-
-
-def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
-    """Return the exact value of each input at a place, where all have one."""
-    result = {}
-    for name, read in inputs.items():
-        value = read.value if isinstance(read, Number) else read.exact(place)
-        if value is not None:
-            result[name] = value
-    return result
 
 
 def _formula(bound: BoundStep) -> Formula:

@@ -5,7 +5,7 @@ These are ``pools``, ``mix``, ``reserve``, ``burn`` and ``rest``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,31 +19,20 @@ from tallystick.numbers import real
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick_allocation.column import (
-    Column,
-    RationalColumn,
-    aligned,
-    column_of,
-    constant,
-    divided,
-    over,
-    positive,
-    times,
-    total,
-)
+from tallystick_allocation.column import Column
 from tallystick_allocation.population import ROUND, Population
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
     UNIT,
-    AllocationStep,
     BoundStep,
+    ColumnStep,
     EarlierSteps,
     Range,
     StepOfColumn,
-    StepResult,
     hull,
+    names,
 )
 
 if TYPE_CHECKING:
@@ -54,27 +43,8 @@ Shares = Sequence[tuple[str, Exact]]
 """The share of each of some recipients, by key."""
 
 
-class BurningStep(AllocationStep):
-    """A step that may give a share to a recipient, ``burn``; see `recipients`."""
-
-    # a class that adds no attribute of its own goes with any other
-    __slots__ = ()
-    burn: str | int | None
-
-    def named(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the recipient."""
-        if self.burn is not None:
-            yield ("burn",), key_of(self.burn)
-
-    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
-        """Refuse a text that begins as a slot does, and is none."""
-        yield from super().mistakes(path, earlier)
-        if isinstance(self.burn, str) and not is_recipient(self.burn):
-            yield mistake((*path, "burn"), shown(self.burn), EXPECTED)
-
-
 @attrs.frozen(kw_only=True)
-class Pools(BurningStep, StepOfColumn):
+class Pools(StepOfColumn):
     """The share of each group times the values in it, added up for each miner.
 
     Attributes:
@@ -86,10 +56,12 @@ class Pools(BurningStep, StepOfColumn):
     """
 
     idle: str = "equal"
-    burn: str | int | None = None
+    burn: str | int | None = attrs.field(default=None, metadata=names("a recipient"))
     takes = "grouped"
     gives = "flat"
     keeps_shares = True
+    keeps_somebody = True
+    lack = "{step.of} is 0 in every group"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require that a group takes what is idle, or somebody who burns it."""
@@ -100,7 +72,6 @@ class Pools(BurningStep, StepOfColumn):
             yield mistake((*path, "idle"), shown(self.idle), expected)
         if self.idle == "burn" and self.burn is None:
             yield mistake((*path, "burn"), "", f"who takes it: {EXPECTED}")
-        yield from super().mistakes(path, earlier)
 
     def sums_to_one(self, inputs: bool, /) -> bool:
         """Return whether the values of its inputs sum to 1."""
@@ -114,15 +85,7 @@ class Pools(BurningStep, StepOfColumn):
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(*inputs, NOTHING, UNIT)
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the groups have somebody."""
-        return inputs
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a group with a value has its share."""
-        return False
-
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, _: str, bound: BoundStep, step_input: StepInput, /) -> Column:
         """Return the one column."""
         return self.sum_of_groups(bound.surroundings.groups, step_input)
 
@@ -134,15 +97,11 @@ class Pools(BurningStep, StepOfColumn):
             step_input: what the step reads.
         """
         parts = step_input.grouped(self.of)
-        idle = [group for group in groups if not positive(parts[group])]
+        idle = [group for group in groups if not parts[group].positive]
         shares = self._with_idle(groups, idle)
-        column = _weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in groups])
+        column = Column.added([parts[g].times(shares.get(g, Fraction())) for g in groups])
         burnt = shares.get("", Fraction())
         return _with_shares(column, [(key, burnt) for _, key in self.named()], step_input)
-
-    def reason(self) -> str:
-        """Return that no group has a value."""
-        return f"{self.of} is 0 in every group"
 
     def _with_idle(
         self, groups: Mapping[str, Fraction], idle: Sequence[str]
@@ -165,7 +124,7 @@ class Pools(BurningStep, StepOfColumn):
 
 
 @attrs.frozen(kw_only=True)
-class Mix(BurningStep):
+class Mix(ColumnStep):
     """A weighted sum of columns.
 
     Attributes:
@@ -175,19 +134,17 @@ class Mix(BurningStep):
         burn: the recipient that takes it; see `recipients`.
     """
 
-    of: Mapping[str, Decimal]
+    of: Mapping[str, Decimal] = attrs.field(metadata=names("a column"))
     empty: Literal["leave", "fold", "burn"] = "leave"
-    burn: str | int | None = None
+    burn: str | int | None = attrs.field(default=None, metadata=names("a recipient"))
     keeps_shares = True
+    keeps_somebody = True
+    lack = "{columns} are 0"
 
     @property
     def is_of_each(self) -> bool:
         """True where the part of an empty column goes nowhere."""
         return self.empty == "leave"
-
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the columns that it sums."""
-        yield from ((("of", name), name) for name in self.of)
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require parts of one whole, of columns alike."""
@@ -201,7 +158,6 @@ class Mix(BurningStep):
         if (self.empty == "burn") != (self.burn is not None):
             actual = "" if self.burn is None else shown(self.burn)
             yield mistake((*path, "burn"), actual, 'this key with empty = "burn", and only then')
-        yield from super().mistakes(path, earlier)
 
     def sums_to_one(self, inputs: bool, /) -> bool:
         """Return whether inputs sum to 1 and the part of an empty column goes somewhere."""
@@ -211,30 +167,15 @@ class Mix(BurningStep):
         """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *inputs)
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether every column has somebody."""
-        return inputs
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who has a value has a part of it."""
-        return False
-
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the sum, in each group where the columns are of groups."""
-        return bound.by_group(lambda group: self._mixed(group, step_input))
-
-    def reason(self) -> str:
-        """Return that no column has a value."""
-        return f"{', '.join(self.of)} are 0"
-
-    def _mixed(self, group: str, step_input: StepInput) -> Column:
-        columns = {name: step_input.grouped(name)[group] for name in self.of}
+        columns = {name: step_input.column(name, group) for name in self.of}
         parts = {name: Fraction(part) for name, part in self.of.items()}
-        empty = [name for name, column in columns.items() if not positive(column)]
+        empty = [name for name, column in columns.items() if not column.positive]
         lost = sum((parts[name] for name in empty), Fraction())
         if self.empty == "fold" and 0 < lost < 1:
             parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
-        mixed = _weighted_sum([(parts[name], column) for name, column in columns.items()])
+        mixed = Column.added([column.times(parts[name]) for name, column in columns.items()])
         return _with_shares(mixed, [(key, lost) for _, key in self.named()], step_input)
 
 
@@ -245,6 +186,7 @@ class NamedShares(StepOfColumn):
     takes = "flat"
     gives = "flat"
     keeps_shares = True
+    keeps_somebody = True
 
     def sums_to_one(self, inputs: bool, /) -> bool:
         """Return whether the values of its inputs sum to 1."""
@@ -252,15 +194,7 @@ class NamedShares(StepOfColumn):
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, and up to 1."""
-        return hull(*inputs, UNIT)
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody."""
-        return inputs
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: there is somebody who has what the values do not."""
-        return False
+        return self.limits or hull(*inputs, UNIT)
 
 
 @attrs.frozen(kw_only=True)
@@ -274,25 +208,20 @@ class Reserve(NamedShares):
         empty: whether a column of nobody stays so, or all is for the hotkey.
     """
 
-    key: str
-    share: str
+    key: str = attrs.field(metadata=names("a hotkey"))
+    share: str = attrs.field(metadata=names("a number"))
     empty: Literal["nobody", "key"] = "nobody"
     needs_nonnegative = True
-
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the hotkey, and its share."""
-        yield "key", self.key, "a hotkey"
-        yield "share", self.share, "a number"
 
     def recipients(self, population: Population, /) -> tuple[str, ...]:
         """Return who gets the share."""
         key = population.round.get(self.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key else ()
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column scaled down, with the share of the hotkey."""
-        column = step_input.flat(self.of)
-        share = step_input.round_number(self.share)
+        column = step_input.column(self.of, group)
+        share = step_input.number(self.share) or Fraction()
         if not 0 <= share < 1:
             raise AllocationError(
                 f"{self.name}: found {self.share} {fraction(share)}, expected at least 0 and "
@@ -304,12 +233,12 @@ class Reserve(NamedShares):
         self.refuse_negative(column, step_input)
         key = self._key(step_input)
         if not column.present:
-            return constant([step_input.places[key]], Fraction(1), len(step_input.keys))
-        added = _with_shares(times(column, 1 - share), [(key, share)], step_input)
-        return divided(added, total(added))
+            return Column.constant([step_input.places[key]], Fraction(1), len(column))
+        added = _with_shares(column.times(1 - share), [(key, share)], step_input)
+        return added.times(1 / added.total)
 
     def _key(self, step_input: StepInput) -> str:
-        key = step_input.round_text(self.key)
+        key = step_input.text(self.key)
         if key not in step_input.places or not is_recipient(key):
             found = escaped(key)[:60] or "nobody"
             raise AllocationError(
@@ -328,7 +257,7 @@ class Burn(NamedShares):
         parts: the part of each recipient; see `recipients`.
     """
 
-    parts: Mapping[str, Decimal]
+    parts: Mapping[str, Decimal] = attrs.field(metadata=names("a recipient"))
 
     @property
     def sentence(self) -> str:
@@ -338,35 +267,24 @@ class Burn(NamedShares):
         )
         return f"{parts}; the rest of all by {self.of}"
 
-    def named(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the recipients."""
-        yield from ((("parts", key), key) for key in self.parts)
-
     def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
-        """Require parts of one whole, of recipients."""
+        """Require parts of one whole."""
         whole = sum(map(Fraction, self.parts.values()), Fraction())
         if whole > 1:
             yield mistake((*path, "parts"), f"a sum of {fraction(whole)}", "parts of at most 1")
-        for key in self.parts:
-            if not is_recipient(key):
-                yield mistake((*path, "parts", key), shown(key), EXPECTED)
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether a recipient has a part."""
-        return any(self.parts.values())
-
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column scaled down, with the parts."""
-        column = step_input.flat(self.of)
+        column = step_input.column(self.of, group)
         whole = sum(map(Fraction, self.parts.values()), Fraction())
         # the rest of nobody is the recipients', or all would sum to less than 1
-        unit = 1 if positive(column) or not whole else whole
+        unit = 1 if column.positive or not whole else whole
         shares = [(key, Fraction(part) / unit) for key, part in self.parts.items()]
-        return _with_shares(times(column, 1 - whole), shares, step_input)
+        return _with_shares(column.times(1 - whole), shares, step_input)
 
 
 @attrs.frozen(kw_only=True)
-class Rest(BurningStep, NamedShares):
+class Rest(NamedShares):
     """The values, with what they leave of one whole for a recipient; more than 1 is scaled to 1.
 
     Attributes:
@@ -374,61 +292,30 @@ class Rest(BurningStep, NamedShares):
         burn: who gets the rest; see `recipients`.
     """
 
-    burn: str | int
+    burn: str | int = attrs.field(metadata=names("a recipient"))
+    limits = UNIT
     needs_nonnegative = True
-
-    @property
-    def sentence(self) -> str:
-        """Who gets the rest."""
-        return f"{self.of}; what it leaves of one whole goes to {self.burn}, more is scaled down"
+    meaning = "{step.of}; what it leaves of one whole goes to {step.burn}, more is scaled down"
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: there is always somebody who gets the rest."""
         return True
 
-    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Return [0, 1]."""
-        return UNIT
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: all of nothing is the recipient's."""
-        return True
-
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values with the rest, or scaled down."""
-        column = step_input.flat(self.of)
+        column = step_input.column(self.of, group)
         self.refuse_negative(column, step_input)
-        left = 1 - total(column)
+        left = 1 - column.total
         if real.sign(left) <= 0:
-            return divided(column, total(column))
+            return column.times(1 / column.total)
         return _with_shares(column, [(key_of(self.burn), left)], step_input)
-
-
-def _weighted_sum(parts: Sequence[tuple[Exact, Column]]) -> Column:
-    """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
-    rational = [column for _, column in parts if isinstance(column, RationalColumn)]
-    if len(rational) < len(parts):
-        return column_of(_sum_of(parts, index) for index in range(len(parts[0][1])))
-    scaled = [times(column, part) for part, column in parts]
-    numerators, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
-    return over([_added(row) for row in zip(*numerators, strict=True)], denominator)
-
-
-def _added(row: Iterable[int | None]) -> int | None:
-    present = [numerator for numerator in row if numerator is not None]
-    return sum(present) if present else None
-
-
-def _sum_of(parts: Iterable[tuple[Exact, Column]], place: int) -> real.Exact | None:
-    result = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
-    return real.total(part * value for part, value in result) if result else None
 
 
 def _with_shares(column: Column, shares: Shares, step_input: StepInput) -> Column:
     """Return the column with a share more of each recipient; one of 0 adds nobody."""
-    parts: list[tuple[Exact, Column]] = [(Fraction(1), column)]
-    for key, share in shares:
-        if share:
-            of_one = constant([step_input.places[key]], Fraction(1), len(column))
-            parts.append((share, of_one))
-    return _weighted_sum(parts) if len(parts) > 1 else column
+    of_recipients = [
+        Column.constant([step_input.places[key]], Fraction(1), len(column)).times(share)
+        for key, share in shares
+        if share
+    ]
+    return Column.added([column, *of_recipients]) if of_recipients else column

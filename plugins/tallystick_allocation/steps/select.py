@@ -7,24 +7,17 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from math import ceil, floor
+from operator import ge, gt
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from tallystick.errors import AllocationError
-from tallystick.numbers import real
-from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick_allocation.column import (
-    Column,
-    RationalColumn,
-    ascending,
-    column_of,
-    constant,
-    kept,
-)
-from tallystick_allocation.population import MINER, UNGROUPED
+from tallystick_allocation.column import Column, Numerator
+from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
     NOTHING,
@@ -34,12 +27,12 @@ from tallystick_allocation.steps.step import (
     ColumnStep,
     EarlierSteps,
     Range,
-    StepResult,
+    StepOfColumn,
     hull,
+    names,
 )
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
     from tallystick.rules.toml import KeyPath
 
 Ties = Literal["hotkey", "digest"]
@@ -49,7 +42,7 @@ MOST_COMPARED = 4096
 
 
 @attrs.frozen(kw_only=True)
-class SelectStep(ColumnStep):
+class SelectStep(StepOfColumn):
     """A step that chooses among values and changes none, but to 0."""
 
     keeps_shares = True
@@ -88,7 +81,7 @@ class Order:
 
     def equals(self, column: Column, group: str, step_input: StepInput) -> Iterable[list[int]]:
         """Return the places of a column from the highest value on, equal ones together."""
-        equal: Iterable[list[int]] = reversed(ascending(column))
+        equal: Iterable[list[int]] = reversed(column.ascending())
         for key in self.then:
             further = step_input.column(key.removeprefix("-"), group)
             equal = [finer for same in equal for finer in _apart(same, further, key)]
@@ -98,7 +91,7 @@ class Order:
         """Return the places in the order of equals."""
         if self.ties == "hotkey":
             return places
-        salt = step_input.round_text(self.salt) if self.salt is not None else ""
+        salt = step_input.text(self.salt) if self.salt is not None else ""
         prefix = f"{salt}:{group}:" if group != UNGROUPED else f"{salt}:"
 
         def digest(place: int) -> tuple[str, int]:
@@ -112,8 +105,9 @@ def _apart(places: list[int], column: Column, key: str) -> Iterator[list[int]]:
     if len(places) == 1:
         yield places
         return
-    of_these = kept(column, places)
-    yield from ascending(of_these) if key.startswith("-") else reversed(ascending(of_these))
+    of_these = column.kept(places)
+    order = of_these.ascending()
+    yield from order if key.startswith("-") else reversed(order)
     rest = sorted({*places}.difference(of_these.present))
     if rest:
         yield rest
@@ -134,21 +128,6 @@ class OrderedStep(AllocationStep):
     def order(self) -> Order:
         """The order of values."""
         return Order(then=self.then)
-
-    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the steps that it reads, and by which equals are ordered."""
-        yield from super().inputs(registry)
-        for index, key in enumerate(self.then):
-            name = key.removeprefix("-")
-            if not name.startswith(MINER):
-                yield ("then", index), name
-
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the attributes of miners by which equals are ordered."""
-        for key in self.then:
-            name = key.removeprefix("-")
-            if name.startswith(MINER):
-                yield "then", name, "a number"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require columns to order by."""
@@ -233,28 +212,29 @@ class Filter(SelectStep):
         least = max(low, *bounds) if bounds else low
         return hull((least, high), NOTHING) if least <= high else NOTHING
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether what is not above 0 is dropped."""
-        return self.others == "drop" and self.above is not None and self.above >= 0
-
     def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
         """Return whether no value may reach the bounds."""
         return max(self.marks, default=Decimal()) >= ranges[self.of][1]
 
-    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column without the others, or with 0 for them."""
-        return _only(column, self.passing(group, step_input), self.others)
+        column = step_input.column(self.of, group)
+        return column.kept(self.passing(group, step_input), self.others)
 
-    def passing(self, group: str, step_input: StepInput) -> Iterable[int]:
+    def passing(self, group: str, step_input: StepInput) -> Sequence[int]:
         """Return the places that reach the bounds."""
         column = step_input.column(self.judged, group)
-        cut = self.at_least.get(group) if isinstance(self.at_least, Mapping) else self.at_least
-        above, at_least = (None if c is None else Fraction(c) for c in (self.above, cut))
-        if isinstance(column, RationalColumn):
-            least = _least(column.denominator, above, at_least)
-            return (i for i, n in enumerate(column.numerators) if n is not None and n >= least)
-        cells = enumerate(column.cells)
-        return (i for i, v in cells if v is not None and _passes(v, above, at_least))
+        at_least = self.at_least
+        cut = at_least.get(group) if isinstance(at_least, Mapping) else at_least
+        numerators: tuple[Any, ...] = column.numerators
+        places = column.present
+        for bound, exceeds, rounded in ((self.above, gt, floor), (cut, ge, ceil)):
+            if bound is not None:
+                edge: Any = Fraction(bound) * column.denominator
+                # whole numbers are compared with whole numbers: n > x is n > ⌊x⌋, n ≥ x is n ≥ ⌈x⌉
+                edge = rounded(edge) if column.is_whole else edge
+                places = [place for place in places if exceeds(numerators[place], edge)]
+        return places
 
     def reason(self) -> str:
         """Return the bounds."""
@@ -275,7 +255,7 @@ class Gate(Filter):
         absent: whether it is asked who has no value in the column, rather than who has one.
     """
 
-    by: str
+    by: str = attrs.field(metadata=names("a column"))
     absent: bool = False
 
     @property
@@ -288,45 +268,28 @@ class Gate(Filter):
         has = "has no value" if self.absent else "has a value"
         yield f"where {self.by} {f'is {bounds}' if bounds else has}"
 
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the column, and the one that is asked."""
-        yield from super().columns()
-        if not self.by.startswith(MINER):
-            yield ("by",), self.by
-
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the attribute that is asked."""
-        if self.by.startswith(MINER):
-            yield "by", self.by, "a number"
-
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a bound for every group or one for all, and columns alike."""
         yield from self.bound_mistakes(path, earlier)
-        if self.absent and self.marks:
-            yield mistake((*path, "absent"), "true", "no such key beside above and at_least")
+        if self.marks:
+            yield from self.unread(path, "absent", "no such key beside above and at_least")
         shapes = {earlier.shapes[self.of], "flat"}
         if earlier.shapes.get(self.by, "flat") not in shapes:
             yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, and 0."""
+        """Return the range of the column, and 0: the bounds are of another."""
         return hull(inputs[0], NOTHING)
-
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether the column has somebody, and the others are dropped."""
-        return self.others == "drop" and inputs
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return true: who has a value may be nobody that reaches the bounds."""
         return True
 
-    def passing(self, group: str, step_input: StepInput) -> Iterable[int]:
-        """Return the places that reach the bounds, or that have a value."""
-        if self.above is None and self.at_least is None:
-            column = step_input.column(self.by, group)
-            absent = {*range(len(column))}.difference(column.present)
-            return absent if self.absent else column.present
-        return super().passing(group, step_input)
+    def passing(self, group: str, step_input: StepInput) -> Sequence[int]:
+        """Return the places that reach the bounds; without any, that have a value, or have none."""
+        present = super().passing(group, step_input)
+        absent = {*range(len(step_input.keys))}.difference(present)
+        return sorted(absent) if self.absent else present
 
     def reason(self) -> str:
         """Return the bounds."""
@@ -338,29 +301,20 @@ class DrawnStep(OrderedStep, SelectStep):
     """A step that chooses by the order of values, of equal ones perhaps by a salted digest."""
 
     ties: Ties = "hotkey"
-    salt: str | None = None
-    then: tuple[str, ...] = ()
+    salt: str | None = attrs.field(default=None, metadata=names("a text"))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    keeps_somebody = True
 
     @property
     def order(self) -> Order:
         """The order of values."""
         return Order(self.ties, self.salt, self.then)
 
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the salt, and the attributes by which equals are ordered."""
-        yield from super().attributes()
-        if self.salt is not None:
-            yield "salt", self.salt, "a text"
-
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Yield a salt of no digest, and what no order is."""
         yield from super().mistakes(path, earlier)
-        if self.salt is not None and self.ties != "digest":
-            yield mistake((*path, "salt"), shown(self.salt), 'no such key but with ties = "digest"')
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: the greatest value stays."""
-        return False
+        if self.ties != "digest":
+            yield from self.unread(path, "salt", 'no such key but with ties = "digest"')
 
 
 @attrs.frozen(kw_only=True)
@@ -368,46 +322,37 @@ class Top(DrawnStep):
     """The ``k`` greatest values of each group."""
 
     k: int
+    lack = "{step.of} is not among the {step.k} greatest"
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """One more than stay."""
         return (self.k + 1,)
 
-    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column without the others."""
-        return kept(column, islice(self.order.descending(column, group, step_input), self.k))
-
-    def reason(self) -> str:
-        """Return the number of values that stay."""
-        return f"{self.of} is not among the {self.k} greatest"
+        column = step_input.column(self.of, group)
+        return column.kept(islice(self.order.descending(column, group, step_input), self.k))
 
 
 @attrs.frozen(kw_only=True)
 class OnePer(DrawnStep):
     """The greatest value for each value of an attribute stays, the others become 0."""
 
-    key: str
+    key: str = attrs.field(metadata=names("a text"))
+    lack = "{step.of} is not the greatest of its {step.key}"
 
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the salt, the key, and the attributes by which equals are ordered."""
-        yield from super().attributes()
-        yield "key", self.key, "a text"
-
-    def changed(self, column: Column, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column with 0 for the others."""
+        column = step_input.column(self.of, group)
         first: dict[str, int] = {}
         for index in self.order.descending(column, group, step_input):
-            first.setdefault(step_input.miner_text(index, self.key), index)
-        return _only(column, first.values(), "zero")
-
-    def reason(self) -> str:
-        """Return the attribute of which another value is greater."""
-        return f"{self.of} is not the greatest of its {self.key}"
+            first.setdefault(step_input.text(self.key, index), index)
+        return column.kept(first.values(), "zero")
 
 
 @attrs.frozen(kw_only=True)
-class Pareto(OrderedStep):
+class Pareto(OrderedStep, ColumnStep):
     """Each miner that no other exceeds in everything: 1 for it, and nothing for the others.
 
     Miners are taken in the order of ``then``, equals by hotkey. One joins unless an earlier one
@@ -419,9 +364,11 @@ class Pareto(OrderedStep):
         margin: the part by which a later miner has to exceed an earlier one.
     """
 
-    of: tuple[str, ...]
+    of: tuple[str, ...] = attrs.field(metadata=names("a column"))
     margin: Decimal = Decimal(0)
-    then: tuple[str, ...] = ()
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    limits = UNIT
+    lack = "another is as good in {columns}, or a value is absent"
     needs_nonnegative = True
 
     @property
@@ -430,10 +377,6 @@ class Pareto(OrderedStep):
         by = f", by {fraction(Fraction(self.margin))} of it" if self.margin else ""
         return f"1 for who is not exceeded in {', '.join(self.of)} by an earlier one{by}"
 
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the columns."""
-        yield from ((("of", index), name) for index, name in enumerate(self.of))
-
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require columns alike."""
         yield from super().mistakes(path, earlier)
@@ -441,90 +384,34 @@ class Pareto(OrderedStep):
             expected = "columns of groups alone, or none of them"
             yield mistake((*path, "of"), "columns of both kinds", expected)
 
-    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Return [0, 1]."""
-        return UNIT
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no value is 0."""
-        return True
-
-    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
-        """Return the column, or one for each group."""
-        return bound.by_group(lambda group: self._front(group, step_input))
-
-    def reason(self) -> str:
-        """Return that an earlier one holds."""
-        return f"another is as good in {', '.join(self.of)}, or a value is absent"
-
-    def _front(self, group: str, step_input: StepInput) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+        """Return 1 for those that stand."""
         columns = [step_input.column(name, group) for name in self.of]
         for column in columns:
             self.refuse_negative(column, step_input)
-        present = sorted({*columns[0].present}.intersection(*(c.present for c in columns[1:])))
+        present = sorted(set.intersection(*({*column.present} for column in columns)))
         if len(present) > MOST_COMPARED:
             raise AllocationError(
                 f"{self.name}: found {len(present)} miners to compare each with each, expected at "
                 f"most {MOST_COMPARED}: choose them before by a step top",
                 code="too-many",
             )
-        values, lifted = self._comparable(columns, present)
-        alike = constant(present, Fraction(1), len(step_input.keys))
+        factor = 1 + Fraction(self.margin)
+        # whole numbers are compared many times faster than fractions
+        of_all = [dict(column.numbers) for column in columns]
+        values = {place: [own[place] * factor.denominator for own in of_all] for place in present}
+        lifted = {place: [own[place] * factor.numerator for own in of_all] for place in present}
+        alike = Column.constant(present, Fraction(1), len(step_input.keys))
         front: list[int] = []
         for new in self.order.descending(alike, group, step_input):
             if not any(_is_at_most(values[new], lifted[old]) for old in front):
                 front = [old for old in front if not _is_at_most(lifted[old], values[new])]
                 front.append(new)
-        return kept(alike, front)
-
-    def _comparable(
-        self, columns: Sequence[Column], places: Sequence[int]
-    ) -> tuple[Mapping[int, Sequence[Exact]], Mapping[int, Sequence[Exact]]]:
-        """Return the values at some places, and these times 1 + margin, in one unit a column."""
-        factor = 1 + Fraction(self.margin)
-        values, lifted = dict[int, list[Exact]](), dict[int, list[Exact]]()
-        for column in columns:
-            whole = column.numerators if isinstance(column, RationalColumn) else [*column.cells]
-            for place in places:
-                value = whole[place]
-                assert value is not None  # noqa: S101  # it is present
-                # whole numbers are compared many times faster than fractions
-                values.setdefault(place, []).append(value * factor.denominator)  # type: ignore[arg-type]  # a whole number
-                lifted.setdefault(place, []).append(value * factor.numerator)  # type: ignore[arg-type]  # as above
-        return values, lifted
+        return alike.kept(front)
 
 
-def _is_at_most(first: Sequence[Exact], second: Sequence[Exact]) -> bool:
+def _is_at_most(first: Sequence[Numerator], second: Sequence[Numerator]) -> bool:
     return all(one <= other for one, other in zip(first, second, strict=True))
-
-
-def _only(column: Column, places: Iterable[int], others: Others) -> Column:
-    """Return the values at some places; the others are dropped, or become 0."""
-    stay = {*places}
-    if others == "drop":
-        return kept(column, stay)
-    if isinstance(column, RationalColumn):
-        numerators = (n if n is None or i in stay else 0 for i, n in enumerate(column.numerators))
-        return RationalColumn(tuple(numerators), column.denominator)
-    cells = (v if v is None or i in stay else Fraction() for i, v in enumerate(column.cells))
-    return column_of(cells)
-
-
-def _passes(value: Exact, above: Fraction | None, at_least: Fraction | None) -> bool:
-    if above is not None and real.compare(value, above) <= 0:
-        return False
-    return at_least is None or real.compare(value, at_least) >= 0
-
-
-def _least(denominator: int, above: Fraction | None, at_least: Fraction | None) -> int:
-    """Return the least numerator over a denominator that reaches one of two bounds, or both."""
-    # whole numbers are compared with whole numbers: n/d ≥ c is n ≥ ⌈c·d⌉
-    bounds = []
-    if above is not None:
-        bounds.append(above.numerator * denominator // above.denominator + 1)
-    if at_least is not None:
-        bounds.append(-(-at_least.numerator * denominator // at_least.denominator))
-    return max(bounds)
 
 
 def _text(cut: Decimal) -> str:

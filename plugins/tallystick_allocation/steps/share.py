@@ -1,4 +1,7 @@
-"""Steps that make shares: ``share``, ``equal`` and ``by_rank``."""
+"""Steps that make shares, and that stretch and bound values.
+
+These are ``share``, ``equal`` and ``by_rank``; ``z_score``, ``lift`` and ``cap``.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +17,24 @@ from tallystick.errors import AllocationError
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.numbers.text import fraction
+from tallystick.numbers.text import fraction, numbered
 from tallystick.rules.findings import Finding, mistake, shown
-from tallystick_allocation.column import (
-    Column,
-    absent,
-    column_of,
-    constant,
-    divided,
-    kept,
-    negative,
-    other_than_zero,
-    positive,
-    total,
-)
+from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import MOST_MINERS
 from tallystick_allocation.step_input import StepInput
-from tallystick_allocation.steps.hold import MOST_HOLDERS, Hold
+from tallystick_allocation.steps.memory import MOST_HOLDERS, Hold
 from tallystick_allocation.steps.select import Order, OrderedStep, Top
 from tallystick_allocation.steps.step import (
     UNIT,
     AllocationStep,
     BoundStep,
-    ColumnStep,
     EarlierSteps,
     Range,
     StepOfColumn,
     StepResult,
+    Stop,
     hull,
+    names,
 )
 
 if TYPE_CHECKING:
@@ -51,10 +44,12 @@ _MOST_POWERS = MOST_HOLDERS
 """Maximum number of powers of a ratio: the k-th has k times its digits."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
+_FURTHEST = Fraction(1000)
+"""Maximum distance from the mean of a million values, in standard deviations: √(n − 1)."""
 
 
 @attrs.frozen(kw_only=True)
-class Share(ColumnStep):
+class Share(StepOfColumn):
     """Each value over the sum of all.
 
     Attributes:
@@ -69,16 +64,13 @@ class Share(ColumnStep):
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
     needs_nonnegative = True
+    keeps_somebody = True
+    meaning = "the part that the miner has of the sum of {step.of} over all miners"
 
     @property
     def refuses_negative(self) -> bool:
         """True unless it keeps values below 0."""
         return self.below == "refuse"
-
-    @property
-    def sentence(self) -> str:
-        """The part of the sum."""
-        return f"the part that the miner has of the sum of {self.of} over all miners"
 
     def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
         """Refuse to keep values below 0."""
@@ -98,38 +90,30 @@ class Share(ColumnStep):
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether a sum of 0 gives no zeros."""
-        return self.zero != "zero"
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who has a value has a share."""
-        return False
-
-    def changed(self, column: Column, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the shares."""
+        column = step_input.column(self.of, group)
         if self.below == "refuse":
             self.refuse_negative(column, step_input)
         present = column.present
         if not present:
             return column
         shares = self._shares(column, present)
-        return kept(shares, other_than_zero(shares)) if self.drop_zero else shares
+        return shares.kept(p for p, share in shares.numbers if share) if self.drop_zero else shares
 
     def reason(self) -> str:
         """Return that the share is 0, or below."""
         return super().reason() if self.below == "refuse" else "the share is 0 or below"
 
     def _shares(self, column: Column, present: Sequence[int]) -> Column:
-        whole = total(column)
-        if real.sign(whole):
+        whole = column.total
+        if whole:
             if self.below == "keep":
                 self._refuse_near_zero(column, whole)
-            return divided(column, whole)
-        if self.zero == "zero":
-            return constant(present, Fraction(), len(column))
-        if self.zero == "equal":
-            return constant(present, Fraction(1, len(present)), len(column))
+            return column.times(1 / whole)
+        if self.zero != "refuse":
+            part = Fraction(1, len(present)) if self.zero == "equal" else Fraction()
+            return Column.constant(present, part, len(column))
         raise AllocationError(
             f"{self.name}: found a sum of 0 of {self.of} over {len(present)} miners, "
             'expected another one: say zero = "zero" or "equal" if that is no mistake',
@@ -138,8 +122,7 @@ class Share(ColumnStep):
 
     def _refuse_near_zero(self, column: Column, whole: real.Exact) -> None:
         """Refuse a sum that values of both signs leave nearer to 0 than any published one."""
-        size = whole if real.sign(whole) > 0 else -whole
-        if real.compare(size, _LEAST_SUM) < 0 and negative(column) and positive(column):
+        if abs(whole) < _LEAST_SUM and column.negative and column.positive:
             raise AllocationError(
                 f"{self.name}: found a sum of {real.decimal(whole, 25)} of {self.of}, "
                 f"expected 0, or one at least {fraction(_LEAST_SUM)} from it, as values below 0 "
@@ -152,40 +135,26 @@ class Share(ColumnStep):
 class Equal(StepOfColumn):
     """Equal parts for the miners of a column, in whichever group, that have a flag."""
 
-    where: str | None = None
+    where: str | None = attrs.field(default=None, metadata=names("a flag"))
     gives = "flat"
-
-    def attributes(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the flag."""
-        if self.where is not None:
-            yield "where", self.where, "a flag"
+    limits = UNIT
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: equal parts always sum to 1."""
-        return True
-
-    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
-        """Return [0, 1], as the parts sum to 1."""
-        return UNIT
-
-    def has_some(self, _: bool, /) -> bool:
-        """Return true: no part is 0."""
         return True
 
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether nobody may have the flag."""
         return self.where is not None
 
-    def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
+    def column(self, _: str, __: BoundStep, step_input: StepInput, /) -> Column:
         """Return the one column."""
         groups = step_input.grouped(self.of).values()
-        present = sorted({index for column in groups for index in column.present})
-        where = self.where
+        present, where = {index for column in groups for index in column.present}, self.where
         if where is not None:
-            present = [index for index in present if step_input.miner_flag(index, where)]
-        if not present:
-            return absent(len(step_input.keys))
-        return constant(present, Fraction(1, len(present)), len(step_input.keys))
+            present = {index for index in present if step_input.flag(where, index)}
+        part = Fraction(1, len(present) or 1)
+        return Column.constant(present, part, len(step_input.keys))
 
     def reason(self) -> str:
         """Return that the miner is absent, or without the flag."""
@@ -194,7 +163,7 @@ class Equal(StepOfColumn):
 
 
 @attrs.frozen(kw_only=True)
-class ByRank(OrderedStep, ColumnStep):
+class ByRank(OrderedStep, StepOfColumn):
     """A part for each place: from a list, as powers of a ratio, or by the number of miners.
 
     Attributes:
@@ -217,7 +186,8 @@ class ByRank(OrderedStep, ColumnStep):
     tail: Decimal = Decimal(0)
     short: Literal["normalise", "leave"] = "normalise"
     ties: Literal["order", "pooled"] = "order"
-    then: tuple[str, ...] = ()
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    lack = "{step.of} is too low for a place with a part"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -232,12 +202,10 @@ class ByRank(OrderedStep, ColumnStep):
             yield mistake(path, " and ".join(ways) or "neither", "either parts, ratio or ladder")
         if self.parts is not None and not any(self.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
-        for key in ("first", "tail"):
-            if getattr(self, key) and (
-                self.ladder is not None or (key, self.ratio) == ("first", None)
-            ):
-                expected = "no such key but with ratio" + (" or parts" if key == "tail" else "")
-                yield mistake((*path, key), shown(getattr(self, key)), expected)
+        if self.ladder is not None or self.ratio is None:
+            yield from self.unread(path, "first", "no such key but with ratio")
+        if self.ladder is not None:
+            yield from self.unread(path, "tail", "no such key but with ratio or parts")
         source = earlier.steps[self.of]
         powers = self.first or _most_of(source)
         if self.ratio is not None and not 0 < powers <= _MOST_POWERS:
@@ -246,9 +214,9 @@ class ByRank(OrderedStep, ColumnStep):
                 "first of at most as many"
             )
             yield mistake((*path, "of"), shown(self.of), expected)
-        if self.then and _most_of(source):
+        if _most_of(source):
             expected = f"no such key after {source.do}, in whose order the parts are given"
-            yield mistake((*path, "then"), "an array", expected)
+            yield from self.unread(path, "then", expected)
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return whether the parts of those present are scaled to sum to 1."""
@@ -264,32 +232,22 @@ class ByRank(OrderedStep, ColumnStep):
         """Return whether equals get parts of their own, in an order that no round draws anew."""
         return self.ties != "pooled" and not self._order(bound).is_drawn
 
-    def has_some(self, _: bool, /) -> bool:
-        """Return whether the first place has a part."""
-        return self.parts is None or self.parts[0] > 0
-
     def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether the first place has no part."""
         return self.parts is not None and self.parts[0] <= 0
 
-    def changed(
-        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
-    ) -> Column:
+    def column(self, group: str, bound: BoundStep, step_input: StepInput, /) -> Column:
         """Return the parts."""
-        order = self._order(bound)
+        column, order = step_input.column(self.of, group), self._order(bound)
         places = list(order.descending(column, group, step_input))
         parts = [*islice(self._parts(len(places), bound), len(places))]
         whole = real.total(parts)
-        if self.short == "normalise" and real.sign(whole):
+        if self.short == "normalise" and whole:
             parts = [part / whole for part in parts]
         if self.ties == "pooled":
             parts = list(_pooled(order.equals(column, group, step_input), parts))
         by_place = dict(zip(places, parts, strict=True))
-        return column_of(map(by_place.get, range(len(column))))
-
-    def reason(self) -> str:
-        """Return that the place has no part."""
-        return f"{self.of} is too low for a place with a part"
+        return Column.of(map(by_place.get, range(len(column))))
 
     def _order(self, bound: BoundStep) -> Order:
         """Return the order of equals, which is that of the step that chose them."""
@@ -308,6 +266,184 @@ class ByRank(OrderedStep, ColumnStep):
             first = self.first or _most_of(bound.inputs[0].rules)
             parts = islice(_powers(Fraction(self.ratio)), first)
         yield from chain(parts, repeat(Fraction(self.tail)))
+
+
+@attrs.frozen(kw_only=True)
+class ZScore(StepOfColumn):
+    """The distance of each value from the mean, in standard deviations.
+
+    Attributes:
+        of: the column.
+        deviation: of a population, or of a sample.
+        flat: the value of all where none deviates.
+        zero: whether a column of zeros ends the allocation with zeros, or is flat as any.
+    """
+
+    deviation: Literal["population", "sample"]
+    flat: Decimal = Decimal(0)
+    zero: Literal["stop", "flat"] = "flat"
+    lack = "{step.of} is the mean"
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Refuse to stop at zeros in groups: one group cannot end the whole allocation."""
+        if self.zero == "stop" and earlier.shapes[self.of] == "grouped":
+            expected = '"flat": a group alone cannot end the allocation'
+            yield mistake((*path, "zero"), shown(self.zero), expected)
+
+    def range_of(self, _: BoundStep, __: Sequence[Range], /) -> Range:
+        """Return the range that a million miners allow, with the value of a flat column."""
+        return hull((-_FURTHEST, _FURTHEST), (Fraction(self.flat),) * 2)
+
+    def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
+        """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
+        column = step_input.grouped(self.of)
+        present = [(cells, place) for cells in column.values() for place in cells.present]
+        if self.zero == "stop" and present and not any(cells.at(p) for cells, p in present):
+            return Stop(self.name, tuple(sorted({place for _, place in present})))
+        return super().apply(bound, step_input)
+
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the scores."""
+        column = step_input.column(self.of, group)
+        present = column.present
+        divisor = len(present) - (self.deviation == "sample")
+        if present and not divisor:
+            raise AllocationError(
+                f"{self.name}: found one miner, whose sample has no deviation, expected at least "
+                'two: say deviation = "population" if one is enough',
+                code="z-score-of-one",
+            )
+        if not present:
+            return column
+        # with a = n·x − Σx the score is a over the root of Σa²/divisor: no mean is divided out
+        count, whole = len(present), column.total
+        gaps = column.changed(lambda value: value * count - whole)
+        squares = gaps.changed(lambda gap: gap * gap).total
+        if not squares:
+            return Column.constant(present, Fraction(self.flat), len(column))
+        return gaps.times(1 / real.power(squares / divisor, Fraction(1, 2)))
+
+
+@attrs.frozen(kw_only=True)
+class Lift(StepOfColumn):
+    """The values moved so that the lowest of them is ``lowest``."""
+
+    lowest: Decimal
+    keeps_somebody = True
+
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
+        """Return a range as wide as that of the column."""
+        ((low, high),) = inputs
+        lowest = Fraction(self.lowest)
+        return lowest, high - low + lowest
+
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the values, moved."""
+        column = step_input.column(self.of, group)
+        order = column.ascending()
+        if not order:
+            return column
+        by = Fraction(self.lowest) - column.at(order[0][0])
+        return column.changed(lambda value: value + by)
+
+
+@attrs.frozen(kw_only=True)
+class CapStep(StepOfColumn):
+    """No value above ``share``; the excess goes to the others in proportion.
+
+    Attributes:
+        of: a column whose sum is 1.
+        share: the largest value.
+        excess: given once to who is not above, or until nobody is above.
+        lowest_share: ``one_over_miners``: for n miners with a value the cap is at least 1/n.
+    """
+
+    share: Decimal
+    excess: Literal["once", "water_filling"]
+    lowest_share: Literal["one_over_miners"] | None = None
+    limits = UNIT
+    needs_nonnegative = True
+    can_bind = True
+
+    @property
+    def sentence(self) -> str:
+        """The cap."""
+        least = ", or an equal share where that is more" if self.lowest_share else ""
+        return (
+            f"{self.of}, at most {fraction(Fraction(self.share))}{least}; what is above goes "
+            "to the others in proportion"
+        )
+
+    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+        """Require a share of one whole."""
+        if self.of not in earlier.normalised:
+            expected = (
+                "a column that sums to exactly 1, such as one of share, which is not published"
+            )
+            yield mistake((*path, "of"), shown(self.of), expected)
+        if not self.share:
+            yield mistake((*path, "share"), shown(self.share), "a share above 0")
+
+    def sums_to_one(self, _: bool, /) -> bool:
+        """Return true: capped shares always sum to 1."""
+        return True
+
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
+        """Return whether too few miners for the cap have no weights."""
+        return self.lowest_share is None and self.excess != "once"
+
+    def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the values, capped."""
+        column = step_input.column(self.of, group)
+        self.refuse_negative(column, step_input)
+        holders = len(column.positive)
+        if not holders:
+            return column
+        if self.excess == "water_filling":
+            return _water_filled(column, self._limit(holders))
+        return self._once(column, self._limit_alone(holders))
+
+    def notes(self, step_input: StepInput, /) -> Iterator[str]:
+        """Yield that so few miners cannot hold the cap."""
+        for column in step_input.grouped(self.of).values():
+            holders = len(column.positive)
+            if self.lowest_share is not None and 0 < holders * self.share < 1:
+                few = numbered(holders, "miner")
+                yield f"{self.name}: cap {self.share} cannot hold for {few}: equal shares"
+
+    def _limit_alone(self, miners: int) -> Fraction:
+        share = Fraction(self.share)
+        return share if self.lowest_share is None else max(share, Fraction(1, miners))
+
+    def _limit(self, miners: int) -> Fraction:
+        limit = self._limit_alone(miners)
+        if limit * miners < 1:
+            raise AllocationError(
+                f"{self.name}: found {miners} {'miner' if miners == 1 else 'miners'} and a cap of "
+                f"{fraction(limit)}, which hold {fraction(limit * miners)} together, expected 1: "
+                'say lowest_share = "one_over_miners" if the cap may rise',
+                code="cap-cannot-hold",
+            )
+        return limit
+
+    def _once(self, column: Column, limit: Fraction) -> Column:
+        """Return the values with the excess given once to who is not above, who may be then."""
+        above = [place for place in column.present if column.at(place) > limit]
+        below = sorted({*column.present} - {*above})
+        if not above:
+            return column
+        if not below:
+            return Column.constant(above, Fraction(1, len(above)), len(column))
+        takers = column.kept(below)
+        excess = column.kept(above).total - limit * len(above)
+        if not takers.total:
+            raise AllocationError(
+                f"{self.name}: found an excess above the cap of {fraction(limit)} and nobody with "
+                "a value who could take it, expected one",
+                code="cap-cannot-hold",
+            )
+        raised = takers.times(1 + excess / takers.total)
+        return Column.added([raised, Column.constant(above, limit, len(column))])
 
 
 def _most_of(step: AllocationStep) -> int:
@@ -331,3 +467,23 @@ def _pooled(places: Iterable[Sequence[int]], parts: Sequence[Exact]) -> Iterator
         shared = parts[first : first + len(equal)]
         yield from [real.total(shared) / len(equal)] * len(equal)
         first += len(equal)
+
+
+def _water_filled(column: Column, limit: Fraction) -> Column:
+    """Return the values with the excess given to the others in proportion until nobody is above.
+
+    Taking the largest first is the same as capping all at once and repeating: the factor of the
+    others only grows while more are capped, so who is above stays above.
+    """
+    order = [place for equal in reversed(column.ascending()) for place in equal]
+    numbers = dict(column.numbers)
+    left: Numerator = column.denominator
+    share, scale = limit.numerator, limit.denominator
+    # what is left of 1 once k are capped is (scale − k·share)/scale
+    rest = scale
+    for place in order:
+        if not numbers[place] * rest > share * left:
+            break
+        rest, left = rest - share, left - numbers[place]
+    raised = (None if n is None else min(n * rest, share * left) for n in column.numerators)
+    return Column(tuple(raised)).times(Fraction(1) / (scale * left))

@@ -2,7 +2,7 @@
 
 A step is one class: its attributes are the keys of the file, and its methods are all that follows
 from them: checks, shape, range, computation, proof marks and words. A further kind of step is such
-a class, its word in `steps.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
+a class, its word in `rules.STEPS`, and its keys in the schema. Docs: docs/allocation.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
@@ -20,13 +20,14 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError
 from tallystick.formula.tree import bind
 from tallystick.io.text import escaped
-from tallystick.numbers.nano import NANO
+from tallystick.numbers import real
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, formula_of
 from tallystick.rules.structure import table_of
 from tallystick.scoring.computation import NamedValue
-from tallystick_allocation.column import Column, RationalColumn, Values, cell_text, negative
-from tallystick_allocation.population import UNGROUPED, Population
+from tallystick_allocation.column import Column, Values
+from tallystick_allocation.population import MINER, UNGROUPED, Population
+from tallystick_allocation.recipients import key_of
 from tallystick_allocation.step_input import StepInput
 
 if TYPE_CHECKING:
@@ -42,11 +43,31 @@ Range = tuple[Fraction, Fraction]
 NOTHING: Range = (Fraction(), Fraction())
 UNIT: Range = (Fraction(), Fraction(1))
 
+_NAMES = "tallystick_allocation.names"
+_STEPS = ("a column", "an order")
+_NO_ATTRIBUTES = (*_STEPS, "a recipient")
+
+
+def names(
+    what: Literal[
+        "a column", "an order", "a recipient", "a text", "a hotkey", "a flag", "a number"
+    ],
+) -> Mapping[str, str]:
+    """Return the metadata of a key that names something, or several: a table by its keys.
+
+    Args:
+        what: a column is an earlier step, or a number of miners; an order is such a name, by which
+            equal values are ordered, behind ``-`` from the least; a recipient gets a share by name,
+            see `recipients`; the others are attributes of miners or of the round.
+    """
+    return {_NAMES: what}
+
 
 @attrs.frozen
 class Stop:
-    """The end of the allocation: 0 for each place that has a value."""
+    """The end of the allocation by a step: 0 for each place that has a value."""
 
+    step: str
     places: tuple[int, ...]
 
 
@@ -90,7 +111,7 @@ class Collected:
 class AllocationStep(ABC):
     """One step of an allocation.
 
-    Laws of weights are asked of steps: `sums_to_one`, `has_some`, `can_empty`, `prefers_hotkeys`,
+    Laws of weights are asked of steps: `sums_to_one`, `can_empty`, `prefers_hotkeys`,
     `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
     `refuses_negative`, `collected` and the range. A further kind answers them.
 
@@ -104,6 +125,11 @@ class AllocationStep(ABC):
         recalls: whether it reads what another step keeps beside its result.
         needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
+        limits: the range of its values, whatever it reads; None where the first column has it.
+        keeps_somebody: whether somebody has more than 0 wherever somebody of its input has.
+        meaning: the meaning of its values, for people; by default its keys say it.
+        lack: the reason why a miner has nothing here who has something before. In both ``{step}``
+            is the step, and ``{columns}`` are the names of those that it reads.
         is_score: whether it makes the values that other steps choose or share by.
         can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
             so that it may leave each as it is.
@@ -116,6 +142,10 @@ class AllocationStep(ABC):
     gives: ClassVar[Shape | None] = None
     memory: ClassVar[tuple[str, ...]] = ()
     recalls: ClassVar[bool] = False
+    limits: ClassVar[Range | None] = None
+    keeps_somebody: ClassVar[bool] = False
+    meaning: ClassVar[str] = ""
+    lack: ClassVar[str] = "the value is 0"
     needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
@@ -159,6 +189,8 @@ class AllocationStep(ABC):
     @property
     def sentence(self) -> str:
         """The meaning of its values, for people."""
+        if self.meaning:
+            return self._said(self.meaning)
         table = {k: v for k, v in table_of(self).items() if k not in ("name", "publish")}
         return ", ".join(f"{key} {value}" for key, value in table.items())
 
@@ -166,114 +198,87 @@ class AllocationStep(ABC):
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it names, each with its key; a formula reads others too."""
-        yield from ()
+        return ((path, name) for path, name, what in self._names if what == "a column")
 
     def named(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the keys of who gets a share by name, each with its key in the table."""
-        yield from ()
+        return ((path, name) for path, name, what in self._names if what == "a recipient")
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
-        yield from ()
+        for (key, *_), name, what in self._names:
+            if what not in _NO_ATTRIBUTES:
+                yield str(key), name, what
 
-    def reference(self, path: KeyPath, /) -> FormulaReference | None:
+    def reference(self, _: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
-        del path
         return None
 
     def source(self, name: str, /) -> str:
         """Return the step, or the attribute of miners, that is an input of its formula."""
         return name
 
-    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+    def inputs(self, _: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
-        del registry
         yield from self.columns()
+        yield from ((path, name) for path, name, what in self._names if what == "an order")
 
-    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+    def mistakes(self, _: KeyPath, __: EarlierSteps, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys, where every name leads to an earlier step."""
-        del path, earlier
         yield from ()
 
-    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+    def mistakes_as_last(self, _: KeyPath, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys where its values are the weights."""
-        del path
         yield from ()
 
-    def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
-        """Return the shape of its result.
-
-        Args:
-            inputs: the shapes of what it reads.
-            in_groups: whether the allocation has groups.
-        """
-        del in_groups
+    def shape(self, inputs: Iterable[Shape], _: bool, /) -> Shape:
+        """Return the shape of its result, by those of what it reads and if there are groups."""
         return self.gives or ("grouped" if "grouped" in inputs else "flat")
 
-    def sums_to_one(self, inputs: bool, /) -> bool:
+    def sums_to_one(self, _: bool, /) -> bool:
         """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
 
-        Of a column of groups this is so in each group. A step that can be given values below 0
-        refuses them, drops them, or sums them up as they are.
-
-        Args:
-            inputs: whether it holds of all that the step reads.
+        It is asked with whether this holds of all that the step reads. Of a column of groups it is
+        so in each group. A step that can be given values below 0 refuses them, drops them, or sums
+        them up as they are.
         """
-        del inputs
         return False
 
-    def has_some(self, inputs: bool, /) -> bool:
-        """Return whether its column has a value above 0 wherever it has one.
-
-        Args:
-            inputs: whether all columns that the step reads have.
-        """
-        del inputs
-        return False
-
-    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether it can leave nobody with more than 0 though its input has somebody.
 
-        Args:
-            ranges: of the steps by name.
+        It is asked with the ranges of the steps by name.
         """
-        del ranges
-        return True
+        return not self.keeps_somebody
 
     # bound
 
-    def identity(self, bound: BoundStep, /) -> list[Any]:
+    def identity(self, _: BoundStep, /) -> list[Any]:
         """Return the identity of what it computes beside its keys and inputs, as JSON values."""
-        del bound
         return []
 
-    def is_whole(self, bound: BoundStep, /) -> bool:
+    def is_whole(self, _: BoundStep, /) -> bool:
         """Return whether its values are whole numbers of nano."""
-        del bound
         return self.is_rounded
 
-    @abstractmethod
-    def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of its values from those of what it reads, in the order of `inputs`."""
+        return self.limits or hull(inputs[0], NOTHING)
 
-    def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
+    def prefers_hotkeys(self, _: BoundStep, /) -> bool:
         """Return whether it prefers the same ones of miners that are alike in every round."""
-        del bound
         return False
 
-    def collected(self, bound: BoundStep, /) -> Collected | None:
+    def collected(self, _: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
-        del bound
         return None
 
-    def recipients(self, population: Population, /) -> tuple[str, ...]:
+    def recipients(self, _: Population, /) -> tuple[str, ...]:
         """Return the keys that get a share by name, of miners of the population too."""
-        del population
         return tuple(key for _, key in self.named())
 
-    def range_of_memory(self, part: str, own: Range, inputs: Sequence[Range], /) -> Range:
-        """Return the range of a column that it keeps, from its own and those of what it reads."""
-        del part, inputs
+    def range_of_memory(self, _: str, own: Range, __: Sequence[Range], /) -> Range:
+        """Return the range of a part of its memory, from its own and those of what it reads."""
         return own
 
     @abstractmethod
@@ -285,14 +290,13 @@ class AllocationStep(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-    def notes(self, step_input: StepInput, /) -> Iterator[str]:
+    def notes(self, _: StepInput, /) -> Iterator[str]:
         """Yield what it does with its input otherwise than its rules say alone, for people."""
-        del step_input
         yield from ()
 
     def reason(self) -> str:
         """Return why a miner has nothing here who has something before, for people."""
-        return "the value is 0"
+        return self._said(self.lack)
 
     def nothing(self) -> str:
         """Return the same of a miner who has no value here, rather than one of 0."""
@@ -304,8 +308,8 @@ class AllocationStep(ABC):
         Raises:
             AllocationError: it has one.
         """
-        for index in negative(column):
-            value, key = cell_text(column, index), escaped(step_input.keys[index])
+        for place in column.negative:
+            value, key = real.decimal(column.at(place)), escaped(step_input.keys[place])
             raise AllocationError(
                 f"{self.name}: found {value} of {key}, expected at least 0, or nobody has a "
                 'weight: filter the values before (at_least = 0 with others = "zero"), or lift '
@@ -313,36 +317,64 @@ class AllocationStep(ABC):
                 code="negative",
             )
 
+    def unread(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
+        """Yield the mistake of a key that nothing reads, where the table has it."""
+        value = getattr(self, key)
+        if value != getattr(attrs.fields(type(self)), key).default:
+            yield mistake((*path, key), shown(value), expected)
+
+    def _said(self, text: str) -> str:
+        return text.format(step=self, columns=", ".join(name for _, name in self.columns()))
+
+    @property
+    def _names(self) -> Iterator[tuple[KeyPath, str, str]]:
+        """Each name in its table, with the key, and what it names."""
+        for key, what in _named_by(type(self)).items():
+            for path, name in _entries(key, getattr(self, key)):
+                is_number = name.startswith(MINER) and what in _STEPS
+                yield path, name, "a number" if is_number else what
+
+
+@cache
+def _named_by(step: type[AllocationStep]) -> Mapping[str, str]:
+    """Return the kind of what each key of a step names, of those that name something."""
+    metadata = {field.name: field.metadata for field in attrs.fields(step)}
+    return {key: own[_NAMES] for key, own in metadata.items() if _NAMES in own}
+
+
+def _entries(key: str, value: object) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the names that are the value of a key, each with its place."""
+    match value:
+        case str() | int():
+            yield (key,), key_of(value)
+        case tuple():
+            yield from (((key, index), name.removeprefix("-")) for index, name in enumerate(value))
+        case Mapping():
+            yield from (((key, name), name) for name in value)
+
 
 @attrs.frozen(kw_only=True)
-class StepOfColumn(AllocationStep):
-    """A step that reads one step, ``of``."""
-
-    of: str
-
-    def columns(self) -> Iterator[tuple[KeyPath, str]]:
-        """Yield the step that it reads."""
-        yield ("of",), self.of
-
-
-@attrs.frozen(kw_only=True)
-class ColumnStep(StepOfColumn):
-    """A step that changes one column, in each group on its own."""
+class ColumnStep(AllocationStep):
+    """A step that gives a column, in each group on its own."""
 
     def apply(self, bound: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the column, or one for each group."""
-        columns = step_input.grouped(self.of)
-        return bound.by_group(lambda group: self.changed(columns[group], group, bound, step_input))
+        return bound.by_group(lambda group: self.column(group, bound, step_input))
 
     @abstractmethod
-    def changed(
-        self, column: Column, group: str, bound: BoundStep, step_input: StepInput, /
-    ) -> Column:
-        """Return the column of a group."""
+    def column(self, group: str, bound: BoundStep, step_input: StepInput, /) -> Column:
+        """Return the column of a group.
 
-    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
-        """Return the range of the column, and 0."""
-        return hull(inputs[0], NOTHING)
+        Raises:
+            AllocationError: where the step refuses what it is given.
+        """
+
+
+@attrs.frozen(kw_only=True)
+class StepOfColumn(ColumnStep):
+    """A step that reads one column, ``of``."""
+
+    of: str = attrs.field(metadata=names("a column"))
 
 
 @attrs.frozen
@@ -475,16 +507,6 @@ class BoundStep(NamedValue[Range]):
         """The values of records that it collects."""
         return self.rules.collected(self)
 
-    @property
-    def inputs_have_some(self) -> bool:
-        """True where each column that it reads has a value above 0 wherever it has one."""
-        return all(step.has_some for step in self.inputs)
-
-    @cached_property
-    def has_some(self) -> bool:
-        """True where its column has a value above 0 wherever it has one."""
-        return self.rules.has_some(self.inputs_have_some)
-
     def range_of(self, ranges: Mapping[Any, Range], /) -> Range:
         """Return the range of its values."""
         return self.rules.range_of(self, [ranges[read] for read in self.inputs])
@@ -512,10 +534,8 @@ class BoundStep(NamedValue[Range]):
         """
         columns: dict[str, dict[str, Column]] = {}
         for name, part, group in self.memory:
-            kept = tuple(map(carry.get(name, {}).get, keys))
-            columns.setdefault(memory_name(self.name, part, ""), {})[group] = RationalColumn(
-                kept, NANO
-            )
+            of_part = columns.setdefault(memory_name(self.name, part, ""), {})
+            of_part[group] = Column.of_nano(carry.get(name, {}), keys)
         return {name: self.by_group(by_group.__getitem__) for name, by_group in columns.items()}
 
     def apply(self, step_input: StepInput) -> StepResult:

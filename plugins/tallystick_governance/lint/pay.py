@@ -20,7 +20,7 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.model import Level
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import Gate, MeanValue
+from tallystick.scoring.composite import Gate
 from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import composite_of
@@ -323,10 +323,7 @@ def _failed_axis_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 def _weighed(bound: BoundType) -> list[str]:
-    composite = bound.composite
-    if isinstance(composite, MeanValue):
-        return [axis.name for axis in composite.weighed]
-    return [axis.name for axis in bound.axes]
+    return [axis.name for axis in bound.axes] if bound.mean is None else list(bound.mean.shares)
 
 
 @comparison("tier-moves", "warning")

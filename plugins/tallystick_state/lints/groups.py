@@ -50,11 +50,11 @@ def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     Remedy: write 0.
     """
     step = round_score(scorer.rule_set)
-    for placed in placed_steps(scorer.rule_set):
-        if placed.rules is step and step.empty is not None and step.empty > 0:
+    for path, placed in placed_steps(scorer.rule_set):
+        if placed is step and step.empty is not None and step.empty > 0:
             score = to_text(from_decimal(step.empty))
             yield Finding(
-                (*placed.origin, "empty"),
+                (*path, "empty"),
                 f"a miner without a task that counts scores {score} in the round",
                 {"score": score},
             )
@@ -101,7 +101,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
         return
     steps = bound.needed([bound.weight])
     rounds = [step for step in steps if step.collected is not None and step.collected.of_round]
-    if not rounds or any(placed.rules.keeps_absent for placed in steps):
+    if not rounds or any(step.rules.keeps_absent for step in steps):
         return
     groups = scorer.rule_set.section(GROUPS)
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}

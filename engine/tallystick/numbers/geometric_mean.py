@@ -1,4 +1,4 @@
-"""The exact root of a product of powers, by integers.
+"""The weighted geometric mean of nano values, exact, rounded once.
 
 *Algorithm.* Let n_i be the values in nano and a_i/D the weights in lowest terms. The weights sum to
 one, so the scale of 1e-9 cancels and the mean in nano is y = (Π n_i**a_i)**(1/D).
@@ -7,6 +7,8 @@ one, so the scale of 1e-9 cancels and the mean in nano is y = (Π n_i**a_i)**(1/
 rounded mean is the largest k with k - 1/2 < y, that is with (2k - 1)**D < 2**D * Π n_i**a_i, and
 integers decide that comparison. A double proposes k; when its neighbours do not confirm it, the
 answer is found by bisection, so a proposal of any quality costs at most some thirty comparisons.
+
+Columns are in `geometric_mean_columns`, which loads NumPy.
 """
 
 from __future__ import annotations
@@ -15,12 +17,31 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tallystick.errors import NumberError
 from tallystick.numbers.nano import NANO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tallystick.numbers.weights import Weights
+
+
+def geometric_mean(values: Sequence[int], weights: Weights) -> int:
+    """Return the weighted geometric mean of nano values, rounded once; 0 if a weighed value is 0.
+
+    Args:
+        values: nano in [0, 1e9], one for each weight that was given.
+        weights: their weights.
+
+    Raises:
+        NumberError: a value is outside [0, 1e9], or there are more or fewer than weights.
+    """
+    if len(values) != weights.count:
+        raise NumberError(f"found {len(values)} values, expected {weights.count}")
+    for index, value in enumerate(values):
+        if not 0 <= value <= NANO:
+            raise NumberError(f"value {index}: found {value}, expected nano from 0 to {NANO}")
+    return decide(tuple(values[index] for index in weights.kept), weights)
 
 
 def decide(kept: tuple[int, ...], weights: Weights) -> int:
