@@ -288,7 +288,7 @@ class SdkChain:
         """Return the block of a validator's last row or commit; 0: never."""
         index = storage_index(netuid, mechanism)
         updates = self._read(lambda node: _value(node, block, "LastUpdate", index))
-        return _item(updates, uid)
+        return int(updates[uid]) if updates and uid < len(updates) else 0
 
     def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
         """Return the row that the chain has of a validator."""
@@ -403,11 +403,6 @@ class SdkChain:
 def _value(node: Node, block: int, *item: Any) -> Any:  # noqa: ANN401  # any item
     """Return an item of the storage of subnets, by its name and the parts of its key."""
     return node.values([item], block)[0]
-
-
-def _item(updates: Sequence[Any] | None, uid: int) -> int:
-    """Return the block of a uid in the storage `LastUpdate`; 0: never."""
-    return int(updates[uid]) if updates and uid < len(updates) else 0
 
 
 _COUNTS = MappingProxyType(
