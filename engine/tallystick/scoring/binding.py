@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
+from pathlib import Path
 
 import attrs
 
@@ -37,7 +38,6 @@ from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
-from tallystick.plugins.skill_type import SchemaSource
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
@@ -459,7 +459,7 @@ def _stand_in(name: str, role: Role, formula: Formula) -> Value:
 class _Scope:
     """The facts of records that formulas may read, with their ranges and requirements."""
 
-    schema: SchemaSource
+    schema: Path
     facts: tuple[str, ...]
     requirements: tuple[str, ...]
     domains: Mapping[str, Domain] = attrs.field(eq=False)
@@ -494,7 +494,7 @@ def _compiled(key: _FormulaKey) -> Compiled:
 class _FactKey:
     """A fact of the records of one schema."""
 
-    schema: SchemaSource
+    schema: Path
     digest: str
     fact: Node = attrs.field(eq=False)
 
