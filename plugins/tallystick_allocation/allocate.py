@@ -13,8 +13,8 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
-from tallystick_allocation.column import Column, Number, Values, columns_in
-from tallystick_allocation.population import Population
+from tallystick_allocation.column import Number, Values, columns_in
+from tallystick_allocation.population import UNGROUPED, Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import BoundStep, Remembered, Stop, memory_name
@@ -130,17 +130,13 @@ def allocate(
         AllocationError: a step refuses what it is given; there are no weights then.
     """
     sinks = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
-    run = _run(bound, population, sinks, given or {})
-    if columns:
-        return Allocation(bound, run.step_input, {}, {}, run.stopped[0] if run.stopped else None)
-    weight = run.values.get(bound.weight.name)
-    if run.stopped is not None:
-        name, places = run.stopped
-        weights = {run.step_input.keys[index]: 0 for index in places}
-        return Allocation(bound, run.step_input, weights, {}, name)
-    assert isinstance(weight, Column)  # noqa: S101  # as the checks have seen to
-    weights = weight.nano_by(run.step_input.keys)
-    return Allocation(bound, run.step_input, weights, _kept(run.step_input, bound))
+    state, stop = _run(bound, population, sinks, given or {})
+    if stop is not None or columns:
+        places = () if stop is None or columns else stop.places
+        zeros = {state.keys[place]: 0 for place in places}
+        return Allocation(bound, state, zeros, {}, None if stop is None else stop.step)
+    weights = state.column(bound.weight.name, UNGROUPED).nano_by(state.keys)
+    return Allocation(bound, state, weights, _kept(state, bound))
 
 
 def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Mapping[str, int]]:
@@ -149,10 +145,8 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
     Raises:
         AllocationError: as `allocate`.
     """
-    run = _run(bound, population, bound.carried, {})
-    if run.stopped is not None:
-        return dict(population.carry)
-    return _kept(run.step_input, bound)
+    state, stop = _run(bound, population, bound.carried, {})
+    return _kept(state, bound) if stop is None else population.carry
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
@@ -172,19 +166,13 @@ def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
     return (*population.places, *sorted(recipients.difference(population.places)))
 
 
-@attrs.frozen
-class _Run:
-    step_input: StepInput
-    values: Mapping[str, Values]
-    stopped: tuple[str, tuple[int, ...]] | None = None
-
-
 def _run(
     bound: BoundAllocation,
     population: Population,
     sinks: Iterable[BoundStep],
     given: Mapping[str, Values],
-) -> _Run:
+) -> tuple[StepInput, Stop | None]:
+    """Return the results of some steps and those that they read, and how they end early."""
     keys, values = roster(bound, population), dict[str, Values]()
     for name, column in given.items():
         step = bound.step(name)
@@ -196,7 +184,7 @@ def _run(
         for step in bound.needed(sinks, given):
             result = step.apply(state)
             if isinstance(result, Stop):
-                return _Run(state, values, (step.name, result.places))
+                return state, result
             if isinstance(result, Remembered):
                 for part, column in result.memory.items():
                     values[memory_name(step.name, part, "")] = _published(column)
@@ -204,7 +192,7 @@ def _run(
             values[step.name] = _rounded(step, result)
     except UndecidedError as error:
         raise AllocationError(f"{step.name}: {error}", code="undecided") from error
-    return _Run(state, values)
+    return state, None
 
 
 def _rounded(step: BoundStep, values: Values) -> Values:

@@ -12,7 +12,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
-from tallystick_allocation.column import Column, Number
+from tallystick_allocation.column import Column
 
 _BITS = 64
 _INT64 = 1 << 63
@@ -20,7 +20,7 @@ _INT64 = 1 << 63
 
 def published_rows(
     tree: Node,
-    inputs: Mapping[str, Column | Number],
+    inputs: Mapping[str, Column],
     places: Sequence[int],
     row: Callable[[int], Mapping[str, Exact]],
 ) -> list[int]:
@@ -44,9 +44,7 @@ def published_rows(
     return [int(nano) for nano in result]
 
 
-def _balls(column: Column | Number, places: Sequence[int]) -> Balls:
-    if isinstance(column, Number):
-        return _of_exact([column.value] * len(places))
+def _balls(column: Column, places: Sequence[int]) -> Balls:
     whole = [n for n in map(column.numerators.__getitem__, places) if isinstance(n, int)]
     if len(whole) == len(places) and max(column.denominator, *map(abs, whole)) < _INT64:
         return Balls.of_integers(np.array(whole, np.int64), column.denominator)

@@ -61,15 +61,6 @@ class BoundAllocation:
         """The range of each step by its name, where the allocation is proved."""
         return {step.name: result for step, result in ranges(self.steps).items()}
 
-    @cached_property
-    def wholes(self) -> Mapping[str, bool]:
-        """Whether the values of each step sum to 1 but for rounding, by its name."""
-        whole: dict[str, bool] = {}
-        for step in self.steps:
-            inputs = all(whole[read.name] for read in step.inputs)
-            whole[step.name] = step.rules.sums_to_one(inputs)
-        return whole
-
     @property
     def carried(self) -> tuple[BoundStep, ...]:
         """The steps that keep something for the next round."""
@@ -205,8 +196,5 @@ def bind_allocation(
     surroundings = Surroundings(registry, groups, grouping, within or {}, exact)
     steps: dict[str, BoundStep] = {}
     for path, rules in allocation.placed:
-        names = dict.fromkeys(name for _, name in rules.inputs(registry))
-        inputs = tuple(steps[name] for name in names)
-        shape = rules.shape([step.shape for step in inputs], bool(groups))
-        steps[rules.name] = BoundStep(rules, inputs, shape, path, surroundings)
+        steps[rules.name] = BoundStep.of(path, rules, steps, surroundings)
     return BoundAllocation(tuple(steps.values()), grouping, groups, rule_set.reference)

@@ -15,7 +15,7 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import find_cycle
 from tallystick_allocation.recipients import EXPECTED, is_recipient
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, PlacedStep
-from tallystick_allocation.steps.step import AllocationStep, EarlierSteps
+from tallystick_allocation.steps.step import AllocationStep, BoundStep, EarlierSteps, Surroundings
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -71,6 +71,8 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
     names = [step.name for step in rules.steps]
     inputs = [tuple(step.inputs(earlier.registry)) for step in rules.steps]
     reads = [[name for _, name in keys] for keys in inputs]
+    groups = dict.fromkeys(earlier.groups, Fraction())
+    surroundings = Surroundings(earlier.registry, groups, "", {}, frozenset())
     cycle = find_cycle(dict(zip(names, reads, strict=True)))
     kinds: dict[str, str] = {}
     for index, placed in enumerate(rules.placed):
@@ -91,7 +93,7 @@ def _check_steps(rules: AllocationRules, earlier: EarlierSteps) -> Iterator[Find
                 if kinds.setdefault(name, kind) != kind:
                     expected = f"an attribute that is {kinds[name]} elsewhere, not {kind}"
                     yield mistake((*path, key), shown(name), expected)
-        earlier.add(step, reads[index])
+        earlier.steps[step.name] = BoundStep.of(path, step, earlier.steps, surroundings)
     yield from _check_last(rules, earlier)
 
 

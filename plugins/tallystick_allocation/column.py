@@ -7,10 +7,12 @@ Which of the two a column has never shows: it is a matter of speed alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import groupby
-from math import gcd, lcm
+from math import ceil, floor, gcd, lcm
+from operator import ge, gt
 from types import NoneType
 from typing import Any, Literal
 
@@ -26,6 +28,7 @@ _BITS = 64
 """Bits by which values that are no whole numbers are told apart first."""
 _WHOLE = frozenset({int, NoneType})
 """Classes of numerators that are whole numbers, or none."""
+Bound = int | Decimal | Fraction
 Numerator = int | Exact
 """A whole number, or an exact one that stands alone."""
 
@@ -124,7 +127,19 @@ class Column:
     @property
     def positive(self) -> list[int]:
         """The places whose value is above 0."""
-        return [place for place, number in self.numbers if number > 0]
+        return self.reaching(0)
+
+    def reaching(self, above: Bound | None, at_least: Bound | None = None) -> list[int]:
+        """Return the places whose value is above one bound, and at least another."""
+        numerators: tuple[Any, ...] = self.numerators
+        places = self.present
+        for bound, exceeds, rounded in ((above, gt, floor), (at_least, ge, ceil)):
+            if bound is not None:
+                edge: Bound = Fraction(bound) * self.denominator
+                # whole numbers are compared with whole numbers: n > x is n > ⌊x⌋, n ≥ x is n ≥ ⌈x⌉
+                edge = rounded(edge) if self.is_whole else edge
+                places = [place for place in places if exceeds(numerators[place], edge)]
+        return places
 
     @property
     def negative(self) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -43,7 +43,7 @@ class InputValue:
 
     def wrong(self, expected: str, found: str | None = None) -> InputError:
         """Return the error of the value, or of what else is found there."""
-        prefix = f"{self.path}: " if self.path else ""
+        prefix = f"{escaped(self.path)}: " if self.path else ""
         found = shown(self.value) if found is None else found
         return InputError(f"{self.where}: {prefix}found {found}, expected {expected}")
 
@@ -56,13 +56,11 @@ class InputValue:
         Raises:
             InputError: it is no object, or has another key.
         """
-        if not isinstance(self.value, Mapping):
-            raise self.wrong("an object")
-        for key in self.value if known is not None else ():
+        for key in self._object if known is not None else ():
             if known is not None and key not in known:
                 hint = nearest(key, known) or f": {', '.join(known) or 'none'}"
                 raise self.wrong(f"a key that the rules read{hint}", shown(key))
-        return {key: self._at(key, value) for key, value in self.value.items()}
+        return {key: self.entry(key) for key in self._object}
 
     def entry(self, key: str, default: object = None) -> InputValue:
         """Return the value at a key of an object, or what is meant without one.
@@ -70,11 +68,18 @@ class InputValue:
         Raises:
             InputError: it is no object.
         """
-        return self.entries().get(key) or self._at(key, default)
+        path = f"{self.path}.{key}" if self.path else key
+        return InputValue(self._object.get(key, default), self.where, path)
 
-    def _at(self, key: str, value: object) -> InputValue:
-        prefix = f"{self.path}." if self.path else ""
-        return InputValue(value, self.where, f"{prefix}{escaped(key)}")
+    def given(self, keys: Iterable[str]) -> Iterator[InputValue]:
+        """Yield the values at some keys of an object that are given."""
+        return (value for value in map(self.entry, keys) if value.is_given)
+
+    @property
+    def _object(self) -> Mapping[str, Any]:
+        if not isinstance(self.value, Mapping):
+            raise self.wrong("an object")
+        return self.value
 
     def text(self, expected: str) -> str:
         """Return a text.

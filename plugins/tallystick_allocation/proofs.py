@@ -37,8 +37,11 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
         # the formula of a step is bound when it is first asked for, which can fail
         with placed(rules.loaded, step.origin, name, "every population"):
             degrees[step.name] = _degree(step, degrees)
-            if step.formula is not None:
-                _check_degree(degrees[step.name])
+            if step.formula is not None and degrees[step.name] > MAX_DEGREE:
+                raise FormulaError(
+                    f"found that it is of degree {degrees[step.name]} in what was rounded last, "
+                    f"expected at most {MAX_DEGREE}: give an earlier step publish = true"
+                )
             ranges[step] = step.range_of(ranges)
     return bound
 
@@ -70,11 +73,3 @@ def _degree(step: BoundStep, degrees: Mapping[str, int]) -> int:
     # what a step that is rounded gives is of degree 1
     read = [1 if read_step.is_whole else degrees[read_step.name] for read_step in step.inputs]
     return own * max(read, default=1)
-
-
-def _check_degree(degree: int) -> None:
-    if degree > MAX_DEGREE:
-        raise FormulaError(
-            f"found that it is of degree {degree} in what was rounded last, expected at most "
-            f"{MAX_DEGREE}: give an earlier step publish = true"
-        )

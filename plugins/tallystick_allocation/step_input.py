@@ -63,16 +63,17 @@ class StepInput:
         """Return the column of a group, where a flat one is that of every group.
 
         Args:
-            name: of a step that gives a column, or of an attribute of miners that is a number; who
-                has no such flag has it not, and who is no miner has no attributes.
+            name: of a step, whose number is that of every place; or of an attribute of miners that
+                is a number: who has none has 0, and who is no miner has none.
             group: the name of the group.
         """
         if name.startswith(MINER):
             numbers = [self.number(name, index) or Fraction() for index in range(self.miners)]
             return Column.of([*numbers, *[None] * (len(self.keys) - self.miners)])
-        column = self.values[name]
-        assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
-        return column[group] if isinstance(column, Mapping) else column
+        values = self.values[name]
+        if isinstance(values, Number):
+            return Column.of([values.value] * len(self.keys))
+        return values[group] if isinstance(values, Mapping) else values
 
     def carried(self, name: str) -> Mapping[int, int]:
         """Return what was carried of a column, in nano, by place; who has left is left out."""

@@ -119,29 +119,6 @@ def _rows_in(path: Path) -> int:
     return 0
 
 
-@attrs.frozen
-class _Row:
-    """A row of a table.
-
-    Attributes:
-        where: the table, with the number of the row.
-        line: that number.
-        values: by column.
-    """
-
-    where: str
-    line: int
-    values: TableRow
-
-    def value(self, column: str) -> InputValue:
-        """Return the value of a column; that of none is the row as a whole."""
-        return InputValue(self.values.get(column), self.where, column)
-
-    def given(self, columns: Iterable[str]) -> Iterator[InputValue]:
-        """Yield the values of some columns that are there."""
-        return (value for value in map(self.value, columns) if value.is_given)
-
-
 @attrs.define
 class _Known:
     """A miner while its rows are read."""
@@ -163,7 +140,7 @@ class _Reading:
             where: the name of the table, for errors.
             rows: how many there are; 0 where that is not known.
         """
-        self.bound, self.where, self.rows = bound, where, rows
+        self.bound, self.where, self.rows, self.line = bound, where, rows, 0
         self.found: dict[str, _Known] = {}
         self.samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
         self.slots = dict[int, tuple[str, int]]()
@@ -180,6 +157,7 @@ class _Reading:
     ) -> Population:
         """Return the population of numbered rows."""
         for line, row in rows:
+            self.line = line
             if max(line, self.rows) > _MOST_ROWS:
                 raise InputError(f"{self.where}: found more than {_MOST_ROWS} rows, expected fewer")
             # a row is a miner, in one group: too many are told before all of them are read
@@ -187,7 +165,7 @@ class _Reading:
             if self.rows > most and _RESULT not in row:
                 raise self._too_many(f"{self.rows} rows of miners", most)
             add = self._add_result if _RESULT in row else self._add_row
-            add(_Row(f"{self.where}:{line}", line, row))
+            add(InputValue(row, f"{self.where}:{line}"))
             if len(self.found) > MOST_MINERS:
                 raise self._too_many(f"more than {MOST_MINERS} miners", MOST_MINERS)
         given = of_round.miners
@@ -201,34 +179,34 @@ class _Reading:
         text = f"{self.where}: found {found}, expected at most {most}"
         return AllocationError(text, code="too-many")
 
-    def _take_shape(self, row: _Row, shape: str) -> None:
+    def _take_shape(self, row: InputValue, shape: str) -> None:
         """Refuse values of a table beside results: which would count? Others add a miner alone."""
         if shape != (self.shape or shape):
             expected = f"rows with {self.shape}, as before: a table or results, not both"
-            raise row.value("").wrong(expected, f"a row with {shape}")
+            raise row.wrong(expected, f"a row with {shape}")
         self.shape = shape
 
-    def _add_row(self, row: _Row) -> None:
-        for column in row.values:
+    def _add_row(self, row: InputValue) -> None:
+        for column in row.value:
             if column not in self.columns:
                 hint = nearest(column, self.columns) or f": {', '.join(self.columns)}"
                 found = f"the column {shown(column)}"
-                raise row.value("").wrong(f"a column that the rules read{hint}", found)
-        hotkey, group = self._hotkey(row.value(HOTKEY)), self._group(row)
-        miner = self._known(row, hotkey, row.value(UID), self._attributes(row))
+                raise row.wrong(f"a column that the rules read{hint}", found)
+        hotkey, group = self._hotkey(row.entry(HOTKEY)), self._group(row)
+        miner = self._known(row, hotkey, row.entry(UID), self._attributes(row))
         if miner.uid is not None:
             # results may be of who had the slot before
-            owner, before = self.slots.setdefault(miner.uid, (hotkey, row.line))
+            owner, before = self.slots.setdefault(miner.uid, (hotkey, self.line))
             if owner != hotkey:
                 expected = f"a slot of its own; row {before} gives it to {escaped(owner)}"
                 found = f"the slot {miner.uid} of {escaped(hotkey)}"
-                raise row.value(UID).wrong(expected, found)
+                raise row.entry(UID).wrong(expected, found)
         lines = dict(miner.lines)
         if group in lines:
             found = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
             expected = f"it once; it is in row {lines[group]} too (duplicate-miner)"
-            raise row.value(HOTKEY).wrong(expected, found)
-        miner.lines = (*miner.lines, (group, row.line))
+            raise row.entry(HOTKEY).wrong(expected, found)
+        miner.lines = (*miner.lines, (group, self.line))
         factors = self._factors(row)
         for cell in row.given(self.bound.values):
             self._take_shape(row, _VALUES)
@@ -240,16 +218,16 @@ class _Reading:
                 if value is not None
             ]
 
-    def _add_result(self, row: _Row) -> None:
+    def _add_result(self, row: InputValue) -> None:
         self._take_shape(row, _RESULT)
-        hotkey, group = self._hotkey(row.value(_RESULT)), self._group(row)
-        self._known(row, hotkey, attrs.evolve(row.value("miner_uid"), path=UID), _NONE)
+        hotkey, group = self._hotkey(row.entry(_RESULT)), self._group(row)
+        self._known(row, hotkey, attrs.evolve(row.entry("miner_uid"), path=UID), _NONE)
         measures = _nested(row, "measures")
-        values = {**measures, **{name: row.values.get(name) for name in (QUALITY, EMISSION)}}
+        values = {**measures, **{name: row.value.get(name) for name in (QUALITY, EMISSION)}}
         # who submits nothing has neither axes nor measures
         scored = (*_nested(row, "axes").values(), *measures.values())
         missed = all(value is None for value in scored)
-        task = (0, str(row.values.get("task_id", "")), str(row.values.get("skill_type", "")))
+        task = (0, str(row.value.get("task_id", "")), str(row.value.get("skill_type", "")))
         factors = self._factors(row)
         for name in self.bound.values:
             value = values.get(name)
@@ -264,36 +242,36 @@ class _Reading:
     def _samples(self, value: str, group: str) -> dict[str, list[Sample]]:
         return self.samples.setdefault(value, {}).setdefault(group, {})
 
-    def _factors(self, row: _Row) -> dict[str, int]:
+    def _factors(self, row: InputValue) -> dict[str, int]:
         """Return the factors of a weighted mean, in nano."""
         result = {cell.path: cell.nano() for cell in row.given(self.bound.factors)}
         for name, nano in result.items():
             if not 0 <= nano <= LARGEST_FACTOR * NANO:
-                raise row.value(name).wrong(f"a factor from 0 to {LARGEST_FACTOR}")
+                raise row.entry(name).wrong(f"a factor from 0 to {LARGEST_FACTOR}")
         return result or _NONE
 
-    def _check_weighed(self, row: _Row, value: str, factors: Mapping[str, int]) -> None:
+    def _check_weighed(self, row: InputValue, value: str, factors: Mapping[str, int]) -> None:
         """Refuse a value without what it is weighed by."""
         for name in self.bound.weighed.get(value, ()):
             if name not in factors:
-                raise row.value(name).wrong(
+                raise row.entry(name).wrong(
                     f"what {value} is weighed by: a table needs a column of it, results of score "
                     "have not all; tallystick weights takes it from a state",
                     "nothing",
                 )
 
     def _known(
-        self, row: _Row, hotkey: str, uid: InputValue, attributes: dict[str, Attribute]
+        self, row: InputValue, hotkey: str, uid: InputValue, attributes: dict[str, Attribute]
     ) -> _Known:
         slot = uid.whole(LAST_UID) if uid.is_given else None
-        miner = self.found.setdefault(hotkey, _Known(row.line, slot, attributes))
+        miner = self.found.setdefault(hotkey, _Known(self.line, slot, attributes))
         if slot is not None and miner.uid not in (None, slot):
             expected = f"{miner.uid}, as in row {miner.line}: a miner has one slot"
             raise uid.wrong(expected, str(slot))
         for name, value in attributes.items():
             if miner.attributes.get(name, value) != value:
                 expected = f"what row {miner.line} says of the same miner"
-                raise row.value(name).wrong(expected, escaped(str(value)))
+                raise row.entry(name).wrong(expected, escaped(str(value)))
         if attributes.keys() - miner.attributes.keys():
             miner.attributes = {**miner.attributes, **attributes}
         return miner
@@ -305,17 +283,16 @@ class _Reading:
             raise value.wrong(expected)
         return hotkey
 
-    def _group(self, row: _Row) -> str:
+    def _group(self, row: InputValue) -> str:
         if not self.bound.group:
             return UNGROUPED
         # results call the group of a record by what it is, unless it is its skill type
-        value = row.values.get(self.bound.group, row.values.get("group"))
-        if not isinstance(value, str) or value not in self.bound.groups:
-            place = InputValue(value, row.where, self.bound.group)
-            raise place.wrong(f"one of {', '.join(self.bound.groups)}")
-        return value
+        group = row.entry(self.bound.group, row.value.get("group"))
+        if not isinstance(group.value, str) or group.value not in self.bound.groups:
+            raise group.wrong(f"one of {', '.join(self.bound.groups)}")
+        return group.value
 
-    def _attributes(self, row: _Row) -> dict[str, Attribute]:
+    def _attributes(self, row: InputValue) -> dict[str, Attribute]:
         result = {}
         for cell in row.given(self.attributes):
             kind = self.attributes[cell.path]
@@ -343,14 +320,13 @@ def _sample(cell: InputValue, place: int, factors: Mapping[str, int]) -> Sample:
     return Sample(cell.entry("value").number(), task, factors=factors, epoch=epoch)
 
 
-def _nested(row: _Row, column: str) -> dict[str, Any]:
+def _nested(row: InputValue, column: str) -> dict[str, Any]:
     """Return the values of a column by name; in CSV each is a column of its own."""
-    nested, prefix = row.values.get(column), f"{column}."
-    if nested is not None and not isinstance(nested, Mapping):
-        raise row.value(column).wrong("an object")
-    values = row.values.items()
+    nested, prefix = row.entry(column), f"{column}."
+    values = row.value.items()
     flat = {n.removeprefix(prefix): v for n, v in values if n.startswith(prefix)}
-    return {**flat, **(nested or {})}
+    more = {} if nested.value is None else nested.entries()
+    return {**flat, **{name: entry.value for name, entry in more.items()}}
 
 
 def _rows(path: Path) -> Iterator[_Found]:

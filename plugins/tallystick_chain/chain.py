@@ -86,15 +86,11 @@ class Head:
     Attributes:
         best: the newest block, which a fork may take back.
         finalized: the newest block that stays.
-        spec_version: of the chain's runtime.
-        seconds_per_block: about.
         endpoint: which node answered.
     """
 
     best: int
     finalized: int
-    spec_version: int
-    seconds_per_block: float
     endpoint: str
 
 

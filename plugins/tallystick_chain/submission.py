@@ -2,7 +2,7 @@
 
 Invariants:
 
-- an attempt is in the journal before its call is made, and one call is made for an attempt;
+- an attempt is in the journal before its call is made, and one call at most is made for it;
 - while a call may still land, no other is made, of whichever epoch; what is unknown is decided by
   finalized blocks alone;
 - a call whose answer is lost can land for as long as its signature is valid (`MORTAL_BLOCKS`), and
@@ -19,7 +19,15 @@ from typing import Literal, Self
 import attrs
 import msgspec
 
-from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
+from tallystick_chain.chain import (
+    Neuron,
+    Pairs,
+    PendingRow,
+    Receipt,
+    Refusal,
+    Subnet,
+    has_too_large_share,
+)
 from tallystick_chain.weight_rows import WeightRow
 
 MORTAL_BLOCKS = 128
@@ -330,7 +338,27 @@ def _submit(
         pairs=due.pairs,
         version_key=due.version_key,
     )
+    refusal = _refusal(facts, due.pairs)
+    if refusal is not None:
+        # no call is made: where rows are committed the chain refuses them at the reveal alone
+        attempt = attempt.answered(facts.best, refusal)
     return Action("write", attempt=attempt)
+
+
+def _refusal(facts: ChainFacts, pairs: Pairs) -> Receipt | None:
+    """Return the refusal of a row by its length or its greatest share; None where it may be set."""
+    own, subnet = facts.own, facts.subnet
+    if own is not None and [uid for uid, _ in pairs] == [own.uid]:
+        # a row of its own uid alone has no limits
+        return None
+    least = min(subnet.n, subnet.min_allowed)
+    if len(pairs) < least:
+        found = f"found {len(pairs)} entries, expected at least {least}"
+        return Receipt("refused", Refusal.TOO_FEW, found)
+    if has_too_large_share(pairs, subnet.max_weight_u16):
+        found = f"found an entry above max_weights_limit, {subnet.max_weight_u16} of 65535"
+        return Receipt("refused", Refusal.TOO_LARGE, found)
+    return None
 
 
 def _is_done(attempts: tuple[Attempt, ...], due: WeightRow) -> bool:

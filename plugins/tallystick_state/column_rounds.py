@@ -17,7 +17,6 @@ import numpy as np
 from tallystick.numbers.nano import NANO
 from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
-from tallystick_allocation.steps.collect import Collect
 from tallystick_state.epoch import Closing
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns
@@ -185,7 +184,7 @@ class ColumnRounds:
     ) -> dict[int, dict[str, dict[str, list[Sample]]]]:
         """Return the sums of samples by round, group and hotkey."""
         steps = [s for s in rules.collects if s.value == value and s.records == "round"]
-        form = _SHARED if any(map(_reads_tasks, steps)) else _PLAIN
+        form = _SHARED if any(step.counts_tasks for step in steps) else _PLAIN
         form = _TASKS if any(step.looks_back for step in steps) else form
         key = value, rules.group if rules.groups else None, factors_of(rules), form
         if key not in self._cache:
@@ -402,17 +401,10 @@ def _sharing(missed: Truths, *task: Ints) -> list[Ints]:
     return sharing
 
 
-def _reads_tasks(step: Collect) -> bool:
-    """Return whether a step counts the records of a task together."""
-    if step.statistic in {"sum", "weighted_mean"}:
-        return step.tasks == "mean"
-    return True
-
-
 def _is_summed(rules: AllocationRules, value: str) -> bool:
     """Return whether the windows of a value need no more than sums over all rounds."""
     steps = [s for s in rules.collects if s.value == value and s.records == "window"]
-    return not rules.carries and not any(_reads_tasks(step) or step.looks_back for step in steps)
+    return not rules.carries and not any(step.counts_tasks or step.looks_back for step in steps)
 
 
 def _summed(samples: Iterable[Sample]) -> list[Sample]:

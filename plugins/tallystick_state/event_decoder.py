@@ -19,9 +19,8 @@ import msgspec
 
 from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
-from tallystick.io.chunks import Chunk
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.io.sources import Source
+from tallystick.io.sources import Chunk, Source
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import Identity, Reject

@@ -22,7 +22,7 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.bounded_chain import DEADLINE_SECONDS
-from tallystick_chain.connect import is_url, not_a_url, path_in
+from tallystick_chain.connect import path_in, url_defect
 from tallystick_chain.network import Network
 from tallystick_validator.intake import MAX_WAITING_BYTES
 
@@ -238,8 +238,9 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
             if isinstance(value, str) and value.startswith("~"):
                 expected = "a path without ~, which a shell alone knows: write the folder out"
                 raise source.error((table, key), f"found {visible(value)!r}, expected {expected}")
-    if not is_url(configuration.url):
-        raise source.error(("chain", "url"), not_a_url(configuration.url))
+    defect = url_defect(configuration.url)
+    if defect is not None:
+        raise source.error(("chain", "url"), defect)
     if configuration.password_file is not None and configuration.checkpoint_key is None:
         expected = "none without checkpoints.key"
         raise source.error(("checkpoints", "password_file"), f"found a file, expected {expected}")

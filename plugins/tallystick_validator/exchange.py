@@ -414,8 +414,8 @@ class BatchExchange:
         if is_equal:
             return None
         where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
-        export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
-        remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
+        export = "tallystick state export peer.jsonl"
+        remedy = f"have the peer run {export}, then run tallystick audit states {self._name}"
         found = f"found that the states {where}, expected equal ones"
         return differs("peer-differs", found, f"{remedy} peer.jsonl")
 

@@ -96,11 +96,11 @@ class FolderSource:
             StoreError: the intake cannot be written.
         """
         problems, taken = dict[str, str](), list[TakenFile]()
-        names = self._names(self.folder)
+        names = names_in(self.folder, SUFFIX)
         for folder in (IN_PROGRESS, TAKEN):
             made(self.folder / folder)
         # those of a run that was killed, or for which there was no room, come first
-        begun = self._names(self.folder / IN_PROGRESS)
+        begun = names_in(self.folder / IN_PROGRESS, SUFFIX)
         for number, name in enumerate([*begun, *names]):
             if is_stopping():
                 break
@@ -112,15 +112,6 @@ class FolderSource:
                 problems[name] = visible(getattr(error, "strerror", None) or str(error))
         self.problems = problems
         return taken
-
-    def _names(self, folder: Path) -> list[str]:
-        try:
-            return sorted(path.name for path in folder.iterdir() if _is_taken(path.name))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(
-                f"{folder}: the folder cannot be read ({reason}): make it, or name another"
-            ) from error
 
     def _claim(self, name: str) -> str | None:
         """Rename a file into `IN_PROGRESS`; give its name there, or None for one that is gone.
@@ -190,8 +181,20 @@ def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
             return
 
 
-def _is_taken(name: str) -> bool:
-    return name.endswith(SUFFIX) and not name.startswith(".")
+def names_in(folder: Path, suffix: str) -> list[str]:
+    """Return the names in a folder that end with a suffix, but for hidden ones; ascending.
+
+    Raises:
+        InputError: the folder cannot be read.
+    """
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"{folder}: the folder cannot be read ({reason}): make it, or name another"
+        ) from error
+    return sorted(name for name in names if name.endswith(suffix) and not name.startswith("."))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ A file is read or refused with an error of the engine, never with another one. B
 - an export or a store that is accepted is the one that was written;
 - whatever an envelope says that somebody has signed is what was signed; every group of a trust file
   is reached by all of its keys and by nobody's; a wallet signs by the key of its address;
-- what `proof_attack` says of notes, proofs, evidence, disputes, mappings and locks, and
+- what `proof_attack` says of notes, proofs, mappings and locks, and
   `population_attack` of populations, groups, cases of Yuma and metagraphs.
 """
 

@@ -65,7 +65,7 @@ def offer(site: Path, text: str = FORMAT) -> None:
 
 
 def refusal(folder: Path, name: str) -> str:
-    return message_of(run("audit", folder, "--rules", RULES, "--export", name))
+    return message_of(run("audit", "folder", folder, "--rules", RULES, "--format", name))
 
 
 def test_a_format_reads_a_folder_of_its_subnet(site: Path, tmp_path: Path) -> None:

@@ -248,16 +248,27 @@ def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> Non
     assert _outcomes(process) == [Outcome.SET]
 
 
-def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
-    chain = subnet(min_allowed=6)
+@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize(
+    ("limits", "detail"),
+    [
+        ({"min_allowed": 6}, "too-few: found 5 entries, expected at least 6"),
+        ({"min_allowed": 1024}, "too-few: found 5 entries, expected at least 6"),
+        ({"max_weight_u16": 9}, "too-large: found an entry above max_weights_limit, 9 of 65535"),
+    ],
+)
+def test_a_row_that_the_chain_would_refuse_is_not_sent(
+    tmp_path: Path, commit_reveal: bool, limits: dict[str, int], detail: str
+) -> None:
+    chain = subnet(commit_reveal=commit_reveal, **limits)
     process = Process(chain, tmp_path / "journal")
     process.run(NETWORK.weights_block(0) + 35, 1)
     assert process.setter is not None
     settled = process.setter.outcomes()[0]
     assert settled is not None
-    assert (settled.outcome, settled.detail) == (Outcome.REFUSED, "too-few: WeightVecLengthIsLow")
+    assert (settled.outcome, settled.detail) == (Outcome.REFUSED, detail)
     assert process.journal is not None
-    assert len(process.journal.attempts) == 1
+    assert (len(process.journal.attempts), len(sent(chain))) == (1, 0)
 
 
 @pytest.mark.parametrize(

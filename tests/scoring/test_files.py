@@ -20,7 +20,7 @@ from oracle import score as oracle
 
 import tallystick
 from tallystick.errors import InputError, OutputError
-from tallystick.io import chunks
+from tallystick.io import sources
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
 from tallystick.scoring.receipt import Progress
@@ -263,7 +263,7 @@ def test_records_on_the_edges_of_batches_keep_their_lines(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More rows than a batch has, each miner's slot being its line."""
-    monkeypatch.setattr(chunks, "CHUNK_LINES", 410)
+    monkeypatch.setattr(sources, "CHUNK_LINES", 410)
     record = json.loads(content("skills@1.0.0", 1)[0])
     made = [json.dumps(record | {"miner": {"uid": n, "hotkey": "h"}}).encode() for n in range(900)]
     made[409] = made[410] = made[819] = b"{}"
@@ -398,7 +398,7 @@ def test_lines_of_an_open_file_score_as_the_file(
 def test_short_lines_are_scored_in_batches_with_bounds(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_LINES", 1000)
+    monkeypatch.setattr(sources, "CHUNK_LINES", 1000)
     source, told = tmp_path / "records.jsonl", list[int]()
     source.write_bytes(b"\n" * 1500)
     receipt = scorers["skills@1.0.0"].score_file(

@@ -20,7 +20,7 @@ import pytest
 from scoring import parcels
 from scoring.parcels import AXES, GROUPS, HEAD, MEASURES, PAIR, TEXT, TYPE, expected, missed, parcel
 
-from tallystick.errors import FormulaError, NumberError, RuleSetError
+from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.text import render
 from tallystick.plugins.author import (
     UNIT,
@@ -129,8 +129,6 @@ def test_a_type_without_a_composite_has_no_quality(scorer: Scorer) -> None:
     assert result.axes == {"care": result.axes["care"]} != {}
     assert result.measures is not None
     assert result.measures["precision"] == Fraction(2, 3)
-    with pytest.raises(NumberError, match="no composite for parcel"):
-        scorer.composite("parcel", {"care": "0.5"})
 
 
 def test_a_type_may_have_both(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.io.chunks import LineChunk
+from tallystick.io.sources import ItemChunk
 from tallystick.records.schema import empties
 from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
@@ -68,7 +68,7 @@ def dumped(*rows: object) -> list[bytes]:
 
 
 def taken(scorer: tallystick.Scorer, *rows: object) -> EventBatch:
-    return EventDecoder(scorer).events(LineChunk(dumped(*rows), 1))
+    return EventDecoder(scorer).events(ItemChunk(dumped(*rows), 1))
 
 
 def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
@@ -537,7 +537,7 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
     random = Random(2)
     rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
     data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
-    results, found = scorer.score_lines(data), EventDecoder(scorer).events(LineChunk(data, 1))
+    results, found = scorer.score_lines(data), EventDecoder(scorer).events(ItemChunk(data, 1))
     assert found.rejects == list(results.rejects)
     assert len(found.rejects) > 200
     assert [line for line, _ in found.events] == results.record.tolist()

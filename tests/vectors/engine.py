@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
+from given import composite_of, emission_of, multiplier_of, tier_of
 from oracle.decimals import text
 from state.steps import window_steps, with_steps
 from state.weighing import window_score
@@ -19,7 +20,7 @@ from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
-from tallystick.io.chunks import LineChunk
+from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
@@ -129,7 +130,7 @@ def _text(result: Scored) -> Json:
 
 
 def _event(rule_set: str, line: str) -> Json:
-    batch = decoder(rule_set).events(LineChunk([line.encode()], 1))
+    batch = decoder(rule_set).events(ItemChunk([line.encode()], 1))
     return {"error": batch.rejects[0].code} if batch.rejects else batch.events[0][1].to_line()
 
 
@@ -151,7 +152,7 @@ def _weighted(kind: MeanKind) -> Callable[[object, Json], Json]:
 
 
 def _composite(rule_set: str, given: Json) -> Json:
-    return f"{scorer(rule_set).composite(given['type'], given['axes']):f}"
+    return f"{composite_of(scorer(rule_set), given['type'], given['axes']):f}"
 
 
 def _emission(rule_set: str, terms: Json) -> Json:
@@ -302,14 +303,14 @@ def _admission(rule_set: str, given: Json) -> Json:
 
 
 def _given_composite(rule_set: str, row: Json) -> Json:
-    return f"{scorer(rule_set).composite(row['type'], cases.axes(row)):f}"
+    return f"{composite_of(scorer(rule_set), row['type'], cases.axes(row)):f}"
 
 
 def _given_quality(rule_set: str, row: Json) -> Json:
     thresholds = {"baseline": row["base"], "optimised": row["opt"], "novel": row["nov"]}
     moved = scorer(rule_set).with_thresholds({"executable_python": thresholds})
-    tier = moved.tier("executable_python", row["q"])
-    return {"tier": tier.name, "multiplier": f"{tier.multiplier:f}"}
+    tier = tier_of(moved, "executable_python", row["q"])
+    return {"tier": tier, "multiplier": f"{multiplier_of(moved, 'executable_python', tier):f}"}
 
 
 def _given_terms(rule_set: str, row: Json) -> Json:
@@ -320,9 +321,10 @@ def _given_terms(rule_set: str, row: Json) -> Json:
     record = cases.record(case, case.inputs[0])
     assert record["skill_type"] == kind
     result = own.score(record | {"role": row["role"], "epoch": row.get("epoch", 30)})
-    emission = own.emission(
+    emission = emission_of(
+        own,
         kind,
-        quality=row["q"] if "q" in row else own.composite(kind, cases.axes(row)),
+        quality=row["q"] if "q" in row else composite_of(own, kind, cases.axes(row)),
         tier=row["tier"],
         early_bonus=row["early"],
         consensus=row["consensus"],

@@ -7,36 +7,21 @@ beyond it fails, and the run ends with what it was and what to do.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
 from tallystick.cli.settings import Setting
 
+_resource: Any
 try:
-    import resource
+    import resource as _resource
 except ImportError:  # a system without limits of a process
-    resource = None  # type: ignore[assignment]
+    _resource = None
 
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-class _Size(click.ParamType):
-    """A size in bytes; ``K``, ``M`` and ``G`` stand for 2¹⁰, 2²⁰ and 2³⁰ of them."""
-
-    name = "size"
-
-    def convert(
-        self, value: int | str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return the size in bytes, at least one."""
-        if isinstance(value, int):
-            return value
-        match = _SIZE.fullmatch(value.strip())
-        size = 0 if match is None else int(match[1]) * _UNITS[match[2].upper()]
-        if not size:
-            self.fail(f"found {value!r}, expected a size such as 512M or 2G", param, ctx)
-        return size
+"""Sizes in bytes, with the letters that stand for their units."""
 
 
 def option() -> click.Option:
@@ -44,7 +29,6 @@ def option() -> click.Option:
     return Setting(
         ["--memory"],
         key="memory",
-        type=_Size(),
         metavar="SIZE",
         is_eager=True,
         expose_value=False,
@@ -53,13 +37,18 @@ def option() -> click.Option:
     )
 
 
-def _limit(context: click.Context, parameter: click.Parameter, size: int | None) -> None:
-    if size is None or context.resilient_parsing:
+def _limit(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    if text is None or context.resilient_parsing:
         return
+    match = _SIZE.fullmatch(text)
+    size = 0 if match is None else int(match[1]) * _UNITS[match[2].upper()]
+    if not size:
+        message = f"found {text!r}, expected a size such as 512M or 2G"
+        raise click.BadParameter(message, context, parameter)
     try:
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        largest = size if hard == resource.RLIM_INFINITY else min(size, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (largest, hard))
+        _, hard = _resource.getrlimit(_resource.RLIMIT_AS)
+        largest = size if hard == _resource.RLIM_INFINITY else min(size, hard)
+        _resource.setrlimit(_resource.RLIMIT_AS, (largest, hard))
     except (AttributeError, OSError, ValueError) as error:
         raise click.BadParameter(
             f"this system limits no memory of a process ({error})", context, parameter
@@ -71,8 +60,8 @@ def lift() -> int | None:
 
     What tells that it was reached takes memory too, and a process may run several commands.
     """
-    if resource is None:
+    if _resource is None:
         return None
-    size, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-    return None if size == resource.RLIM_INFINITY else size
+    size, hard = _resource.getrlimit(_resource.RLIMIT_AS)
+    _resource.setrlimit(_resource.RLIMIT_AS, (hard, hard))
+    return None if size == _resource.RLIM_INFINITY else size

@@ -114,7 +114,7 @@ def _digits(
         tens = fraction // np.uint32(10)
         digits[:, -place] = fraction - tens * np.uint32(10) + np.uint32(_ZERO)
         fraction = tens
-    ends = np.arange(0, width * len(digits) + 1, width, np.int32)
+    ends = np.arange(0, width * len(digits) + 1, width, dtype=np.int32)
     buffers = [None if given.all() else _bits(given), pa.py_buffer(ends), pa.py_buffer(digits)]
     return pa.Array.from_buffers(pa.string(), len(digits), buffers)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import attrs
@@ -132,9 +132,11 @@ class Decoder:
             first: the number of the first.
         """
         # kept in a list, decoded records would halve the speed: the garbage collector visits them
-        of_lines = bool(items) and isinstance(items[0], bytes)
+        following = iter(items)
+        head = [*islice(following, 1)]
+        of_lines = bool(head) and isinstance(head[0], bytes)
         decode: Callable[[Any, int], Decoded] = self.decode if of_lines else self.convert
-        return enumerate(map(decode, items, count(first)), first)
+        return enumerate(map(decode, chain(head, following), count(first)), first)
 
     def decode(self, line: bytes, number: int) -> Decoded:
         """Decode one line.

@@ -22,8 +22,7 @@ import attrs
 
 from tallystick.errors import TallystickError
 from tallystick.io.atomic import output_errors
-from tallystick.io.chunks import Chunk
-from tallystick.io.sources import Source
+from tallystick.io.sources import Chunk, Source
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules

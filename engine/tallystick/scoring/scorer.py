@@ -25,13 +25,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result, shown_measure
-from tallystick.scoring.scores import (
-    Scores,
-    composite_of,
-    emission_of,
-    score_facts,
-    thresholds_of,
-)
+from tallystick.scoring.scores import Scores, score_facts, thresholds_of
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
     Thresholds,
@@ -51,14 +45,6 @@ RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
 Number = Decimal | int | str
 """An exact number of at most nine places; floats are not exact."""
-
-
-@attrs.frozen
-class Tier:
-    """A tier that a quality reaches, and its emission multiplier."""
-
-    name: str
-    multiplier: Decimal
 
 
 def load(
@@ -274,46 +260,6 @@ class Scorer(BoundRules):
             result = self._result(decoded, line, bound, scores)
             start = Explanation(result, own.rule_set.reference, own.digest)
             return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
-
-    def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
-        """Return the composite of given published axes, after its gates.
-
-        >>> scorer = load("workflow@1.1.0")
-        >>> axes = {"success": 1, "cost": "0.5", "latency": "0.8", "reliability": "0.9"}
-        >>> scorer.composite("workflow", axes)
-        Decimal('0.835000000')
-        """
-        nano = {name: exact_nano(value) for name, value in axes.items()}
-        return to_decimal(composite_of(self._bound(skill_type), nano))
-
-    def tier(self, skill_type: str, quality: Number) -> Tier:
-        """Return the tier that a quality reaches.
-
-        Raises:
-            TallystickError: the type has no tiers.
-
-        >>> load("skills@1.1.0").tier("rag_knowledge", "0.9")
-        Tier(name='tier_3_novel', multiplier=Decimal('2.000000000'))
-        """
-        bound = self._bound(skill_type)
-        if bound.tiers is None:
-            raise TallystickError(f"found no tiers for {skill_type} in {self.rule_set.reference}")
-        level = bound.tiers.level(exact_nano(quality), self.thresholds[skill_type])
-        return Tier(bound.tiers.levels[level], to_decimal(bound.tiers.multipliers[level]))
-
-    def emission(
-        self, skill_type: str, *, quality: Number, tier: str | None = None, **factors: Number
-    ) -> Decimal:
-        """Return the emission of a given quality, tier and factors; a factor left out counts as 1.
-
-        Raises:
-            NumberError: there is no emission, or a value is unknown or outside its range.
-
-        >>> load("skills@1.1.0").emission("rag_knowledge", quality="0.8", tier="tier_3_novel")
-        Decimal('0.800000000')
-        """
-        nano = {name: exact_nano(value) for name, value in factors.items()}
-        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, nano))
 
     @cached_property
     def _columns(self) -> Scoring:

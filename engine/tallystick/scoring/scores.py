@@ -112,48 +112,6 @@ def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
         yield target
 
 
-def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
-    """Return the composite of given axes in nano, after its gates.
-
-    Raises:
-        NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
-    """
-    if not bound.has_quality:
-        raise NumberError(f"found no composite for {bound.name}, which has measures alone")
-    if set(axes) != set(bound.axis_order):
-        raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
-    for name, nano in axes.items():
-        _check(f"the axis {name}", nano, 0, NANO)
-    return derive(bound.quality, {axis: axes[axis.name] for axis in bound.axes})
-
-
-def emission_of(
-    bound: BoundType, quality: int, tier: str | None, factors: Mapping[str, int]
-) -> int:
-    """The emission of a given quality, tier and factors in nano; a factor left out counts as 1.
-
-    Raises:
-        NumberError: there is no emission, or a value is unknown or outside its range.
-    """
-    if bound.emission is None:
-        raise NumberError(f"found no emission for {bound.name}")
-    _check("the quality", quality, 0, NANO)
-    ranges = {
-        value.name: (Fraction(1), Fraction(1))
-        if value.formula is None
-        else (value.formula.low, value.formula.high)
-        for value in bound.of_role("factor")
-    }
-    unknown = sorted(set(factors) - set(ranges))
-    if unknown:
-        raise NumberError(f"found the factors {unknown}, expected some of {', '.join(ranges)}")
-    for name, nano in factors.items():
-        low, high = ranges[name]
-        _check(f"the factor {name}", nano, publish(low), publish(high))
-    values = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
-    return derive(bound.emission, {bound.quality: quality, **values, **_multiplier(bound, tier)})
-
-
 def thresholds_of(
     bound: BoundType, given: Mapping[str, int], before: Iterable[BoundType] = ()
 ) -> Thresholds:
@@ -192,16 +150,6 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
         for name, value in bound.tiers.formulas.items()
         if (formula := value.formula) is not None
     }
-
-
-def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
-    """Return the multiplier of a tier, if the type has tiers."""
-    levels = bound.tiers.levels if bound.tiers is not None else ()
-    if bound.tier is None and tier is None:
-        return {}
-    if bound.tiers is None or bound.tier_multiplier is None or tier not in levels:
-        raise NumberError(f"found the tier {tier!r}, expected {' or '.join(levels) or 'none'}")
-    return {bound.tier_multiplier: bound.tiers.multipliers[levels.index(tier)]}
 
 
 def _check(name: str, nano: int, low: int, high: int) -> None:

@@ -225,7 +225,8 @@ class ResultTable:
         texts = {n: self.texts(n)[rows].to_pylist() for n in IDENTITY if n not in numbers}
         who = {**numbers, **texts, "tier": self.tier[rows].to_pylist()}
         axes = {name: self._decimals(f"{AXES}.{name}", rows) for name in layout.axes}
-        decimals = {name: self._decimals(name, rows) for name in layout.decimals}
+        decimals = dict[str, list[Any]]()
+        decimals |= {name: self._decimals(name, rows) for name in layout.decimals}
         factors = {name: decimals.pop(name) for name in layout.factors}
         groups = self.texts(GROUP)[rows].to_pylist() if layout.has_group else None
         for row in range(len(who["record"])):

@@ -104,6 +104,12 @@ def _steps(scorer: Scorer) -> Iterator[tuple[BoundStep, _Ranged]]:
         yield from ((step, allocation) for step in bound.steps)
 
 
+def _finding(step: BoundStep, key: str, message: str, **evidence: object) -> Finding:
+    """Return a finding at a key of a step, or at the step."""
+    path = (*step.origin, key) if key else step.origin
+    return Finding(path, message, {"step": step.name, **evidence})
+
+
 _Step = TypeVar("_Step", bound=AllocationStep)
 _StepCheck = Callable[[BoundStep, _Step, _Ranged], Iterable[Finding]]
 """A check of one step, as bound and as the rule set has it."""
@@ -151,7 +157,7 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     """
     for step, allocation in _steps(scorer):
         if step in allocation.bound.unread and step is not allocation.bound.weight:
-            yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
+            yield _finding(step, "", f"no step reads {step.name}")
 
 
 @check("recipient-unbound", "warning")
@@ -184,11 +190,8 @@ def _share_undefined(step: BoundStep, rules: Share, allocation: _Ranged) -> Iter
     cancels = _keeps_negative(rules, allocation.bound)
     if rules.zero == "refuse" and (cancels or _can_be_zero(allocation.bound, rules.of)):
         when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
-        yield Finding(
-            (*step.origin, "zero"),
-            f"where {when}, {step.name} has no shares, and nobody a weight",
-            {"step": step.name, "of": rules.of},
-        )
+        message = f"where {when}, {step.name} has no shares, and nobody a weight"
+        yield _finding(step, "zero", message, of=rules.of)
 
 
 def _can_be_zero(bound: BoundAllocation, name: str) -> bool:
@@ -225,8 +228,7 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
             lowest = allocation.ranges[of][0]
             if lowest < 0:
                 message = f"{of} can be {figure(lowest)}, and {step.name} refuses less than 0"
-                evidence = {"step": step.name, "of": of, "lowest": figure(lowest)}
-                yield Finding((*step.origin, "of"), message, evidence)
+                yield _finding(step, "of", message, of=of, lowest=figure(lowest))
 
 
 @check("share-turned", "note")
@@ -241,11 +243,10 @@ def _share_turned(step: BoundStep, rules: Share, allocation: _Ranged) -> Iterato
     Remedy: say below = "refuse", lift the column before, or silence it with the reason.
     """
     if _keeps_negative(rules, allocation.bound):
-        yield Finding(
-            (*step.origin, "below"),
-            f"where {rules.of} sums to less than 0, who has more of it has less of {step.name}",
-            {"step": step.name, "of": rules.of},
+        message = (
+            f"where {rules.of} sums to less than 0, who has more of it has less of {step.name}"
         )
+        yield _finding(step, "below", message, of=rules.of)
 
 
 def _keeps_negative(rules: Share, bound: BoundAllocation) -> bool:
@@ -276,7 +277,7 @@ def _cap_cannot_hold(step: BoundStep, rules: CapStep, _: _Ranged) -> Iterator[Fi
 
 @check("mix-unlike", "warning")
 @_for_each_step_of(Mix)
-def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Finding]:
+def _mix_unlike(step: BoundStep, _: Mix, __: _Ranged) -> Iterator[Finding]:
     """A mix of shares with values that are none.
 
     Shares of many miners are small, and values such as a mean of qualities are not: by the same
@@ -284,21 +285,18 @@ def _mix_unlike(step: BoundStep, _: Mix, allocation: _Ranged) -> Iterator[Findin
 
     Remedy: mix shares with shares: put a step share before.
     """
-    shares = {read.name: _is_of_shares(read, allocation.bound.wholes) for read in step.inputs}
+    shares = {read.name: _is_of_shares(read) for read in step.inputs}
     raw = [name for name, is_share in shares.items() if not is_share]
     if raw and len(raw) < len(shares):
-        yield Finding(
-            (*step.origin, "of"),
-            f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1",
-            {"step": step.name, "of": raw},
-        )
+        message = f"{step.name} mixes shares with {raw[0]}, which is not known to sum to 1"
+        yield _finding(step, "of", message, of=raw)
 
 
-def _is_of_shares(step: BoundStep, wholes: Mapping[str, bool]) -> bool:
+def _is_of_shares(step: BoundStep) -> bool:
     """Return whether values are shares of one whole, or some of them."""
     sources = {name for _, name in step.rules.columns()}
-    of_shares = (_is_of_shares(read, wholes) for read in step.inputs if read.name in sources)
-    return wholes[step.name] or (step.rules.keeps_shares and all(of_shares))
+    of_shares = (_is_of_shares(read) for read in step.inputs if read.name in sources)
+    return step.sums_to_one or (step.rules.keeps_shares and all(of_shares))
 
 
 @check("z-score-flat", "note")
@@ -311,11 +309,8 @@ def _z_score_flat(step: BoundStep, rules: ZScore, _: _Ranged) -> Iterator[Findin
 
     Remedy: say by flat what is meant, or silence it with the reason.
     """
-    yield Finding(
-        step.origin,
-        f"equal values of {rules.of} all become {rules.flat}",
-        {"step": step.name, "flat": str(rules.flat)},
-    )
+    message = f"equal values of {rules.of} all become {rules.flat}"
+    yield _finding(step, "", message, flat=str(rules.flat))
 
 
 @check("allocation-nobody", "error")
@@ -331,8 +326,7 @@ def _nobody(scorer: Scorer) -> Iterator[Finding]:
         results = map(probe.run, _SIZES)
         if not any(result and any(result.weights.values()) for result in results):
             message = f"whatever {probe.column.name} is, nobody has a weight"
-            evidence = {"step": probe.column.name, "miners": list(_SIZES)}
-            yield Finding(probe.column.origin, message, evidence)
+            yield _finding(probe.column, "", message, miners=list(_SIZES))
 
 
 @check("allocation-inverts", "warning")
@@ -353,16 +347,14 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
         pairs = pairwise(zip(probe.spread(miners), weights, strict=True))
         for (low, of_low), (high, of_high) in pairs:
             if of_high < of_low:
-                yield Finding(
-                    probe.column.origin,
+                yield _finding(
+                    probe.column,
+                    "",
                     f"of {miners} miners, who has {figure(high)} of {probe.column.name} gets "
                     f"{to_text(of_high)}, and who has {figure(low)} gets {to_text(of_low)}",
-                    {
-                        "step": probe.column.name,
-                        "miners": miners,
-                        "values": [figure(low), figure(high)],
-                        "weights": [to_text(of_low), to_text(of_high)],
-                    },
+                    miners=miners,
+                    values=[figure(low), figure(high)],
+                    weights=[to_text(of_low), to_text(of_high)],
                 )
                 return
 
@@ -384,11 +376,8 @@ def _vanishes(scorer: Scorer) -> Iterator[Finding]:
         if vanished:
             ladders = (s for s in reversed(probe.bound.steps) if isinstance(s.rules, ByRank))
             step = next(ladders, probe.bound.weight)
-            yield Finding(
-                step.origin,
-                f"of {_SUBNET} miners {vanished} have a weight that is 0 on the chain",
-                {"step": step.name, "miners": _SUBNET, "vanish": vanished},
-            )
+            message = f"of {_SUBNET} miners {vanished} have a weight that is 0 on the chain"
+            yield _finding(step, "", message, miners=_SUBNET, vanish=vanished)
 
 
 @check("filter-above-all", "error", more("bound"), less("highest"))
@@ -435,11 +424,8 @@ def _warm_up_too_long(step: BoundStep, _: FormulaStep, __: _Ranged) -> Iterator[
         needed = None if step.formula is None else _tasks_to_full(step.formula, count.name)
         if needed is not None and (needed > most or needed > _LONG):
             counts = f", and {count.name} counts {most} at most" if needed > most else ""
-            yield Finding(
-                step.origin,
-                f"{step.name} has its full value from {needed} tasks on{counts}",
-                {"step": step.name, "tasks": needed, "counted": most},
-            )
+            message = f"{step.name} has its full value from {needed} tasks on{counts}"
+            yield _finding(step, "", message, tasks=needed, counted=most)
 
 
 def _tasks_to_full(formula: Formula, count: str) -> int | None:
@@ -486,8 +472,7 @@ def _average_forgets(step: BoundStep, rules: Average, _: _Ranged) -> Iterator[Fi
     Remedy: lower the share of new values, or leave the step out.
     """
     if rules.new == 1:
-        message = f"{step.name} is the newest {rules.of} alone"
-        yield Finding((*step.origin, "new"), message, {"step": step.name})
+        yield _finding(step, "new", f"{step.name} is the newest {rules.of} alone")
 
 
 @check("average-never-falls", "warning")
@@ -501,8 +486,7 @@ def _average_never_falls(step: BoundStep, rules: Average, _: _Ranged) -> Iterato
     Remedy: raise the share of lower values, or leave it out.
     """
     if rules.down == 0:
-        message = f"{step.name} keeps the best of {rules.of} so far"
-        yield Finding((*step.origin, "down"), message, {"step": step.name})
+        yield _finding(step, "down", f"{step.name} keeps the best of {rules.of} so far")
 
 
 @check("margin-unbeatable", "warning", less("held"))
@@ -519,11 +503,13 @@ def _margin_unbeatable(step: BoundStep, rules: Hold, allocation: _Ranged) -> Ite
     tried = (low + (high - low) * Fraction(part, _PARTS) for part in range(1, _PARTS))
     held = next((h for h in tried if h > 0 and rules.threshold(h, _COUNTED) >= high), None)
     if held is not None:
-        yield Finding(
-            (*step.origin, "margin" if rules.margin else "lead"),
+        yield _finding(
+            step,
+            "margin" if rules.margin else "lead",
             f"who holds with {figure(held)} of {rules.of} or more cannot be exceeded: it is at "
             f"most {figure(high)}",
-            {"step": step.name, "held": figure(held), "highest": figure(high)},
+            held=figure(held),
+            highest=figure(high),
         )
 
 
@@ -539,8 +525,7 @@ def _holder_never_leaves(step: BoundStep, rules: Hold, _: _Ranged) -> Iterator[F
     """
     shrinks = rules.shrink > 0 and not rules.least
     if rules.absent == "stays" and (rules.margin or rules.lead) and not shrinks:
-        message = f"who holds {step.name} stays without a value of {rules.of}"
-        yield Finding((*step.origin, "absent"), message, {"step": step.name})
+        yield _finding(step, "absent", f"who holds {step.name} stays without a value of {rules.of}")
 
 
 @check("rest-is-all", "error")
@@ -554,4 +539,4 @@ def _rest_is_all(step: BoundStep, rules: Rest, allocation: _Ranged) -> Iterator[
     """
     if allocation.ranges[rules.of][1] <= 0:
         message = f"nobody has more than 0 of {rules.of}: all is for {rules.burn}"
-        yield Finding((*step.origin, "of"), message, {"step": step.name, "of": rules.of})
+        yield _finding(step, "of", message, of=rules.of)

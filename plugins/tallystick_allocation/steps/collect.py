@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from math import ceil, floor, prod
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -32,7 +32,6 @@ from tallystick_allocation.population import (
 )
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
     AllocationStep,
     BoundStep,
@@ -123,6 +122,7 @@ class Collect(ColumnStep):
     within: tuple[Decimal, ...] | None = None
     is_score = True
     is_of_each = True
+    lack = "no record with {step.value} above 0"
 
     @property
     def sentence(self) -> str:
@@ -150,6 +150,11 @@ class Collect(ColumnStep):
         limits = (self.last, self.within_rounds, self.within_epochs, self.half_life)
         return self.statistic in statistics or any(limit is not None for limit in limits)
 
+    @property
+    def counts_tasks(self) -> bool:
+        """True where the records of a task count together."""
+        return self.tasks == "mean" or self.statistic not in ("sum", "weighted_mean")
+
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a value that there is, and keys that do something."""
         yield from self._value_mistakes(path, earlier)
@@ -165,7 +170,7 @@ class Collect(ColumnStep):
             ("half_life", {"sum", "mean"}, other),
         ):
             if self.statistic not in statistics:
-                yield from self.unread(path, key, expected)
+                yield from self.needless(path, key, expected)
         if self.half_life is not None and self.tasks is None and self.statistic == "sum":
             yield mistake((*path, "tasks"), "", '"mean", as the tasks of a round count alike')
         yield from _mistakes_of_order(path, self)
@@ -289,10 +294,6 @@ class Collect(ColumnStep):
             )
         return value
 
-    def reason(self) -> str:
-        """Return that records are missing, or worth nothing."""
-        return f"no record with {self.value} above 0"
-
     def _within(self, bound: BoundStep) -> Range | None:
         """Return the range of each value, where it is known."""
         if self.within is not None:
@@ -312,7 +313,7 @@ class Collect(ColumnStep):
         if self.statistic == "rounds":
             return Fraction(len({*map(_round, counted)})) if counted else None
         if self.statistic in OF_ORDER:
-            means = sorted(map(_mean, _tasks(counted)))
+            means = sorted(_sums(self._sharing(task), (), ())[0] for task in _tasks(counted))
             return _number(self.statistic, means, self.k, self.cut)
         top, bottom = self._aged_sums(counted, now)
         if not bottom or self.statistic == "count":
@@ -322,8 +323,8 @@ class Collect(ColumnStep):
     def _aged_sums(self, counted: Sequence[Sample], now: int | None) -> tuple[Exact, Exact]:
         """Return the sums of values and of their divisors, which count the less the older."""
         if self.half_life is None:
-            each = self.tasks is None and self.statistic in ("sum", "weighted_mean")
-            return _sums(_alone(counted) if each else self._sharing(counted), self.times, self.over)
+            shared = self._sharing(counted) if self.counts_tasks else [(s, 1) for s in counted]
+            return _sums(shared, self.times, self.over)
         tops, bottoms = list[Exact](), list[Exact]()
         for number, of_round in groupby(_by_task(counted), key=_round):
             part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life))
@@ -347,20 +348,17 @@ class Collect(ColumnStep):
         """Refuse a value outside the range, where it is known."""
         if within is None:
             return
-        low, high = within
-        least, most = ceil(low * NANO), floor(high * NANO)
+        # each end is a whole number of nano, as rules and skill types have it
+        low, high = (int(end * NANO) for end in within)
         for hotkey, samples in held.items():
             for sample in samples:
                 value, many = sample.value, sample.records
-                if value is None or (
-                    isinstance(value, int) and least * many <= value <= most * many
-                ):
-                    continue
-                value = Fraction(value, NANO) if isinstance(value, int) else value
-                if not low * many <= value <= high * many:
+                nano = value * NANO if isinstance(value, Fraction) else value
+                if nano is not None and not low * many <= nano <= high * many:
+                    found = fraction(Fraction(nano, NANO))
                     raise AllocationError(
-                        f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
-                        f"{fraction(low)} to {fraction(high)}",
+                        f"{self.name} of {escaped(hotkey)}: found {found}, expected "
+                        f"{fraction(within[0])} to {fraction(within[1])}",
                         code="out-of-range",
                     )
 
@@ -400,17 +398,6 @@ def _round(sample: Sample) -> int | None:
 def _age(now: int | None, number: int | None) -> int:
     """Return the age of a round or an epoch; what names none is of now."""
     return 0 if now is None or number is None else now - number
-
-
-def _mean(task: Sequence[Sample]) -> Fraction:
-    """Return the mean of the records of a task."""
-    values = (Fraction(*_value(sample)) for sample in task)
-    return sum(values, Fraction()) / sum(sample.records for sample in task)
-
-
-def _alone(samples: Iterable[Sample]) -> list[_Shared]:
-    """Return the samples as if each of their records had a task of its own."""
-    return [(sample, 1) for sample in samples]
 
 
 def _sums(
@@ -469,7 +456,7 @@ def _mistakes_of_order(path: KeyPath, step: Collect | Statistic) -> Iterator[Fin
         ("cut", WINSORISED, "the part of the values at each end, below a half"),
     ):
         if step.statistic != statistic:
-            yield from step.unread(path, key, f'no such key but with as = "{statistic}"')
+            yield from step.needless(path, key, f'no such key but with as = "{statistic}"')
         elif getattr(step, key) is None:
             yield mistake((*path, key), "", what)
 
@@ -487,7 +474,7 @@ class Statistic(AllocationStep):
         empty: the number where too few count; by default there are no weights.
     """
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
     statistic: Literal["median", "mean", "max", "min", "sum", "kth_best", "winsorised_mean"] = (
         attrs.field(metadata=renamed("as"))
     )
@@ -497,6 +484,7 @@ class Statistic(AllocationStep):
     empty: Decimal | None = None
     takes = "flat"
     gives = "number"
+    keeps_somebody = True
 
     def mistakes(self, path: KeyPath, _: EarlierSteps, /) -> Iterator[Finding]:
         """Require the keys that the statistic reads."""
@@ -515,16 +503,11 @@ class Statistic(AllocationStep):
         empty = [] if self.empty is None else [(Fraction(self.empty),) * 2]
         return hull((low, high), *empty)
 
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a number is of nobody."""
-        return False
-
     def apply(self, _: BoundStep, step_input: StepInput, /) -> StepResult:
         """Return the number."""
         column = step_input.column(self.of, UNGROUPED)
-        values = [column.at(place) for equal in column.ascending() for place in equal]
-        if self.above is not None:
-            values = [value for value in values if value > Fraction(self.above)]
+        counted = column.kept(column.reaching(self.above))
+        values = [counted.at(place) for equal in counted.ascending() for place in equal]
         number = _number(self.statistic, values, self.k, self.cut)
         if number is None and self.empty is None:
             raise AllocationError(

@@ -20,11 +20,10 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
 from tallystick.rules.keys import OTHER_KEYS
 from tallystick.scoring.compiled import RANGE_REMEDY, check_range
-from tallystick_allocation.column import Column, Number, Numerator
+from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     BoundStep,
     ColumnStep,
     EarlierSteps,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.toml import KeyPath
 
-_Input = Column | Number
 _VALUE = "value"
 """The input of formulas that have one."""
 _MANY = 32
@@ -63,10 +61,11 @@ class FormulaStep(ColumnStep):
     of: str | Mapping[str, str] | None = None
     parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
-    otherwise: str | None = attrs.field(default=None, metadata=names(COLUMN))
+    otherwise: str | None = attrs.field(default=None, metadata=names("a column"))
     absent: Decimal | None = None
     is_score = True
     is_of_each = True
+    lack = "{step.formula} is 0, or an input is absent"
 
     def reference(self, path: KeyPath, /) -> FormulaReference:
         """Return the formula."""
@@ -101,7 +100,7 @@ class FormulaStep(ColumnStep):
                     yield mistake((*path, "of"), shown(name), expected)
         yield from earlier.unknown_groups((*path, "only"), self.only or ())
         if self.only is None:
-            yield from self.unread(path, "otherwise", "no such key without only")
+            yield from self.needless(path, "otherwise", "no such key without only")
 
     def identity(self, bound: BoundStep, /) -> list[Any]:
         """Return the tree, which its name does not say."""
@@ -131,30 +130,30 @@ class FormulaStep(ColumnStep):
                 return Column((None,) * places)
             return step_input.column(self.otherwise, group)
         formula = _formula(bound)
-        inputs = {name: _input(self.source(name), group, step_input) for name in formula.published}
-        columns = [read for read in inputs.values() if isinstance(read, Column)]
-        present = sorted({*range(places)}.intersection(*(column.present for column in columns)))
+        tree = formula.tree
+        inputs = {n: step_input.column(self.source(n), group) for n in formula.published}
+        has_all = (column.present for column in inputs.values())
+        present = sorted({*range(places)}.intersection(*has_all))
         absent = None if self.absent is None else Fraction(self.absent)
         cells: list[Exact | None]
         cells = [absent if place < step_input.miners else None for place in range(places)]
-        tree = formula.tree
+
+        def row(place: int) -> dict[str, Exact]:
+            return {name: column.at(place) for name, column in inputs.items()}
+
         is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
         if not (self.publish and len(present) >= _MANY and is_beyond_ratios):
             for place in present:
-                cells[place] = evaluate(tree, {}, _row(inputs, place))
+                cells[place] = evaluate(tree, {}, row(place))
             return Column.of(cells)
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
         # rounded, by doubles with a bound, or by the reference
         rounded = list[Numerator | None](Column.of(cells).nano)
-        nanos = published_rows(tree, inputs, present, lambda place: _row(inputs, place))
+        nanos = published_rows(tree, inputs, present, row)
         for place, nano in zip(present, nanos, strict=True):
             rounded[place] = nano
         return Column(tuple(rounded), NANO)
-
-    def reason(self) -> str:
-        """Return that its value is 0."""
-        return f"{self.formula} is 0, or an input is absent"
 
 
 def _domain(read: tuple[BoundStep, Range] | None) -> Domain:
@@ -164,20 +163,6 @@ def _domain(read: tuple[BoundStep, Range] | None) -> Domain:
         return Domain(-LARGEST_ATTRIBUTE * NANO, LARGEST_ATTRIBUTE * NANO)
     step, (low, high) = read
     return Domain(floor(low * NANO), ceil(high * NANO), whole=step.is_whole)
-
-
-def _input(name: str, group: str, step_input: StepInput) -> _Input:
-    """Return the value of an input at each place; a number is that of every place."""
-    values = step_input.values.get(name)
-    return values if isinstance(values, Number) else step_input.column(name, group)
-
-
-def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
-    """Return the exact value of each input at a place, where all have one."""
-    return {
-        name: read.value if isinstance(read, Number) else read.at(place)
-        for name, read in inputs.items()
-    }
 
 
 def _formula(bound: BoundStep) -> Formula:

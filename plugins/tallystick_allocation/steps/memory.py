@@ -21,9 +21,7 @@ from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.select import OrderedStep
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
-    ORDER,
     UNIT,
     BoundStep,
     EarlierSteps,
@@ -71,7 +69,7 @@ class Hold(OrderedStep):
         last: how many holders are remembered, the present one among them.
     """
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
     margin: Decimal = Decimal(0)
     lead: Decimal = Decimal(0)
     shrink: Decimal = Decimal(0)
@@ -82,10 +80,11 @@ class Hold(OrderedStep):
     absent: Literal["stays", "leaves"] = "stays"
     floor: Decimal = Decimal(0)
     last: int = 1
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
     carry: Literal[True] = True
     memory = ("", HELD, REIGN)
     limits = UNIT
+    lack = "another holds the first place by {step.of}"
 
     @property
     def keeps_absent(self) -> bool:
@@ -117,11 +116,11 @@ class Hold(OrderedStep):
         yield from super().mistakes(path, earlier)
         if not self.margin and not self.lead:
             key = "shrink" if self.shrink else "ceiling"
-            yield from self.unread(path, key, "a margin or a lead to shrink")
+            yield from self.needless(path, key, "a margin or a lead to shrink")
         if not self.shrink:
-            yield from self.unread(path, "least", "no such key without shrink")
+            yield from self.needless(path, "least", "no such key without shrink")
         if self.ceiling is None:
-            yield from self.unread(path, "near", "no such key without ceiling")
+            yield from self.needless(path, "near", "no such key without ceiling")
         elif self.near >= self.ceiling:
             yield mistake((*path, "near"), shown(self.near), "a value below the ceiling")
 
@@ -148,10 +147,6 @@ class Hold(OrderedStep):
         )
         return Remembered(order, {HELD: held, REIGN: reign})
 
-    def reason(self) -> str:
-        """Return that others hold."""
-        return f"another holds the first place by {self.of}"
-
     def threshold(self, held: Exact, reign: int) -> Exact:
         """Return the value that another has to exceed.
 
@@ -173,7 +168,7 @@ class Hold(OrderedStep):
             step_input.carried(memory_name(self.name, part, group)) for part in self.memory
         )
         holders = sorted(before, key=before.__getitem__, reverse=True)
-        able = self._able(column)
+        able = column.kept(column.reaching(0, self.floor))
         # who holds alone has a reign: those before it are remembered by their order
         holder = next(iter(reigns), None)
         value: Exact = Fraction(held[holder], NANO) if holder is not None else Fraction()
@@ -195,10 +190,6 @@ class Hold(OrderedStep):
         if column.exact(holder) is None:
             return self.absent == "stays"
         return able.exact(holder) is not None
-
-    def _able(self, column: Column) -> Column:
-        """Return the values above 0 that reach the floor."""
-        return column.kept(p for p in column.positive if column.at(p) >= Fraction(self.floor))
 
     def _kept(
         self, holders: Sequence[int], holder: int | None, value: Exact, reign: int, length: int
@@ -223,15 +214,11 @@ class Reign(StepOfColumn):
 
     recalls = True
     limits = _ROUNDS
-
-    @property
-    def sentence(self) -> str:
-        """The step whose holder it is about."""
-        return f"the rounds since the holder of {self.of} took the first place"
+    meaning = "the rounds since the holder of {step.of} took the first place"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a step hold."""
-        if not isinstance(earlier.steps[self.of], Hold):
+        if not isinstance(earlier.steps[self.of].rules, Hold):
             yield mistake((*path, "of"), shown(self.of), "a step hold")
 
     def is_whole(self, _: BoundStep, /) -> bool:
@@ -264,7 +251,7 @@ class Average(StepOfColumn):
         carry: they are rounded, and kept for the next round; it is no average otherwise.
     """
 
-    new: Decimal | str = attrs.field(metadata=names(COLUMN))
+    new: Decimal | str = attrs.field(metadata=names("a column"))
     down: Decimal | None = None
     newcomer: Literal[0, "new"] = 0
     leaver: Literal["drop", "keep"]
@@ -273,6 +260,7 @@ class Average(StepOfColumn):
     carry: Literal[True] = True
     memory = ("",)
     keeps_shares = True
+    lack = "the average of {step.of} is 0"
 
     @property
     def scales(self) -> bool:
@@ -305,7 +293,7 @@ class Average(StepOfColumn):
         """Require that new values count, and a word about scaling where it is not plain."""
         if isinstance(self.new, Decimal) and not self.new:
             yield mistake((*path, "new"), shown(self.new), "a share above 0")
-        if self.normalise is None and self.of not in earlier.whole:
+        if self.normalise is None and not earlier.steps[self.of].sums_to_one:
             expected = (
                 f"true, which divides the averages of a round by their sum, or false, as {self.of} "
                 "is not known to sum to 1"
@@ -332,10 +320,6 @@ class Average(StepOfColumn):
         averages = self._averages(step_input.column(self.of, group), rates, previous)
         whole = averages.total
         return averages.times(1 / whole) if self.scales and whole else averages
-
-    def reason(self) -> str:
-        """Return that the average is 0."""
-        return f"the average of {self.of} is 0"
 
     def nothing(self) -> str:
         """Return that nothing has come so far, or since it was dropped."""

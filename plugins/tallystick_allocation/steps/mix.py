@@ -24,9 +24,7 @@ from tallystick_allocation.population import ROUND, Population
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
-    RECIPIENT,
     UNIT,
     BoundStep,
     ColumnStep,
@@ -58,10 +56,12 @@ class Pools(StepOfColumn):
     """
 
     idle: str = "equal"
-    burn: str | int | None = attrs.field(default=None, metadata=names(RECIPIENT))
+    burn: str | int | None = attrs.field(default=None, metadata=names("a recipient"))
     takes = "grouped"
     gives = "flat"
     keeps_shares = True
+    keeps_somebody = True
+    lack = "{step.of} is 0 in every group"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require that a group takes what is idle, or somebody who burns it."""
@@ -85,10 +85,6 @@ class Pools(StepOfColumn):
         """Return at most the range of the column, as the shares sum to 1."""
         return hull(*inputs, NOTHING, UNIT)
 
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: a group with a value has its share."""
-        return False
-
     def column(self, _: str, bound: BoundStep, step_input: StepInput, /) -> Column:
         """Return the one column."""
         return self.sum_of_groups(bound.surroundings.groups, step_input)
@@ -106,10 +102,6 @@ class Pools(StepOfColumn):
         column = Column.added([parts[g].times(shares.get(g, Fraction())) for g in groups])
         burnt = shares.get("", Fraction())
         return _with_shares(column, [(key, burnt) for _, key in self.named()], step_input)
-
-    def reason(self) -> str:
-        """Return that no group has a value."""
-        return f"{self.of} is 0 in every group"
 
     def _with_idle(
         self, groups: Mapping[str, Fraction], idle: Sequence[str]
@@ -142,10 +134,12 @@ class Mix(ColumnStep):
         burn: the recipient that takes it; see `recipients`.
     """
 
-    of: Mapping[str, Decimal] = attrs.field(metadata=names(COLUMN))
+    of: Mapping[str, Decimal] = attrs.field(metadata=names("a column"))
     empty: Literal["leave", "fold", "burn"] = "leave"
-    burn: str | int | None = attrs.field(default=None, metadata=names(RECIPIENT))
+    burn: str | int | None = attrs.field(default=None, metadata=names("a recipient"))
     keeps_shares = True
+    keeps_somebody = True
+    lack = "{columns} are 0"
 
     @property
     def is_of_each(self) -> bool:
@@ -173,10 +167,6 @@ class Mix(ColumnStep):
         """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *inputs)
 
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who has a value has a part of it."""
-        return False
-
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the sum, in each group where the columns are of groups."""
         columns = {name: step_input.column(name, group) for name in self.of}
@@ -188,10 +178,6 @@ class Mix(ColumnStep):
         mixed = Column.added([column.times(parts[name]) for name, column in columns.items()])
         return _with_shares(mixed, [(key, lost) for _, key in self.named()], step_input)
 
-    def reason(self) -> str:
-        """Return that no column has a value."""
-        return f"{', '.join(self.of)} are 0"
-
 
 @attrs.frozen(kw_only=True)
 class NamedShares(StepOfColumn):
@@ -200,6 +186,7 @@ class NamedShares(StepOfColumn):
     takes = "flat"
     gives = "flat"
     keeps_shares = True
+    keeps_somebody = True
 
     def sums_to_one(self, inputs: bool, /) -> bool:
         """Return whether the values of its inputs sum to 1."""
@@ -208,10 +195,6 @@ class NamedShares(StepOfColumn):
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of the column, and up to 1."""
         return self.limits or hull(*inputs, UNIT)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: there is somebody who has what the values do not."""
-        return False
 
 
 @attrs.frozen(kw_only=True)
@@ -274,7 +257,7 @@ class Burn(NamedShares):
         parts: the part of each recipient; see `recipients`.
     """
 
-    parts: Mapping[str, Decimal] = attrs.field(metadata=names(RECIPIENT))
+    parts: Mapping[str, Decimal] = attrs.field(metadata=names("a recipient"))
 
     @property
     def sentence(self) -> str:
@@ -309,14 +292,10 @@ class Rest(NamedShares):
         burn: who gets the rest; see `recipients`.
     """
 
-    burn: str | int = attrs.field(metadata=names(RECIPIENT))
+    burn: str | int = attrs.field(metadata=names("a recipient"))
     limits = UNIT
     needs_nonnegative = True
-
-    @property
-    def sentence(self) -> str:
-        """Who gets the rest."""
-        return f"{self.of}; what it leaves of one whole goes to {self.burn}, more is scaled down"
+    meaning = "{step.of}; what it leaves of one whole goes to {step.burn}, more is scaled down"
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return true: there is always somebody who gets the rest."""

@@ -7,9 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import islice
-from math import ceil, floor
-from operator import ge, gt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -20,9 +18,7 @@ from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.step import (
-    COLUMN,
     NOTHING,
-    ORDER,
     UNIT,
     AllocationStep,
     BoundStep,
@@ -225,18 +221,9 @@ class Filter(SelectStep):
 
     def passing(self, group: str, step_input: StepInput) -> Sequence[int]:
         """Return the places that reach the bounds."""
-        column = step_input.column(self.judged, group)
         at_least = self.at_least
         cut = at_least.get(group) if isinstance(at_least, Mapping) else at_least
-        numerators: tuple[Any, ...] = column.numerators
-        places = column.present
-        for bound, exceeds, rounded in ((self.above, gt, floor), (cut, ge, ceil)):
-            if bound is not None:
-                edge: Any = Fraction(bound) * column.denominator
-                # whole numbers are compared with whole numbers: n > x is n > ⌊x⌋, n ≥ x is n ≥ ⌈x⌉
-                edge = rounded(edge) if column.is_whole else edge
-                places = [place for place in places if exceeds(numerators[place], edge)]
-        return places
+        return step_input.column(self.judged, group).reaching(self.above, cut)
 
     def reason(self) -> str:
         """Return the bounds."""
@@ -257,7 +244,7 @@ class Gate(Filter):
         absent: whether it is asked who has no value in the column, rather than who has one.
     """
 
-    by: str = attrs.field(metadata=names(COLUMN))
+    by: str = attrs.field(metadata=names("a column"))
     absent: bool = False
 
     @property
@@ -274,7 +261,7 @@ class Gate(Filter):
         """Require a bound for every group or one for all, and columns alike."""
         yield from self.bound_mistakes(path, earlier)
         if self.marks:
-            yield from self.unread(path, "absent", "no such key beside above and at_least")
+            yield from self.needless(path, "absent", "no such key beside above and at_least")
         shapes = {earlier.shapes[self.of], "flat"}
         if earlier.shapes.get(self.by, "flat") not in shapes:
             yield mistake((*path, "by"), f"{shown(self.by)}, a column for each group", "one column")
@@ -304,7 +291,8 @@ class DrawnStep(OrderedStep, SelectStep):
 
     ties: Ties = "hotkey"
     salt: str | None = attrs.field(default=None, metadata=names("a text"))
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    keeps_somebody = True
 
     @property
     def order(self) -> Order:
@@ -315,11 +303,7 @@ class DrawnStep(OrderedStep, SelectStep):
         """Yield a salt of no digest, and what no order is."""
         yield from super().mistakes(path, earlier)
         if self.ties != "digest":
-            yield from self.unread(path, "salt", 'no such key but with ties = "digest"')
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: the greatest value stays."""
-        return False
+            yield from self.needless(path, "salt", 'no such key but with ties = "digest"')
 
 
 @attrs.frozen(kw_only=True)
@@ -327,6 +311,7 @@ class Top(DrawnStep):
     """The ``k`` greatest values of each group."""
 
     k: int
+    lack = "{step.of} is not among the {step.k} greatest"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -338,16 +323,13 @@ class Top(DrawnStep):
         column = step_input.column(self.of, group)
         return column.kept(islice(self.order.descending(column, group, step_input), self.k))
 
-    def reason(self) -> str:
-        """Return the number of values that stay."""
-        return f"{self.of} is not among the {self.k} greatest"
-
 
 @attrs.frozen(kw_only=True)
 class OnePer(DrawnStep):
     """The greatest value for each value of an attribute stays, the others become 0."""
 
     key: str = attrs.field(metadata=names("a text"))
+    lack = "{step.of} is not the greatest of its {step.key}"
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the column with 0 for the others."""
@@ -356,10 +338,6 @@ class OnePer(DrawnStep):
         for index in self.order.descending(column, group, step_input):
             first.setdefault(step_input.text(self.key, index), index)
         return column.kept(first.values(), "zero")
-
-    def reason(self) -> str:
-        """Return the attribute of which another value is greater."""
-        return f"{self.of} is not the greatest of its {self.key}"
 
 
 @attrs.frozen(kw_only=True)
@@ -375,10 +353,11 @@ class Pareto(OrderedStep, ColumnStep):
         margin: the part by which a later miner has to exceed an earlier one.
     """
 
-    of: tuple[str, ...] = attrs.field(metadata=names(COLUMN))
+    of: tuple[str, ...] = attrs.field(metadata=names("a column"))
     margin: Decimal = Decimal(0)
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
     limits = UNIT
+    lack = "another is as good in {columns}, or a value is absent"
     needs_nonnegative = True
 
     @property
@@ -418,10 +397,6 @@ class Pareto(OrderedStep, ColumnStep):
                 front = [old for old in front if not _is_at_most(lifted[old], values[new])]
                 front.append(new)
         return alike.kept(front)
-
-    def reason(self) -> str:
-        """Return that an earlier one holds."""
-        return f"another is as good in {', '.join(self.of)}, or a value is absent"
 
 
 def _is_at_most(first: Sequence[Numerator], second: Sequence[Numerator]) -> bool:

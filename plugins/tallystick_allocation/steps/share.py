@@ -5,7 +5,7 @@ These are ``share``, ``equal`` and ``by_rank``; ``z_score``, ``lift`` and ``cap`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
@@ -19,13 +19,12 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction, numbered
 from tallystick.rules.findings import Finding, mistake, shown
-from tallystick_allocation.column import Column, Numerator
+from tallystick_allocation.column import Column
 from tallystick_allocation.population import MOST_MINERS
 from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.memory import MOST_HOLDERS, Hold
 from tallystick_allocation.steps.select import Order, OrderedStep, Top
 from tallystick_allocation.steps.step import (
-    ORDER,
     UNIT,
     AllocationStep,
     BoundStep,
@@ -65,16 +64,13 @@ class Share(StepOfColumn):
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
     needs_nonnegative = True
+    keeps_somebody = True
+    meaning = "the part that the miner has of the sum of {step.of} over all miners"
 
     @property
     def refuses_negative(self) -> bool:
         """True unless it keeps values below 0."""
         return self.below == "refuse"
-
-    @property
-    def sentence(self) -> str:
-        """The part of the sum."""
-        return f"the part that the miner has of the sum of {self.of} over all miners"
 
     def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
         """Refuse to keep values below 0."""
@@ -93,10 +89,6 @@ class Share(StepOfColumn):
             return UNIT
         furthest = max(-low, high) / _LEAST_SUM
         return hull((-furthest, furthest), UNIT)
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who has a value has a share."""
-        return False
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the shares."""
@@ -194,7 +186,8 @@ class ByRank(OrderedStep, StepOfColumn):
     tail: Decimal = Decimal(0)
     short: Literal["normalise", "leave"] = "normalise"
     ties: Literal["order", "pooled"] = "order"
-    then: tuple[str, ...] = attrs.field(default=(), metadata=names(ORDER))
+    then: tuple[str, ...] = attrs.field(default=(), metadata=names("an order"))
+    lack = "{step.of} is too low for a place with a part"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -210,10 +203,10 @@ class ByRank(OrderedStep, StepOfColumn):
         if self.parts is not None and not any(self.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
         if self.ladder is not None or self.ratio is None:
-            yield from self.unread(path, "first", "no such key but with ratio")
+            yield from self.needless(path, "first", "no such key but with ratio")
         if self.ladder is not None:
-            yield from self.unread(path, "tail", "no such key but with ratio or parts")
-        source = earlier.steps[self.of]
+            yield from self.needless(path, "tail", "no such key but with ratio or parts")
+        source = earlier.steps[self.of].rules
         powers = self.first or _most_of(source)
         if self.ratio is not None and not 0 < powers <= _MOST_POWERS:
             expected = (
@@ -223,7 +216,7 @@ class ByRank(OrderedStep, StepOfColumn):
             yield mistake((*path, "of"), shown(self.of), expected)
         if _most_of(source):
             expected = f"no such key after {source.do}, in whose order the parts are given"
-            yield from self.unread(path, "then", expected)
+            yield from self.needless(path, "then", expected)
 
     def sums_to_one(self, _: bool, /) -> bool:
         """Return whether the parts of those present are scaled to sum to 1."""
@@ -255,10 +248,6 @@ class ByRank(OrderedStep, StepOfColumn):
             parts = list(_pooled(order.equals(column, group, step_input), parts))
         by_place = dict(zip(places, parts, strict=True))
         return Column.of(map(by_place.get, range(len(column))))
-
-    def reason(self) -> str:
-        """Return that the place has no part."""
-        return f"{self.of} is too low for a place with a part"
 
     def _order(self, bound: BoundStep) -> Order:
         """Return the order of equals, which is that of the step that chose them."""
@@ -293,6 +282,7 @@ class ZScore(StepOfColumn):
     deviation: Literal["population", "sample"]
     flat: Decimal = Decimal(0)
     zero: Literal["stop", "flat"] = "flat"
+    lack = "{step.of} is the mean"
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Refuse to stop at zeros in groups: one group cannot end the whole allocation."""
@@ -309,7 +299,7 @@ class ZScore(StepOfColumn):
         column = step_input.grouped(self.of)
         present = [(cells, place) for cells in column.values() for place in cells.present]
         if self.zero == "stop" and present and not any(cells.at(p) for cells, p in present):
-            return Stop(tuple(sorted({place for _, place in present})))
+            return Stop(self.name, tuple(sorted({place for _, place in present})))
         return super().apply(bound, step_input)
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
@@ -333,26 +323,19 @@ class ZScore(StepOfColumn):
             return Column.constant(present, Fraction(self.flat), len(column))
         return gaps.times(1 / real.power(squares / divisor, Fraction(1, 2)))
 
-    def reason(self) -> str:
-        """Return the mean."""
-        return f"{self.of} is the mean"
-
 
 @attrs.frozen(kw_only=True)
 class Lift(StepOfColumn):
     """The values moved so that the lowest of them is ``lowest``."""
 
     lowest: Decimal
+    keeps_somebody = True
 
     def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return a range as wide as that of the column."""
         ((low, high),) = inputs
         lowest = Fraction(self.lowest)
         return lowest, high - low + lowest
-
-    def can_empty(self, _: Mapping[str, Range], /) -> bool:
-        """Return false: who is above the lowest stays above it."""
-        return False
 
     def column(self, group: str, _: BoundStep, step_input: StepInput, /) -> Column:
         """Return the values, moved."""
@@ -393,7 +376,7 @@ class CapStep(StepOfColumn):
 
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require a share of one whole."""
-        if self.of not in earlier.normalised:
+        if not earlier.steps[self.of].is_normalised:
             expected = (
                 "a column that sums to exactly 1, such as one of share, which is not published"
             )
@@ -416,9 +399,15 @@ class CapStep(StepOfColumn):
         holders = len(column.positive)
         if not holders:
             return column
-        if self.excess == "water_filling":
-            return _water_filled(column, self._limit(holders))
-        return self._once(column, self._limit_alone(holders))
+        limit, capped, result = self._limit(holders), set[int](), column
+        # the factor of the others only grows while more are capped: who is above stays above
+        while above := {*result.reaching(limit)}.difference(capped):
+            capped |= above
+            others = column.kept({*column.present}.difference(capped))
+            result = self._filled(others, column.total, capped, limit)
+            if self.excess == "once":
+                break
+        return result
 
     def notes(self, step_input: StepInput, /) -> Iterator[str]:
         """Yield that so few miners cannot hold the cap."""
@@ -428,13 +417,10 @@ class CapStep(StepOfColumn):
                 few = numbered(holders, "miner")
                 yield f"{self.name}: cap {self.share} cannot hold for {few}: equal shares"
 
-    def _limit_alone(self, miners: int) -> Fraction:
-        share = Fraction(self.share)
-        return share if self.lowest_share is None else max(share, Fraction(1, miners))
-
     def _limit(self, miners: int) -> Fraction:
-        limit = self._limit_alone(miners)
-        if limit * miners < 1:
+        share = Fraction(self.share)
+        limit = share if self.lowest_share is None else max(share, Fraction(1, miners))
+        if self.excess != "once" and limit * miners < 1:
             raise AllocationError(
                 f"{self.name}: found {miners} {'miner' if miners == 1 else 'miners'} and a cap of "
                 f"{fraction(limit)}, which hold {fraction(limit * miners)} together, expected 1: "
@@ -443,24 +429,20 @@ class CapStep(StepOfColumn):
             )
         return limit
 
-    def _once(self, column: Column, limit: Fraction) -> Column:
-        """Return the values with the excess given once to who is not above, who may be then."""
-        above = [place for place in column.present if column.at(place) > limit]
-        below = sorted({*column.present} - {*above})
-        if not above:
-            return column
-        if not below:
-            return Column.constant(above, Fraction(1, len(above)), len(column))
-        takers = column.kept(below)
-        excess = column.kept(above).total - limit * len(above)
-        if not takers.total:
+    def _filled(
+        self, others: Column, whole: Exact, capped: Collection[int], limit: Fraction
+    ) -> Column:
+        """Return the limit for who is capped, and what it leaves of the whole for the others."""
+        if not others.present:
+            return Column.constant(capped, Fraction(1, len(capped)), len(others))
+        if not others.total:
             raise AllocationError(
                 f"{self.name}: found an excess above the cap of {fraction(limit)} and nobody with "
                 "a value who could take it, expected one",
                 code="cap-cannot-hold",
             )
-        raised = takers.times(1 + excess / takers.total)
-        return Column.added([raised, Column.constant(above, limit, len(column))])
+        filled = others.times((whole - limit * len(capped)) / others.total)
+        return Column.added([filled, Column.constant(capped, limit, len(others))])
 
 
 def _most_of(step: AllocationStep) -> int:
@@ -484,23 +466,3 @@ def _pooled(places: Iterable[Sequence[int]], parts: Sequence[Exact]) -> Iterator
         shared = parts[first : first + len(equal)]
         yield from [real.total(shared) / len(equal)] * len(equal)
         first += len(equal)
-
-
-def _water_filled(column: Column, limit: Fraction) -> Column:
-    """Return the values with the excess given to the others in proportion until nobody is above.
-
-    Taking the largest first is the same as capping all at once and repeating: the factor of the
-    others only grows while more are capped, so who is above stays above.
-    """
-    order = [place for equal in reversed(column.ascending()) for place in equal]
-    numbers = dict(column.numbers)
-    left: Numerator = column.denominator
-    share, scale = limit.numerator, limit.denominator
-    # what is left of 1 once k are capped is (scale − k·share)/scale
-    rest = scale
-    for place in order:
-        if not numbers[place] * rest > share * left:
-            break
-        rest, left = rest - share, left - numbers[place]
-    raised = (None if n is None else min(n * rest, share * left) for n in column.numerators)
-    return Column(tuple(raised)).times(Fraction(1) / (scale * left))

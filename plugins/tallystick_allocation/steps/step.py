@@ -44,28 +44,30 @@ NOTHING: Range = (Fraction(), Fraction())
 UNIT: Range = (Fraction(), Fraction(1))
 
 _NAMES = "tallystick_allocation.names"
-COLUMN = "a column"
-"""What a key names: an earlier step that gives a column, or a number of miners."""
-ORDER = "an order"
-"""Such names, by which equal values are ordered; behind ``-`` from the least."""
-RECIPIENT = "a recipient"
-"""Who gets a share by name; see `recipients`."""
+_STEPS = ("a column", "an order")
+_NO_ATTRIBUTES = (*_STEPS, "a recipient")
 
 
-def names(what: str) -> Mapping[str, str]:
+def names(
+    what: Literal[
+        "a column", "an order", "a recipient", "a text", "a hotkey", "a flag", "a number"
+    ],
+) -> Mapping[str, str]:
     """Return the metadata of a key that names something, or several: a table by its keys.
 
     Args:
-        what: one of the constants; or an attribute of miners or of the round: ``a text``,
-            ``a hotkey``, ``a flag`` or ``a number``.
+        what: a column is an earlier step, or a number of miners; an order is such a name, by which
+            equal values are ordered, behind ``-`` from the least; a recipient gets a share by name,
+            see `recipients`; the others are attributes of miners or of the round.
     """
     return {_NAMES: what}
 
 
 @attrs.frozen
 class Stop:
-    """The end of the allocation: 0 for each place that has a value."""
+    """The end of the allocation by a step: 0 for each place that has a value."""
 
+    step: str
     places: tuple[int, ...]
 
 
@@ -124,6 +126,10 @@ class AllocationStep(ABC):
         needs_nonnegative: whether it may leave nobody with a weight where a value is below 0.
         keeps_shares: whether its values are shares of one whole where all that it reads are.
         limits: the range of its values, whatever it reads; None where the first column has it.
+        keeps_somebody: whether somebody has more than 0 wherever somebody of its input has.
+        meaning: the meaning of its values, for people; by default its keys say it.
+        lack: the reason why a miner has nothing here who has something before. In both ``{step}``
+            is the step, and ``{columns}`` are the names of those that it reads.
         is_score: whether it makes the values that other steps choose or share by.
         can_bind: whether it bounds the values of the one step that it reads, or chooses among them,
             so that it may leave each as it is.
@@ -137,6 +143,9 @@ class AllocationStep(ABC):
     memory: ClassVar[tuple[str, ...]] = ()
     recalls: ClassVar[bool] = False
     limits: ClassVar[Range | None] = None
+    keeps_somebody: ClassVar[bool] = False
+    meaning: ClassVar[str] = ""
+    lack: ClassVar[str] = "the value is 0"
     needs_nonnegative: ClassVar[bool] = False
     keeps_shares: ClassVar[bool] = False
     is_score: ClassVar[bool] = False
@@ -180,6 +189,8 @@ class AllocationStep(ABC):
     @property
     def sentence(self) -> str:
         """The meaning of its values, for people."""
+        if self.meaning:
+            return self._said(self.meaning)
         table = {k: v for k, v in table_of(self).items() if k not in ("name", "publish")}
         return ", ".join(f"{key} {value}" for key, value in table.items())
 
@@ -187,108 +198,87 @@ class AllocationStep(ABC):
 
     def columns(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it names, each with its key; a formula reads others too."""
-        return ((path, name) for path, name, what in self._names if what == COLUMN)
+        return ((path, name) for path, name, what in self._names if what == "a column")
 
     def named(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield the keys of who gets a share by name, each with its key in the table."""
-        return ((path, name) for path, name, what in self._names if what == RECIPIENT)
+        return ((path, name) for path, name, what in self._names if what == "a recipient")
 
     def attributes(self) -> Iterator[tuple[str, str, str]]:
         """Yield the attributes that it names: its key, the name, and what the attribute is."""
-        others = (COLUMN, ORDER, RECIPIENT)
-        return ((str(key), n, what) for (key, *_), n, what in self._names if what not in others)
+        for (key, *_), name, what in self._names:
+            if what not in _NO_ATTRIBUTES:
+                yield str(key), name, what
 
-    def reference(self, path: KeyPath, /) -> FormulaReference | None:
+    def reference(self, _: KeyPath, /) -> FormulaReference | None:
         """Return the formula that it names at a path of the rule set; None without one."""
-        del path
         return None
 
     def source(self, name: str, /) -> str:
         """Return the step, or the attribute of miners, that is an input of its formula."""
         return name
 
-    def inputs(self, registry: Registry, /) -> Iterator[tuple[KeyPath, str]]:
+    def inputs(self, _: Registry, /) -> Iterator[tuple[KeyPath, str]]:
         """Yield the earlier steps that it reads, each with the key that leads to it."""
-        del registry
         yield from self.columns()
-        yield from ((path, name) for path, name, what in self._names if what == ORDER)
+        yield from ((path, name) for path, name, what in self._names if what == "an order")
 
-    def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
+    def mistakes(self, _: KeyPath, __: EarlierSteps, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys, where every name leads to an earlier step."""
-        del path, earlier
         yield from ()
 
-    def mistakes_as_last(self, path: KeyPath, /) -> Iterator[Finding]:
+    def mistakes_as_last(self, _: KeyPath, /) -> Iterator[Finding]:
         """Yield what is wrong with its keys where its values are the weights."""
-        del path
         yield from ()
 
-    def shape(self, inputs: Iterable[Shape], in_groups: bool, /) -> Shape:
-        """Return the shape of its result.
-
-        Args:
-            inputs: the shapes of what it reads.
-            in_groups: whether the allocation has groups.
-        """
-        del in_groups
+    def shape(self, inputs: Iterable[Shape], _: bool, /) -> Shape:
+        """Return the shape of its result, by those of what it reads and if there are groups."""
         return self.gives or ("grouped" if "grouped" in inputs else "flat")
 
-    def sums_to_one(self, inputs: bool, /) -> bool:
+    def sums_to_one(self, _: bool, /) -> bool:
         """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
 
-        Of a column of groups this is so in each group. A step that can be given values below 0
-        refuses them, drops them, or sums them up as they are.
-
-        Args:
-            inputs: whether it holds of all that the step reads.
+        It is asked with whether this holds of all that the step reads. Of a column of groups it is
+        so in each group. A step that can be given values below 0 refuses them, drops them, or sums
+        them up as they are.
         """
-        del inputs
         return False
 
-    def can_empty(self, ranges: Mapping[str, Range], /) -> bool:
+    def can_empty(self, _: Mapping[str, Range], /) -> bool:
         """Return whether it can leave nobody with more than 0 though its input has somebody.
 
-        Args:
-            ranges: of the steps by name.
+        It is asked with the ranges of the steps by name.
         """
-        del ranges
-        return True
+        return not self.keeps_somebody
 
     # bound
 
-    def identity(self, bound: BoundStep, /) -> list[Any]:
+    def identity(self, _: BoundStep, /) -> list[Any]:
         """Return the identity of what it computes beside its keys and inputs, as JSON values."""
-        del bound
         return []
 
-    def is_whole(self, bound: BoundStep, /) -> bool:
+    def is_whole(self, _: BoundStep, /) -> bool:
         """Return whether its values are whole numbers of nano."""
-        del bound
         return self.is_rounded
 
-    def range_of(self, bound: BoundStep, inputs: Sequence[Range], /) -> Range:
+    def range_of(self, _: BoundStep, inputs: Sequence[Range], /) -> Range:
         """Return the range of its values from those of what it reads, in the order of `inputs`."""
-        del bound
         return self.limits or hull(inputs[0], NOTHING)
 
-    def prefers_hotkeys(self, bound: BoundStep, /) -> bool:
+    def prefers_hotkeys(self, _: BoundStep, /) -> bool:
         """Return whether it prefers the same ones of miners that are alike in every round."""
-        del bound
         return False
 
-    def collected(self, bound: BoundStep, /) -> Collected | None:
+    def collected(self, _: BoundStep, /) -> Collected | None:
         """Return the values of records that it collects; None without any."""
-        del bound
         return None
 
-    def recipients(self, population: Population, /) -> tuple[str, ...]:
+    def recipients(self, _: Population, /) -> tuple[str, ...]:
         """Return the keys that get a share by name, of miners of the population too."""
-        del population
         return tuple(key for _, key in self.named())
 
-    def range_of_memory(self, part: str, own: Range, inputs: Sequence[Range], /) -> Range:
-        """Return the range of a column that it keeps, from its own and those of what it reads."""
-        del part, inputs
+    def range_of_memory(self, _: str, own: Range, __: Sequence[Range], /) -> Range:
+        """Return the range of a part of its memory, from its own and those of what it reads."""
         return own
 
     @abstractmethod
@@ -300,14 +290,13 @@ class AllocationStep(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-    def notes(self, step_input: StepInput, /) -> Iterator[str]:
+    def notes(self, _: StepInput, /) -> Iterator[str]:
         """Yield what it does with its input otherwise than its rules say alone, for people."""
-        del step_input
         yield from ()
 
     def reason(self) -> str:
         """Return why a miner has nothing here who has something before, for people."""
-        return "the value is 0"
+        return self._said(self.lack)
 
     def nothing(self) -> str:
         """Return the same of a miner who has no value here, rather than one of 0."""
@@ -328,18 +317,21 @@ class AllocationStep(ABC):
                 code="negative",
             )
 
-    def unread(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
+    def needless(self, path: KeyPath, key: str, expected: str) -> Iterator[Finding]:
         """Yield the mistake of a key that nothing reads, where the table has it."""
         value = getattr(self, key)
         if value != getattr(attrs.fields(type(self)), key).default:
             yield mistake((*path, key), shown(value), expected)
+
+    def _said(self, text: str) -> str:
+        return text.format(step=self, columns=", ".join(name for _, name in self.columns()))
 
     @property
     def _names(self) -> Iterator[tuple[KeyPath, str, str]]:
         """Each name in its table, with the key, and what it names."""
         for key, what in _named_by(type(self)).items():
             for path, name in _entries(key, getattr(self, key)):
-                is_number = name.startswith(MINER) and what in (COLUMN, ORDER)
+                is_number = name.startswith(MINER) and what in _STEPS
                 yield path, name, "a number" if is_number else what
 
 
@@ -382,7 +374,7 @@ class ColumnStep(AllocationStep):
 class StepOfColumn(ColumnStep):
     """A step that reads one column, ``of``."""
 
-    of: str = attrs.field(metadata=names(COLUMN))
+    of: str = attrs.field(metadata=names("a column"))
 
 
 @attrs.frozen
@@ -395,29 +387,18 @@ class EarlierSteps:
         groups: the names of the groups.
         registry: the plugins that it names.
         steps: the steps by name.
-        shapes: their shapes.
-        whole: the steps whose values sum to 1, or are all 0 or absent, but for rounding.
-        normalised: the steps whose values do so exactly.
     """
 
     rule_set: RuleSet
     sections: Collection[str]
     groups: Collection[str]
     registry: Registry
-    steps: dict[str, AllocationStep] = attrs.field(factory=dict)
-    shapes: dict[str, Shape] = attrs.field(factory=dict)
-    whole: set[str] = attrs.field(factory=set)
-    normalised: set[str] = attrs.field(factory=set)
+    steps: dict[str, BoundStep] = attrs.field(factory=dict)
 
-    def add(self, step: AllocationStep, inputs: Collection[str]) -> None:
-        """Take in the next step, by the names of those that it reads."""
-        shapes = [self.shapes[name] for name in inputs if name in self.shapes]
-        self.steps[step.name] = step
-        self.shapes[step.name] = step.shape(shapes, bool(self.groups))
-        if step.sums_to_one(self.whole.issuperset(inputs)):
-            self.whole.add(step.name)
-        if not step.is_rounded and step.sums_to_one(self.normalised.issuperset(inputs)):
-            self.normalised.add(step.name)
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        """Their shapes."""
+        return {name: step.shape for name, step in self.steps.items()}
 
     def unknown_groups(self, path: KeyPath, names: Iterable[str]) -> Iterator[Finding]:
         """Yield the names that no group has."""
@@ -464,6 +445,31 @@ class BoundStep(NamedValue[Range]):
     shape: Shape
     origin: KeyPath
     surroundings: Surroundings = attrs.field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        origin: KeyPath,
+        rules: AllocationStep,
+        earlier: Mapping[str, BoundStep],
+        surroundings: Surroundings,
+    ) -> BoundStep:
+        """Return a step that is bound to those of earlier ones that it reads, by name."""
+        names = dict.fromkeys(name for _, name in rules.inputs(surroundings.registry))
+        inputs = tuple(earlier[name] for name in names if name in earlier)
+        shape = rules.shape([step.shape for step in inputs], bool(surroundings.groups))
+        return cls(rules, inputs, shape, origin, surroundings)
+
+    @cached_property
+    def sums_to_one(self) -> bool:
+        """True where its values sum to 1 but for rounding, or are all 0 or absent."""
+        return self.rules.sums_to_one(all(step.sums_to_one for step in self.inputs))
+
+    @cached_property
+    def is_normalised(self) -> bool:
+        """True where they do so exactly."""
+        of_inputs = all(step.is_normalised for step in self.inputs)
+        return not self.rules.is_rounded and self.rules.sums_to_one(of_inputs)
 
     @property
     def name(self) -> str:

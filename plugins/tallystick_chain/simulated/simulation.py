@@ -60,14 +60,13 @@ class SimulatedChain:
         first_block: number of the block that it begins with; no older one is there.
         finality_lag: number of blocks from the newest one back to the newest finalized one.
         keep_blocks: how many of the newest blocks can be read.
-        seconds_per_block: as `Head` gives them.
-        spec_version: of the runtime.
+        seconds_per_block: between the times of two blocks.
 
     Attributes:
         finalized: the newest block that stays.
     """
 
-    def __init__(  # noqa: PLR0913  # a parameter of the chain each
+    def __init__(  # a parameter of the chain each
         self,
         *,
         seed: int = 0,
@@ -75,10 +74,9 @@ class SimulatedChain:
         finality_lag: int = 2,
         keep_blocks: int = 4096,
         seconds_per_block: float = 12.0,
-        spec_version: int = 461,
     ) -> None:
         self.finality_lag, self.keep_blocks = finality_lag, keep_blocks
-        self.seconds_per_block, self.spec_version = seconds_per_block, spec_version
+        self.seconds_per_block = seconds_per_block
         self._seed, self._forks = seed, 0
         self._lock = threading.RLock()
         first = Block(first_block, self._digest("", first_block), {})
@@ -287,8 +285,8 @@ class HotkeyView:
         """Return the newest blocks."""
         chain = self._source.now()
         # before the newest one, so that it is never newer
-        finalized, spec = chain.finalized, chain.spec_version
-        return Head(chain.best, finalized, spec, chain.seconds_per_block, "simulated")
+        finalized = chain.finalized
+        return Head(chain.best, finalized, "simulated")
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""

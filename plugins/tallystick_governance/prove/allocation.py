@@ -134,9 +134,9 @@ def _said(name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # 
 
 def _lost(bound: BoundAllocation) -> str:
     """Return the step at which a sum of 1 is lost, as a reason; empty where none is."""
-    step, whole = bound.weight, bound.wholes
-    while not whole[step.name]:
-        lost = [source for source in step.inputs if not whole[source.name]]
+    step = bound.weight
+    while not step.sums_to_one:
+        lost = [source for source in step.inputs if not source.sums_to_one]
         if not lost or not step.rules.sums_to_one(True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]

@@ -26,7 +26,7 @@ from scoring.executors.jobs import JOBS, Inputs, files_of
 
 import tallystick
 from tallystick.errors import EngineError, InputError
-from tallystick.io.chunks import FileChunk
+from tallystick.io.sources import FileChunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable

@@ -218,8 +218,8 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
             (problem,) = net.houses[who].problems()
             assert problem.code == "peer-differs"
             assert "in the epoch 1 at the step inputs" in problem.message
-            assert "state evidence --epoch 1" in problem.remedy
-            assert "tallystick dispute state.db" in problem.remedy
+            assert "state export peer.jsonl" in problem.remedy
+            assert "tallystick audit states state.db" in problem.remedy
         assert [p.code for p in net.houses[2].problems()] == ["peer-differs"] * 2
         assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 

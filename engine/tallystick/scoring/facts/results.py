@@ -20,7 +20,7 @@ from tallystick.formula.columns import Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
-from tallystick.io.chunks import Chunk
+from tallystick.io.sources import Chunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline

@@ -9,8 +9,8 @@ import attrs
 
 from tallystick.errors import EngineError, OutputError
 from tallystick.io.atomic import OutputFile, output_errors
-from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
+from tallystick.io.sources import Chunk
 from tallystick.io.streams import is_stream
 from tallystick.json_values import json_fields
 from tallystick.plugins.code import Code
