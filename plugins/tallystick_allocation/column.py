@@ -229,24 +229,17 @@ class Column:
         return real.publish(number)
 
 
-@attrs.frozen(eq=False)
-class Number:
-    """One number of a column, such as its median."""
-
-    value: Exact
-
-
 Grouped = Mapping[str, Column]
 """A column for each group, in name order."""
-Values = Column | Grouped | Number
-"""The result of a step."""
+Values = Column | Grouped | Exact
+"""The result of a step: an exact number is one of a column, such as its median."""
 
 
 def columns_in(values: Values) -> tuple[Column, ...]:
     """Return the columns of a result: one, one for each group, or none of a number."""
-    if isinstance(values, Number):
-        return ()
-    return tuple(values.values()) if isinstance(values, Mapping) else (values,)
+    if isinstance(values, Mapping):
+        return tuple(values.values())
+    return (values,) if isinstance(values, Column) else ()
 
 
 def _added(row: Iterable[Numerator | None]) -> Numerator | None:
