@@ -136,7 +136,6 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/rounds.py
 	$(BIN)/python tests/benchmarks/history.py --markdown
 	$(BIN)/python tests/benchmarks/state.py
-	$(BIN)/python tests/benchmarks/dispute.py
 	$(BIN)/python tests/benchmarks/rules_in_force.py
 	$(BIN)/python tests/benchmarks/population.py
 	$(BIN)/python tests/benchmarks/yuma.py

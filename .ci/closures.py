@@ -17,6 +17,8 @@ from pathlib import Path
 
 import tomli
 
+from tallystick.sources import executed, imported
+
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "# written by `make closures`; .ci/closures.py has the roots\n"
 
@@ -79,18 +81,8 @@ def nodes(module: str) -> tuple[ast.AST, ...]:
     """Return all of a source but what only the type checker sees, and what decides no score."""
     unscored = unscored_functions().get(module, frozenset())
 
-    def walk(node: ast.AST) -> Iterator[ast.AST]:
-        if isinstance(node, ast.FunctionDef) and node.name in unscored:
-            return
-        yield node
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            children: Iterable[ast.AST] = node.orelse
-        else:
-            children = ast.iter_child_nodes(node)
-        for child in children:
-            yield from walk(child)
-
-    return tuple(walk(ast.parse(modules()[module].read_text(encoding="utf-8"))))
+    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+    return tuple(executed(tree, unscored))
 
 
 def constants(module: str) -> set[str]:
@@ -115,11 +107,10 @@ def imports(module: str) -> frozenset[str]:
     """Return the modules of the project that a source imports, or names to be imported."""
     found = {value.partition(":")[0] for value in constants(module)}
     for node in nodes(module):
-        match node:
-            case ast.Import(names=names):
-                found.update(alias.name for alias in names)
-            case ast.ImportFrom(module=str(home), names=names):
-                found.update((home, *(f"{home}.{alias.name}" for alias in names)))
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        for _, home, taken in imported(node):
+            found.update((home, f"{home}.{taken}"))
     return frozenset(found & modules().keys())
 
 

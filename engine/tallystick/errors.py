@@ -32,10 +32,11 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tallystick.diagnostics import Diagnostic
 
@@ -230,9 +231,16 @@ class RuleSetError(TallystickError):
     """A rule set that does not load.
 
     ``problems`` holds what was found, the first ``MOST_TOLD`` of it; ``more`` counts the rest.
+    ``reasons`` has, of a formula that cannot be used, what is wrong with it wherever it stands.
     """
 
-    def __init__(self, problems: Sequence[Diagnostic], more: int = 0) -> None:
+    def __init__(
+        self,
+        problems: Sequence[Diagnostic],
+        more: int = 0,
+        reasons: Mapping[Diagnostic, str] = MappingProxyType({}),
+    ) -> None:
+        self.reasons = reasons
         self.problems = tuple(problems[:MOST_TOLD])
         self.more = more + len(problems) - len(self.problems)
         super().__init__(listed(map(str, self.problems), self.more))

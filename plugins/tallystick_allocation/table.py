@@ -20,15 +20,13 @@ from typing import Any
 
 import attrs
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError, EmptyInputError, InputError, RecordError
 from tallystick.io.csv_table import CsvTable
 from tallystick.io.inputs import opened
-from tallystick.io.lines import MAX_LINE_BYTES, LongLine
-from tallystick.io.sources import JsonLinesSource, ParquetSource
+from tallystick.io.parquet import ParquetReader
+from tallystick.io.sources import JsonLinesSource
 from tallystick.io.text import escaped
 from tallystick.numbers.nano import NANO
 from tallystick.records.strict_json import parse, without_numpy
@@ -108,13 +106,14 @@ def _rows_in(path: Path) -> int:
     try:
         if not path.is_file() or path.stat().st_size <= MOST_MINERS:
             return 0
-        with opened(path) as file:
-            if form == ".parquet":
-                return int(parquet.read_metadata(file).num_rows)
-            if form in _LINES:
+        if form == ".parquet":
+            with ParquetReader(path) as reader:
+                return int(reader.footer.num_rows)
+        if form in _LINES:
+            with opened(path) as file:
                 blocks = iter(partial(file.read, _BLOCK), b"")
                 return sum(block.count(b"\n") for block in blocks) - _LINES[form]
-    except (OSError, InputError, pa.ArrowException):
+    except (OSError, InputError):
         # told by whoever reads it
         pass
     return 0
@@ -331,22 +330,21 @@ def _nested(row: InputValue, column: str) -> dict[str, Any]:
 
 
 def _rows(path: Path) -> Iterator[_Found]:
-    source = ParquetSource(path) if path.suffix.lower() == ".parquet" else JsonLinesSource(path)
+    if path.suffix.lower() == ".parquet":
+        with ParquetReader(path) as reader:
+            yield from reader.rows()
+        return
     try:
-        for chunk in source:
-            for number, item in enumerate(chunk.items(), chunk.first):
-                yield number, _row(item, f"{path}:{number}")
+        for chunk in JsonLinesSource(path):
+            for number, line in enumerate(chunk.items(), chunk.first):
+                yield number, _row(line, f"{path}:{number}")
     except EmptyInputError:
         return  # a population of nobody
 
 
-def _row(item: TableRow | bytes | LongLine, where: str) -> TableRow:
-    if isinstance(item, LongLine):
-        raise InputError(f"{where}: found a line of more than {MAX_LINE_BYTES} bytes")
-    if not isinstance(item, bytes):
-        return item
+def _row(line: bytes, where: str) -> TableRow:
     try:
-        row = parse(item)
+        row = parse(line)
     except RecordError as error:
         raise InputError(f"{where}: {error}") from None
     if not isinstance(row, dict):

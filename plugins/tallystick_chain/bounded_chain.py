@@ -143,7 +143,6 @@ class BoundedChain:
     row = _read_of(Chain.row)
     pending = _read_of(Chain.pending)
     commitments = _read_of(Chain.commitments)
-    sign = _read_of(Chain.sign)
     hotkey = _read_of(Chain.hotkey)
 
     def submit_row(

@@ -86,15 +86,11 @@ class Head:
     Attributes:
         best: the newest block, which a fork may take back.
         finalized: the newest block that stays.
-        spec_version: of the chain's runtime.
-        seconds_per_block: about.
         endpoint: which node answered.
     """
 
     best: int
     finalized: int
-    spec_version: int
-    seconds_per_block: float
     endpoint: str
 
 
@@ -264,9 +260,6 @@ class Chain(Protocol):
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a message by the hotkey."""
 
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""

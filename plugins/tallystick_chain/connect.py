@@ -36,8 +36,9 @@ def connect(url: str, key: str | Signer) -> Chain:
         from tallystick_chain.simulated.shared_chain import SharedChain
 
         return SharedChain(Path(path)).as_hotkey(key)
-    if not is_url(url):
-        raise ChainError(not_a_url(url), Refusal.UNREACHABLE)
+    defect = url_defect(url)
+    if defect is not None:
+        raise ChainError(defect, Refusal.UNREACHABLE)
     kind, _, network = url.partition(":")
     chain: Chain = import_module(SDKS[kind]).connect(network, key)
     return chain
@@ -49,28 +50,22 @@ def path_in(url: str) -> str | None:
     return path if kind == SIMULATED and path and not path.startswith("//") else None
 
 
-def not_a_url(url: str) -> str:
-    """Return the message about a URL that is none of a chain."""
-    return (
-        f"found the chain {visible(url)!r}, expected {SIMULATED}:FILE with the TOML file of a "
-        "simulated one, sdk11:NETWORK or sdk10:NETWORK"
-    )
-
-
-def is_url(url: str) -> bool:
-    """Return whether a URL can be one of a chain; nobody is asked.
+def url_defect(url: str) -> str | None:
+    """Return why a URL can be none of a chain; None where it can. Nobody is asked.
 
     Args:
         url: as `connect` takes it.
     """
     kind, _, network = url.partition(":")
-    if kind not in SDKS:
-        return path_in(url) is not None
-    if "://" not in network:
-        return bool(network)
     try:
         parts = urlsplit(network)
-        host, port = parts.hostname, parts.port
+        is_node = parts.scheme in {"ws", "wss"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return False
-    return parts.scheme in {"ws", "wss"} and bool(host) and port != 0
+        is_node = False
+    is_name = bool(network) and "://" not in network
+    if path_in(url) is not None or (kind in SDKS and (is_name or is_node)):
+        return None
+    return (
+        f"found the chain {visible(url)!r}, expected {SIMULATED}:FILE with the TOML file of a "
+        "simulated one, sdk11:NETWORK or sdk10:NETWORK"
+    )

@@ -3,13 +3,11 @@
 A statement is signed as every key of `tallystick_state.trust` signs: wrapped in
 ``<Bytes>…</Bytes>``, so that no statement can be taken for a call of the chain, whose bytes begin
 with the number of a pallet and never with ``<``. A call is signed as it is, by the adapter of an
-SDK alone. What is neither a statement of `tallystick_state.trust.statement` nor a call is signed as
-`tagged`. Signatures are random: nothing may be derived from one.
+SDK alone. Signatures are random: nothing may be derived from one.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,26 +17,12 @@ import attrs
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick_state.trust.encoding import check_private, ss58_text
-from tallystick_state.trust.envelope import pae
 from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
 from tallystick_state.trust.signers import is_encrypted_wallet, read_wallet
 from tallystick_state.trust.sr25519 import Pair, is_wrapped, wrapped
 
 WALLETS = Path("~/.bittensor/wallets")
 """The folder of wallets."""
-_KIND = "application/vnd.tallystick."
-
-
-def tagged(kind: str, message: bytes) -> bytes:
-    """Return the bytes that a hotkey signs for a message: its kind and the SHA-256 of the message.
-
-    They are the pre-authentication encoding of DSSE, so that a signature of one kind of message is
-    none of another.
-
-    >>> tagged("challenge", b"")[:44]
-    b'DSSEv1 36 application/vnd.tallystick.challen'
-    """
-    return pae(f"{_KIND}{kind}", hashlib.sha256(message).digest())
 
 
 @attrs.frozen

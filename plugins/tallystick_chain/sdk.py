@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from tallystick.errors import TallystickError, TrustError
+from tallystick.errors import TallystickError
 from tallystick.extras import missing
 from tallystick.io.text import visible
 from tallystick_allocation.uint16 import LAST_UID, U16_MAX
@@ -30,7 +30,6 @@ from tallystick_chain.chain import (
     Receipt,
     Refusal,
     Subnet,
-    has_too_large_share,
 )
 from tallystick_chain.hotkey import Hotkey, hotkey_of
 from tallystick_state.trust.encoding import ss58_text
@@ -252,9 +251,8 @@ class SdkChain:
 
         def read(node: Node) -> Head:
             finalized = node.finalized()
-            spec, seconds = node.spec_version(), node.seconds_per_block()
             # after the finalized one, so that it is never older
-            return Head(node.best(), finalized, spec, seconds, public_endpoint(node.endpoint()))
+            return Head(node.best(), finalized, public_endpoint(node.endpoint()))
 
         return self._read(read)
 
@@ -290,7 +288,7 @@ class SdkChain:
         """Return the block of a validator's last row or commit; 0: never."""
         index = storage_index(netuid, mechanism)
         updates = self._read(lambda node: _value(node, block, "LastUpdate", index))
-        return _item(updates, uid)
+        return int(updates[uid]) if updates and uid < len(updates) else 0
 
     def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
         """Return the row that the chain has of a validator."""
@@ -317,9 +315,6 @@ class SdkChain:
 
         def send(node: Node, signer: CallSigner) -> Receipt:
             block = node.best()
-            refusal = _gate(node, netuid, mechanism, pairs, self.hotkey(), block)
-            if refusal is not None:
-                return refusal
             row = {
                 "netuid": netuid,
                 "mecid": mechanism,
@@ -355,22 +350,9 @@ class SdkChain:
             deadline_s,
         )
 
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey.
-
-        Raises:
-            TrustError: there is an address without its key, or the statement is wrapped already.
-        """
-        if self._key is None:
-            raise TrustError(self._lacking(), code="signer-failed")
-        return self._key.sign(message)
-
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
         return self._hotkey
-
-    def _lacking(self) -> str:
-        return f"found the address {visible(self._hotkey)} alone, expected its key, which signs"
 
     def _node(self) -> Node:
         """Return the open connection.
@@ -402,7 +384,8 @@ class SdkChain:
     def _write(self, send: Callable[[Node, CallSigner], Receipt], deadline_s: float) -> Receipt:
         """Return the receipt of a write, whatever happens."""
         if self._key is None:
-            return refused(Refusal.OTHER, self._lacking())
+            found = f"found the address {visible(self._hotkey)} alone, expected its key"
+            return refused(Refusal.OTHER, f"{found}, which signs")
         signer = CallSigner(self._key, time.monotonic() + deadline_s)
         try:
             node = self._node()
@@ -420,11 +403,6 @@ class SdkChain:
 def _value(node: Node, block: int, *item: Any) -> Any:  # noqa: ANN401  # any item
     """Return an item of the storage of subnets, by its name and the parts of its key."""
     return node.values([item], block)[0]
-
-
-def _item(updates: Sequence[Any] | None, uid: int) -> int:
-    """Return the block of a uid in the storage `LastUpdate`; 0: never."""
-    return int(updates[uid]) if updates and uid < len(updates) else 0
 
 
 _COUNTS = MappingProxyType(
@@ -469,39 +447,6 @@ def _or_none(read: Callable[[], Any]) -> Any:  # noqa: ANN401  # any answer
         if not is_of_old_runtime(error):
             raise
         return None
-
-
-def _gate(  # noqa: PLR0913, PLR0917  # a row, and where it goes
-    node: Node, netuid: int, mechanism: int, pairs: Pairs, hotkey: str, block: int
-) -> Receipt | None:
-    """Return the refusal of a row that the chain would not take; None where it may."""
-    names = ("SubnetworkN", "MinAllowedWeights", "MaxWeightsLimit", "WeightsSetRateLimit")
-    uid, updates, *counts = node.values(
-        [
-            ("Uids", netuid, hotkey),
-            ("LastUpdate", storage_index(netuid, mechanism)),
-            *((name, netuid) for name in names),
-        ],
-        block,
-    )
-    n, least, most, limit = (int(count or 0) for count in counts)
-    if uid is None:
-        message = f"found no uid of {hotkey} in subnet {netuid}"
-        return refused(Refusal.NOT_REGISTERED, message)
-    last = _item(updates, int(uid))
-    if last and block - last < limit:
-        message = f"found a row of {block - last} blocks ago, expected {limit} blocks in between"
-        return refused(Refusal.TOO_SOON, message)
-    if [target for target, _ in pairs] == [int(uid)]:
-        # a row of its own uid alone has no limits
-        return None
-    if len(pairs) < min(n, least):
-        message = f"found {len(pairs)} entries, expected at least {min(n, least)}"
-        return refused(Refusal.TOO_FEW, message)
-    if has_too_large_share(pairs, most):
-        message = f"found an entry above max_weights_limit, {most} of 65535"
-        return refused(Refusal.TOO_LARGE, message)
-    return None
 
 
 def _sealed(

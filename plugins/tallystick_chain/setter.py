@@ -27,9 +27,9 @@ from tallystick_chain.submission import (
     Action,
     Attempt,
     ChainFacts,
-    DueRow,
     Landing,
     Outcome,
+    Settlement,
     is_row,
     next_action,
     pays_another,
@@ -49,15 +49,15 @@ class SetterStatus:
     Attributes:
         action: why nothing is left to do at this block.
         outcomes: by epoch, the newest outcome, with its detail; None while the chain is asked.
-        row: the row that is due, at this block; why there is none; None where none is due.
+        row: the row that is due, at this block; None where none is due.
         is_stale: whether a row of the same epoch is committed, and pays who took a slot over since.
         cannot: why the validator can send no row at this block, due or not: ``not-registered`` or
             ``no-permit``; None where it can.
     """
 
     action: Action
-    outcomes: Mapping[int, tuple[Outcome | None, str]]
-    row: WeightRow | RowError | None = None
+    outcomes: Mapping[int, Settlement | None]
+    row: WeightRow | None = None
     is_stale: bool = False
     cannot: Refusal | None = None
 
@@ -68,7 +68,7 @@ class WeightSetter:
     Args:
         chain: as the validator sees it.
         network: whose subnet and mechanism are given weights.
-        journal: of the validator; see `journal_subject`.
+        journal: of the validator.
         deadline_s: seconds that a call may take; after them its outcome is unknown.
     """
 
@@ -93,30 +93,25 @@ class WeightSetter:
 
         Raises:
             ChainError: the chain gives no answer to a read; call again later.
-            OutputError: the journal cannot be written.
+            StoreError: the journal cannot be written.
         """
         for _ in range(_MOST_STEPS):
             facts = self.facts()
-            row = None if weights is None else self._row_due(weights, facts)
-            due = None if weights is None or row is None else _due(weights, row)
+            due = None if weights is None else self._row_due(weights, facts)
             action = next_action(self._journal.attempts, facts, due)
             if not self._act(action, facts):
                 break
-        stale = self._is_stale(due)
-        return SetterStatus(action, self.outcomes(), row, stale, unable(facts.own))
+        return SetterStatus(action, self.outcomes(), due, self._is_stale(due), unable(facts.own))
 
-    def _is_stale(self, due: DueRow | None) -> bool:
+    def _is_stale(self, due: WeightRow | None) -> bool:
         if due is None:
             return False
         own = [item for item in self._journal.attempts if item.epoch == due.epoch]
         return bool(own) and own[-1].settled is None and pays_another(own[-1], due)
 
-    def outcomes(self) -> Mapping[int, tuple[Outcome | None, str]]:
+    def outcomes(self) -> Mapping[int, Settlement | None]:
         """Return by epoch the newest outcome with its detail; None while there is none."""
-        return {
-            attempt.epoch: (attempt.outcome, attempt.newest.detail if attempt.newest else "")
-            for attempt in self._journal.attempts
-        }
+        return {attempt.epoch: attempt.newest for attempt in self._journal.attempts}
 
     def facts(self) -> ChainFacts:
         """Return the chain at the newest finalized block.
@@ -144,13 +139,13 @@ class WeightSetter:
             pending=self._pending(block),
         )
 
-    def _row_due(self, weights: WeightsToSet, facts: ChainFacts) -> WeightRow | RowError | None:
+    def _row_due(self, weights: WeightsToSet, facts: ChainFacts) -> WeightRow | None:
         if facts.block < self._network.weights_block(weights.epoch):
             return None
         try:
             return weights.row(facts.neurons, facts.subnet.owner)
         except RowError as error:
-            return error
+            return WeightRow(weights.epoch, weights.version_key, error=error)
 
     def _act(self, action: Action, facts: ChainFacts) -> bool:
         """Do an action; gives whether something was done, after which the chain is read again."""
@@ -253,13 +248,3 @@ def _if_kept(read: Callable[[], T]) -> T | None:
         if error.code is not Refusal.NO_BLOCK:
             raise
         return None
-
-
-def _due(weights: WeightsToSet, row: WeightRow | RowError) -> DueRow:
-    pairs, reason = ((), row.code) if isinstance(row, RowError) else (row.pairs, "")
-    return DueRow(weights.epoch, pairs, weights.version_key, reason)
-
-
-def journal_subject(network: Network, hotkey: str) -> dict[str, str]:
-    """Return the subject of a validator's journal: it is of one hotkey and one network."""
-    return {"hotkey": hotkey, "network": network.digest}

@@ -2,7 +2,7 @@
 
 Invariants:
 
-- an attempt is in the journal before its call is made, and one call is made for an attempt;
+- an attempt is in the journal before its call is made, and one call at most is made for it;
 - while a call may still land, no other is made, of whichever epoch; what is unknown is decided by
   finalized blocks alone;
 - a call whose answer is lost can land for as long as its signature is valid (`MORTAL_BLOCKS`), and
@@ -19,7 +19,16 @@ from typing import Literal, Self
 import attrs
 import msgspec
 
-from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
+from tallystick_chain.chain import (
+    Neuron,
+    Pairs,
+    PendingRow,
+    Receipt,
+    Refusal,
+    Subnet,
+    has_too_large_share,
+)
+from tallystick_chain.weight_rows import WeightRow
 
 MORTAL_BLOCKS = 128
 """Blocks for which the signature of a call is valid; the adapters ask for so many."""
@@ -219,23 +228,6 @@ class ChainFacts:
         return self.landing if self.landing.block > before else None
 
 
-@attrs.frozen
-class DueRow:
-    """The row that is due.
-
-    Attributes:
-        epoch: whose.
-        pairs: the row at the finalized block of the facts; empty where there is none.
-        version_key: that it names.
-        reason: why there is none.
-    """
-
-    epoch: int
-    pairs: Pairs
-    version_key: int
-    reason: str = ""
-
-
 ActionKind = Literal["nothing", "wait", "write", "compare", "stop"]
 """Kinds of actions; see `Action`."""
 
@@ -262,13 +254,13 @@ class Action:
     detail: str = ""
 
 
-def next_action(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow | None) -> Action:
+def next_action(attempts: tuple[Attempt, ...], facts: ChainFacts, due: WeightRow | None) -> Action:
     """Return the next action.
 
     Args:
         attempts: those of the journal; no call is being made.
         facts: the chain at a finalized block.
-        due: the newest row that is due; None where none is.
+        due: the newest row that is due, at the block of the facts; None where none is.
     """
     watching: Action | None = None
     for attempt in attempts:
@@ -323,7 +315,7 @@ def is_row(row: Pairs, pairs: Pairs) -> bool:
 def _submit(
     attempts: tuple[Attempt, ...],
     facts: ChainFacts,
-    due: DueRow | None,
+    due: WeightRow | None,
     idle: Action,
 ) -> Action:
     """Return the action for the row that is due; no outcome is open."""
@@ -332,8 +324,8 @@ def _submit(
     if facts.subnet.version_key > due.version_key:
         detail = f"the subnet's is {facts.subnet.version_key}, and that of our rules"
         return Action("stop", Refusal.VERSION_KEY, detail=f"{detail} {due.version_key}")
-    if not due.pairs:
-        return Action("nothing", due.reason)
+    if due.error is not None:
+        return Action("nothing", due.error.code)
     wait = _wait(attempts, facts, due)
     if wait is not None:
         return wait
@@ -346,10 +338,30 @@ def _submit(
         pairs=due.pairs,
         version_key=due.version_key,
     )
+    refusal = _refusal(facts, due.pairs)
+    if refusal is not None:
+        # no call is made: where rows are committed the chain refuses them at the reveal alone
+        attempt = attempt.answered(facts.best, refusal)
     return Action("write", attempt=attempt)
 
 
-def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
+def _refusal(facts: ChainFacts, pairs: Pairs) -> Receipt | None:
+    """Return the refusal of a row by its length or its greatest share; None where it may be set."""
+    own, subnet = facts.own, facts.subnet
+    if own is not None and [uid for uid, _ in pairs] == [own.uid]:
+        # a row of its own uid alone has no limits
+        return None
+    least = min(subnet.n, subnet.min_allowed)
+    if len(pairs) < least:
+        found = f"found {len(pairs)} entries, expected at least {least}"
+        return Receipt("refused", Refusal.TOO_FEW, found)
+    if has_too_large_share(pairs, subnet.max_weight_u16):
+        found = f"found an entry above max_weights_limit, {subnet.max_weight_u16} of 65535"
+        return Receipt("refused", Refusal.TOO_LARGE, found)
+    return None
+
+
+def _is_done(attempts: tuple[Attempt, ...], due: WeightRow) -> bool:
     """Return whether no row is to be sent: one has landed, or is newer, or is final.
 
     A row of the same epoch that pays whoever took a slot over is sent once more, without it.
@@ -366,7 +378,7 @@ def _is_done(attempts: tuple[Attempt, ...], due: DueRow) -> bool:
     return False
 
 
-def pays_another(attempt: Attempt, due: DueRow) -> bool:
+def pays_another(attempt: Attempt, due: WeightRow) -> bool:
     """Return whether an attempt pays, or is going to, who took a slot over since it was sent."""
     is_of_slots = attempt.outcome in {Outcome.COMMITTED, Outcome.INHERITED}
     return is_of_slots and bool(due.pairs) and attempt.pairs != due.pairs
@@ -379,7 +391,7 @@ def unable(own: Neuron | None) -> Refusal | None:
     return None if own.permit else Refusal.NO_PERMIT
 
 
-def _wait(attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow) -> Action | None:
+def _wait(attempts: tuple[Attempt, ...], facts: ChainFacts, due: WeightRow) -> Action | None:
     """Return why a row cannot be sent at a block, and until when; None where it can."""
     own, subnet = facts.own, facts.subnet
     newest = max((attempt.newest_block for attempt in attempts), default=0)

@@ -56,15 +56,21 @@ class RowError(TallystickError):
 
 @attrs.frozen
 class WeightRow:
-    """A row as it is given to the chain.
+    """The row of an epoch at a block, as it is given to the chain.
 
     Attributes:
-        pairs: uids, ascending, with their weights.
+        epoch: whose.
+        version_key: that it names.
+        pairs: uids, ascending, with their weights; empty where there is no row.
         dropped: by hotkey, or by the key of a recipient, why a weight above 0 is not in the row.
+        error: why there is none; None where there is one.
     """
 
-    pairs: Pairs
-    dropped: Mapping[str, str] = attrs.field(repr=repr_as("miner"))
+    epoch: int
+    version_key: int
+    pairs: Pairs = ()
+    dropped: Mapping[str, str] = attrs.field(factory=dict, repr=repr_as("miner"))
+    error: RowError | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -130,7 +136,8 @@ class WeightsToSet:
             raise RowError(f"found no weight in epoch {self.epoch}: {reason}", code="no-weights")
         too_small = dropped(shares)
         tiny = {key: too_small[uid] for key, uid in slots.items() if uid in too_small}
-        return WeightRow(tuple(zip(uids, values, strict=True)), {**lost, **tiny})
+        pairs = tuple(zip(uids, values, strict=True))
+        return WeightRow(self.epoch, self.version_key, pairs, {**lost, **tiny})
 
     def _lost(self, key: str, neuron: Neuron | None) -> str:
         """Return why a hotkey, the owner or a slot is not paid at a block; empty where it is."""

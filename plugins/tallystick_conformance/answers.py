@@ -58,6 +58,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         about: the plugin.
         generated: the digest of the made-up records of each skill type.
         values: the values of each opaque fact.
+        golden: records with their integers, by formula and opaque fact.
         left: the commands of the processes that were left behind.
         end: whether nothing comes behind it.
     """
@@ -68,6 +69,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     about: About | None = None
     generated: dict[str, str] | None = None
     values: dict[str, list[str]] | None = None
+    golden: dict[str, dict[str, list[tuple[dict[str, Any], int]]]] | None = None
     left: list[str] | None = None
     end: bool = False
 
@@ -100,6 +102,11 @@ class Answers:
     def values(self) -> Mapping[str, list[str]] | None:
         """The values of opaque facts; None where the checks did not come so far."""
         return next((line.values for line in self.lines if line.values is not None), None)
+
+    @property
+    def golden(self) -> Mapping[str, Mapping[str, Sequence[tuple[dict[str, Any], int]]]]:
+        """The values of opaque facts to be recorded, by formula."""
+        return next((line.golden for line in self.lines if line.golden is not None), {})
 
     @property
     def left(self) -> Sequence[str]:

@@ -23,7 +23,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import FormulaValue, MeasureValue, Value
+from tallystick.scoring.value import Value
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.samples import JSON, line, of_type
@@ -120,16 +120,16 @@ def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
     for place, value in enumerate(bound.values):
         if value is bound.composite:
             continue
-        if isinstance(value, FormulaValue) and value.applies is not None:
+        if value.applies is not None:
             yield _conditions(f"{value.name}, where it applies", value.applies, rows)
         yield (evaluated := _evaluate(bound, place, rows))
         for published, found in zip(rows.published, evaluated.exact, strict=True):
             published[value] = found if isinstance(found, int) else 0
-        if isinstance(value, MeasureValue) and value.is_exact:
+        if value.is_exact:
             yield _ratios(value, rows)
 
 
-def _ratios(measure: MeasureValue, rows: _Rows) -> _Evaluated:
+def _ratios(measure: Value, rows: _Rows) -> _Evaluated:
     """Return an exact measure unrounded; the columns have the same function as one record."""
     given = list(zip(rows.facts, rows.published, strict=True))
     generated = [_tried(measure.ratio, *each) for each in given]
@@ -158,10 +158,11 @@ def _exact(compiled: Compiled, facts: Sequence[int]) -> int:
 def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
     """Return the result of every backend for the value at a position of the type's list."""
     value, values = bound.values[place], bound.values[: place + 1]
-    given = list(zip(rows.facts, rows.published, strict=True))
+    pairs = list(zip(rows.facts, rows.published, strict=True))
 
     def one(facts: Sequence[int], published: Mapping[Value, int], *, exactly: bool) -> int:
-        found = walk(values, facts, bound.seeds, published, exactly=exactly)[value]
+        given = {**bound.tracked(bound.seeds), **published}
+        found = walk(values, facts, given, exactly=exactly)[value]
         return NANO if found is None else found
 
     def columns() -> Column:
@@ -172,9 +173,9 @@ def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
 
     return _Evaluated(
         value.name,
-        [_tried(one, *each, exactly=True) for each in given],
-        [_tried(one, *each, exactly=False) for each in given],
-        _of_columns(len(given), columns),
+        [_tried(one, *each, exactly=True) for each in pairs],
+        [_tried(one, *each, exactly=False) for each in pairs],
+        _of_columns(len(pairs), columns),
     )
 
 

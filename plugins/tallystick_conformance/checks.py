@@ -176,7 +176,8 @@ class _Answer:
                 self.say(begin=name)
         with self.hook.watched():
             values = opaque.values_of(subject, faulty)
-        self.say(generated=_generated(subject), values=values)
+            golden = opaque.golden_values(subject, faulty)
+        self.say(generated=_generated(subject), values=values, golden=golden)
 
     def compare(self, subject: Subject, before: Mapping[str, Any]) -> None:
         """Report differences from the first process: formulas, made-up records, opaque facts."""

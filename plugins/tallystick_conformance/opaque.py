@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, PluginError, RecordError
 from tallystick.formula.facts import arguments_of, domain_of, path_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
@@ -32,6 +32,7 @@ from tallystick_conformance.cpu_time import (
 )
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.purity import RefusedError, watching
+from tallystick_conformance.releases import RELEASED, released_in
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.record_checker import RecordChecker
 from tallystick_conformance.testing.samples import JSON, line, of_type, plain
@@ -39,6 +40,7 @@ from tallystick_conformance.testing.samples import JSON, line, of_type, plain
 _SLOW = "opaque-slow"
 _LONGEST = 200
 _FEW = 20
+_GOLDEN = 8
 _PLAIN = (int, float, bool, str, type(None))
 
 
@@ -127,6 +129,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if (use.fact.digest, problem.code) not in reported:
                 reported.add((use.fact.digest, problem.code))
                 yield problem
+    if not any(code == _SLOW for _, code in reported):
+        yield from _changed(subject)
 
 
 def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list[str]]:
@@ -143,6 +147,69 @@ def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list
     return {
         use.name: [answer.compared() for answer in _answers(use, use.samples())] for use in uses
     }
+
+
+def golden_values(
+    subject: Subject, without: Collection[str] = ()
+) -> dict[str, dict[str, list[tuple[JSON, int]]]]:
+    """Return short records with their integers by formula and opaque fact, to be recorded.
+
+    Args:
+        subject: the plugin.
+        without: as in ``values_of``.
+
+    Raises:
+        SchemaError: as ``check``.
+    """
+    golden: dict[str, dict[str, list[tuple[JSON, int]]]] = {}
+    for name, use in _formula_uses(subject):
+        if use.where not in without:
+            pairs = golden.setdefault(name, {}).setdefault(path_of(use.fact), [])
+            pairs += _distinct(use)
+    return golden
+
+
+def _distinct(use: _Use) -> Iterator[tuple[JSON, int]]:
+    """Yield the shortest record of some integers."""
+    samples, seen = sorted(use.samples(), key=lambda record: len(line(record))), set[object]()
+    for record, answer in zip(samples, _answers(use, samples), strict=False):
+        if type(answer.value) is int and answer.value not in seen and len(seen) < _GOLDEN:
+            seen.add(answer.value)
+            yield record, answer.value
+
+
+def _changed(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield the first record of each formula whose opaque fact is another than was released."""
+    uses = {(n, path_of(u.fact), u.skill_type.name): u for n, u in _formula_uses(subject)}
+    try:
+        released = released_in(subject.folder / RELEASED)
+    except PluginError:
+        return  # told by the check of releases
+    for name, recorded in released.items():
+        pairs = [(fact, *pair) for fact, pairs in recorded.values.items() for pair in pairs]
+        for fact, record, value in pairs:
+            use = uses.get((name, fact, str(record.get("skill_type"))))
+            try:
+                given = None if use is None else plain(use.checker(), record)
+            except RecordError:
+                continue  # the schema lets no such record through, so no score can change
+            if use is None or given is None:
+                continue
+            answer = _answer(use.function, given, None)
+            if answer.value != value:
+                message = f"found {answer.said()} of {fact}, expected {value}, as {RELEASED} says"
+                yield finding("opaque-changed", name, message, {"record": record, "value": value})
+                break
+
+
+def _formula_uses(subject: Subject) -> Iterator[tuple[str, _Use]]:
+    """Yield every opaque fact of each formula, with every type that uses it, or that may."""
+    for formula in subject.plugin.formulas:
+        for fact in leaves(formula.tree, "fact"):
+            if fact.function is not None:
+                where = f"{formula.name}: {path_of(fact)}"
+                for use in _of_fact(subject, fact, where, formula.tree):
+                    yield formula.name, use
 
 
 def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:

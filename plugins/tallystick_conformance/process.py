@@ -23,6 +23,7 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick_conformance.answers import MAX_BYTES, About, Answers, read
 from tallystick_conformance.checks import COMPARED, NAMES
 from tallystick_conformance.releases import (
+    FactValues,
     Recorded,
     record_releases,
     reset_releases,
@@ -43,7 +44,10 @@ _OTHER: Mapping[str, str] = {
     "TALLYSTICK_KIT": "again",
 }
 """The environments of two processes: another order of sets, time zone and user, one name more."""
-_UNRECORDED, _OTHERWISE = "formula-unrecorded", ("formula-changed", "formula-gone")
+_UNRECORDED, _OTHERWISE = (
+    "formula-unrecorded",
+    ("formula-changed", "formula-gone", "opaque-changed"),
+)
 """Codes that ``--record`` clears; codes that recording again clears of unreleased formulas."""
 
 MAX_ERROR_BYTES = 1 << 26
@@ -104,7 +108,7 @@ def check(
         report = _compared(report, _run(plugin, _OTHER, end, before), seconds)
     if about is None or not (record or reset):
         return report
-    return _recorded(report, plugin, about, reset=reset)
+    return _recorded(report, plugin, about, first.answers.golden, reset=reset)
 
 
 def _run(
@@ -322,7 +326,14 @@ def _and(checked: Checked, found: Diagnostic) -> Checked:
     return attrs.evolve(checked, findings=(*checked.findings, found))
 
 
-def _recorded(report: Report, target: Target, about: About, *, reset: bool) -> Report:
+def _recorded(
+    report: Report,
+    target: Target,
+    about: About,
+    golden: Mapping[str, FactValues],
+    *,
+    reset: bool,
+) -> Report:
     """Return the report after formulas were recorded, if nothing but that was missing."""
     folder, version = Path(about.folder), report.version
     # the plugin says where its module is: nothing is written elsewhere
@@ -337,7 +348,7 @@ def _recorded(report: Report, target: Target, about: About, *, reset: bool) -> R
     ):
         return report
     formulas = {
-        name: Recorded(digest, tuple(about.texts.get(name, ())))
+        name: Recorded(digest, tuple(about.texts.get(name, ())), values=golden.get(name, {}))
         for name, digest in about.formulas.items()
     }
     if reset:

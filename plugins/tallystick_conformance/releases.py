@@ -4,20 +4,21 @@
 
     {
       "formulas": {"name@1": "sha256:…"},
-      "recorded": {"name@1": {"version": "0.1.0", "text": ["x = …"]}}
+      "recorded": {"name@1": {"version": "0.1.0", "text": ["x = …"], "values": {…}}}
     }
 
 It has the digest of every formula that was released, in name order. No line of it changes or goes.
 Beside it stands what the formula said when it was recorded, so that a change can be shown, and the
 version that the project had. As long as the project has that version, it was not published with the
 formula: no two publications have one version. So the formula is not yet released, and may be
-recorded again. One without a version was released.
+recorded again. One without a version was released. ``values`` has a few records with the integer
+that each opaque fact took of them, as code can change where no source of the plugin does.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -39,6 +40,10 @@ RELEASED = "released.json"
 _FORMULAS, _RECORDED = "formulas", "recorded"
 
 
+FactValues = Mapping[str, Sequence[tuple[JsonObject, int]]]
+"""Records with the integer that a fact takes of each, by the name of the fact."""
+
+
 @attrs.frozen
 class Recorded:
     """A formula as it was recorded.
@@ -47,11 +52,13 @@ class Recorded:
         digest: of the formula.
         text: what it said, line by line; empty where that was not recorded.
         version: of the project at that time; None where it was released before.
+        values: records with their integers, by the name of each opaque fact.
     """
 
     digest: str
     text: tuple[str, ...] = ()
     version: str | None = None
+    values: FactValues = attrs.field(factory=dict)
 
 
 def as_recorded(formula: Formula) -> Recorded:
@@ -128,8 +135,12 @@ def record_releases(
         recorded = before.get(name)
         if recorded is None:
             every[name] = attrs.evolve(formula, version=version or None)
-        elif recorded.digest == formula.digest and not recorded.text:
-            every[name] = attrs.evolve(recorded, text=formula.text)
+        elif recorded.digest == formula.digest:
+            every[name] = attrs.evolve(
+                recorded,
+                text=recorded.text or formula.text,
+                values=recorded.values or formula.values,
+            )
     _write(file, document, before, every)
     return tuple(sorted(every.keys() - before.keys()))
 
@@ -202,7 +213,11 @@ def _recorded(document: JsonObject, file: Path) -> dict[str, Recorded]:
 
 
 def _one(digest: str, told: JsonObject) -> Recorded:
-    return Recorded(digest, tuple(told.get("text", ())), told.get("version"))
+    values = {
+        fact: tuple((pair["record"], pair["value"]) for pair in pairs)
+        for fact, pairs in told.get("values", {}).items()
+    }
+    return Recorded(digest, tuple(told.get("text", ())), told.get("version"), values)
 
 
 def _write(
@@ -214,12 +229,21 @@ def _write(
     named = dict(sorted(every.items()))
     document[_FORMULAS] = {name: entry.digest for name, entry in named.items()}
     document[_RECORDED] = {
-        name: ({"version": entry.version} if entry.version else {}) | {"text": [*entry.text]}
+        name: ({"version": entry.version} if entry.version else {})
+        | {"text": [*entry.text]}
+        | ({"values": _listed(entry.values)} if entry.values else {})
         for name, entry in named.items()
         if entry.text
     }
     with atomic_files(file) as (new,):
         new.write((json_text(document, indent=2) + "\n").encode())
+
+
+def _listed(values: FactValues) -> JsonObject:
+    return {
+        fact: [{"record": record, "value": value} for record, value in pairs]
+        for fact, pairs in sorted(values.items())
+    }
 
 
 def _is_digest(value: object) -> bool:
@@ -231,4 +255,15 @@ def _is_told(value: object) -> bool:
         return False
     text, version = value.get("text", []), value.get("version")
     is_text = isinstance(text, list) and all(isinstance(line, str) for line in text)
-    return is_text and (version is None or isinstance(version, str))
+    values = value.get("values", {})
+    is_values = isinstance(values, dict) and all(
+        isinstance(pairs, list)
+        and all(
+            isinstance(pair, dict)
+            and isinstance(pair.get("record"), dict)
+            and type(pair.get("value")) is int
+            for pair in pairs
+        )
+        for pairs in values.values()
+    )
+    return is_text and is_values and (version is None or isinstance(version, str))

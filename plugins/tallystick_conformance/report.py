@@ -390,6 +390,11 @@ _OPAQUE = (
         "an opaque fact changes the record that it reads",
         "work on a copy: others read the record after it",
     ),
+    Code(
+        "opaque-changed",
+        "an opaque fact of a released formula gives another integer than it did",
+        "write the changed fact beside the old one, and a formula that reads it as a new version",
+    ),
 )
 
 _THE_CHECK = (

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from decimal import Decimal
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.errors import RuleSetError, SchemaError
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node, bind
 from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
-from tallystick.plugins.entries import GROUP
+from tallystick.plugins.entries import GROUP, installed_entries
 from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load, shipped
 from tallystick.rules.model import (
-    BUILT_IN_COMPOSITES,
     Axis,
     Measure,
     Parameters,
     RuleSet,
-    SkillTypeRules,
     exact,
 )
 from tallystick.rules.reading import LoadedRuleSet
@@ -68,7 +64,7 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
 def _foreign(subject: Subject) -> Iterator[Diagnostic]:
     """Files under another name than the plugin's, where nobody looks for them."""
     # two plugins of one distribution may share a folder
-    names = {subject.plugin.name, *(entry.name for entry in entry_points(group=GROUP))}
+    names = {subject.plugin.name, *(entry.name for entry in installed_entries(GROUP))}
     for folder in subject.plugin.rule_sets:
         for file in sorted(folder.resolve().glob("*/*.toml")):
             if file.parent.name not in names:
@@ -137,28 +133,14 @@ def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic
     for name in loaded.rule_set.skill_types:
         if name not in subject.schemas:
             continue
-        for error in _refusals(loaded, name, subject.registry):
+        error = _refusal(loaded, name, subject.registry)
+        if error is not None:
             yield from _findings(loaded, name, error, subject)
 
 
-def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[RuleSetError]:
-    """Yield why one type does not bind: each axis and measure that does not, or the first other."""
-    whole = _refusal(loaded, {name: loaded.rule_set.skill_types[name]}, registry)
-    if whole is None:
-        return
-    rules = loaded.rule_set.skill_types[name]
-    bare = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, tiers=None, emission=None))
-    alone = [
-        _refusal(bare, {name: _of_value(value, rules, bare, registry)}, registry)
-        for value in (*rules.all_axes, *rules.measures)
-    ]
-    by_text = {str(error): error for error in alone if error is not None}
-    yield from by_text.values() or [whole]
-
-
-def _refusal(
-    loaded: LoadedRuleSet, types: Mapping[str, SkillTypeRules], registry: Registry
-) -> RuleSetError | None:
+def _refusal(loaded: LoadedRuleSet, name: str, registry: Registry) -> RuleSetError | None:
+    """Return why one type does not bind; None where it does."""
+    types = {name: loaded.rule_set.skill_types[name]}
     narrowed = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, skill_types=types))
     try:
         bind_rule_set(narrowed, registry)
@@ -167,34 +149,14 @@ def _refusal(
     return None
 
 
-def _of_value(
-    name: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
-) -> SkillTypeRules:
-    """Return the rules of a type with one axis or measure, and those that it reads, alone."""
-    rule_set = loaded.rule_set
-    names = (*values_before(name, rule_set, registry), name)
-    is_axis = name in rule_set.axes
-    return attrs.evolve(
-        rules,
-        composite=BUILT_IN_COMPOSITES[-1] if is_axis else None,
-        weights={name: Decimal(1)} if is_axis else {},
-        axes=tuple(name_before for name_before in names if name_before in rule_set.axes),
-        measures=tuple(name_before for name_before in names if name_before in rule_set.measures),
-        parameters={},
-        gates=(),
-        base_weight=None,
-        baseline=None,
-    )
-
-
 def _findings(
     loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
 ) -> Iterator[Diagnostic]:
     """Yield the findings of one refusal of a type, without those of other checks."""
-    reason = str(error.__cause__ or error)
     for problem in error.problems:
         claim = claim_at(problem.path, loaded, name, subject.registry)
-        if claim is None or not isinstance(error.__cause__, FormulaError):
+        reason = error.reasons.get(problem, str(error))
+        if claim is None or problem not in error.reasons:
             if not is_without_bounds(reason):
                 yield invalid(problem)
         elif domains_of(claim.facts, subject.schemas[name]) is not None:

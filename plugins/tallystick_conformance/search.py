@@ -515,5 +515,7 @@ def _with_items(value: Any, items: Sequence[tuple[Any, Any]]) -> Any:  # noqa: A
 def _value_of(space: Space, facts: Mapping[str, int]) -> int:
     """Return the value of one record by the engine; what does not apply counts as 1."""
     (value,) = space.values
-    nano = walk(space.bound.values, tuple(facts.values()), space.thresholds)[value]
+    nano = walk(space.bound.values, tuple(facts.values()), space.bound.tracked(space.thresholds))[
+        value
+    ]
     return NANO if nano is None else nano

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import attrs
 
 from tallystick.errors import PluginError
 from tallystick.io.documents import read_toml
-from tallystick.plugins.entries import GROUP
+from tallystick.plugins.entries import GROUP, distribution_of, installed_entries
 
 _PROJECT = "pyproject.toml"
 _SOURCES = "src"
@@ -64,7 +64,10 @@ def find(target: str) -> Target:
     Raises:
         PluginError: there is no such plugin, or there are several.
     """
-    every = sorted(entry_points(group=GROUP), key=lambda e: (e.name, _distribution(e), e.value))
+    every = sorted(
+        installed_entries(GROUP),
+        key=lambda entry: (entry.name, distribution_of(entry), entry.value),
+    )
     if not _is_path(target):
         entries = [entry for entry in every if entry.name == target]
         if entries:
@@ -81,7 +84,7 @@ def _is_path(target: str) -> bool:
 def _installed(entry: EntryPoint, every: Iterable[EntryPoint]) -> Target:
     version = entry.dist.version if entry.dist else ""
     others = tuple(other for other in every if other is not entry)
-    return Target(entry.name, entry, _distribution(entry), version, (), others)
+    return Target(entry.name, entry, distribution_of(entry), version, (), others)
 
 
 def _unknown(target: str, every: Iterable[EntryPoint]) -> PluginError:
@@ -111,7 +114,7 @@ def _project(target: str, every: Iterable[EntryPoint]) -> Target:
 def _strangers(every: Iterable[EntryPoint], distribution: str) -> Iterator[EntryPoint]:
     """Yield the installed plugins of other projects."""
     for other in every:
-        if _normal(_distribution(other)) != _normal(distribution):
+        if _normal(distribution_of(other)) != _normal(distribution):
             yield other
 
 
@@ -160,10 +163,6 @@ def _offers(
 
 def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else ""
 
 
 def _normal(name: str) -> str:

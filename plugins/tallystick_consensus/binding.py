@@ -24,7 +24,7 @@ from tallystick.scoring.binding import placed
 from tallystick.scoring.compiled import check_range, compile_tree
 from tallystick.scoring.computation import in_order
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import FormulaValue
+from tallystick.scoring.value import Value
 from tallystick_consensus.checks import FACTOR
 from tallystick_consensus.member_facts import (
     FACTS,
@@ -139,7 +139,7 @@ class BoundConsensus:
         return {name: from_decimal(parameters[name]) for name in self.rules.components}
 
     @cached_property
-    def components(self) -> tuple[FormulaValue, ...]:
+    def components(self) -> tuple[Value, ...]:
         """The components, each after those that it reads.
 
         Raises:
@@ -149,23 +149,23 @@ class BoundConsensus:
         named = self.rules.components.items()
         reads = {name: formulas[component.formula].reads for name, component in named}
         trees: dict[str, Node] = {}
-        values: dict[str, FormulaValue] = {}
+        values: dict[str, Value] = {}
         for name in in_order(reads):
             trees[name] = self._tree(name, trees)
             values[name] = self._value(name, trees[name], values)
         return tuple(values.values())
 
-    def component(self, name: str) -> FormulaValue:
+    def component(self, name: str) -> Value:
         """Return the component of a name, which the section has."""
         return next(value for value in self.components if value.name == name)
 
     def computed(self, facts: Sequence[int]) -> dict[str, int]:
         """Return the published components of a member, in nano, in the order of the rule set."""
-        values = walk(self.components, facts, {})
+        values = walk(self.components, facts)
         return {value.name: values[value] or 0 for value in self._in_rule_order}
 
     @cached_property
-    def _in_rule_order(self) -> tuple[FormulaValue, ...]:
+    def _in_rule_order(self) -> tuple[Value, ...]:
         return tuple(map(self.component, self.rules.components))
 
     def weighted(self, components: Mapping[str, int]) -> int:
@@ -210,14 +210,14 @@ class BoundConsensus:
                 raise FormulaError(message)
             return of_set(bind(formula.tree, exact(component.parameters), before), set_of(name))
 
-    def _value(self, name: str, tree: Node, before: Mapping[str, FormulaValue]) -> FormulaValue:
+    def _value(self, name: str, tree: Node, before: Mapping[str, Value]) -> Value:
         published = {earlier: value.domain for earlier, value in before.items()}
         with self._placed(name):
             compiled = compile_tree(tree, self.domains, published, count_requirements(tree))
             check_range(compiled.program, Fraction(), Fraction(1))
         formula = self.registry.formulas[self.rules.components[name].formula]
         inputs = tuple(before[read] for read in names(tree, "published"))
-        return FormulaValue(name, "component", inputs, compiled.program.domain, formula, compiled)
+        return Value(name, "component", inputs, compiled, formula)
 
     def _placed(self, name: str) -> AbstractContextManager[None]:
         path = ("consensus", "components", name, "formula")

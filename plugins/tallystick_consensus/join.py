@@ -135,9 +135,7 @@ def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
     if isinstance(item, bytes):
         record: Any = parse(item)
         return json_text({**record, "consensus": as_numbers(components)}).encode()
-    if isinstance(item, Mapping):
-        return {**item, "consensus": as_numbers(components)}
-    return item
+    return {**item, "consensus": as_numbers(components)}
 
 
 def _key_of_record(record: Record) -> Key:

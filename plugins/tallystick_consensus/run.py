@@ -161,7 +161,7 @@ class GroupFile:
             InputError: the file cannot be read.
         """
         splitter = Splitter(MAX_GROUP_BYTES)
-        for block in LineReader(self.path, limit=MAX_GROUP_BYTES).blocks():
+        for block in LineReader(self.path).blocks():
             yield from splitter.lines(block)
         yield from splitter.rest()
 

@@ -20,10 +20,9 @@ import attrs
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import InputError, StateError
 from tallystick.io.atomic import atomic_files
-from tallystick.io.chunks import Chunk
 from tallystick.io.documents import read_json
 from tallystick.io.json_schema import first_problem
-from tallystick.io.sources import input_digest
+from tallystick.io.sources import Chunk, input_digest
 from tallystick.plugins.registry import Plugins, installed
 from tallystick.records.decoding import Item
 from tallystick.rules.reading import LoadedRuleSet

@@ -1,6 +1,6 @@
 """The entry point: what this plugin offers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
@@ -14,8 +14,8 @@ tallystick_api = 1
 _HERE = Path(__file__).parent
 
 
-SKILL_TYPES: Mapping[str, SkillType] = {
-    "reward": SkillType(
+_SKILL_TYPES = [
+    SkillType(
         name="reward",
         schema=_HERE / "schemas" / "reward.schema.json",
         summary="One number a miner and task, as reward() of the subnet template gives it",
@@ -23,8 +23,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
         generator=GENERATOR,
         directions=DIRECTIONS,
     )
-}
-"""The type by its name, for plugins that extend it."""
+]
 
 
 @hookimpl
@@ -36,7 +35,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """The one type."""
-    return list(SKILL_TYPES.values())
+    return _SKILL_TYPES
 
 
 @hookimpl

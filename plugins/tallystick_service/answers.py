@@ -15,7 +15,6 @@ from tallystick.scoring.explanation import (
     Cliff,
     CompositeStep,
     Fact,
-    OperationStep,
     TierStep,
 )
 
@@ -235,41 +234,23 @@ class CheckpointAnswer(_Answer):
     rules_digest: str
 
 
-class ProvenEpoch(_Answer):
-    """The leaf of an epoch, and its path to the root of the checkpoint."""
+class RowProofAnswer(_Answer):
+    """A proof of a row, ``proof-1``."""
 
+    checkpoint: str
+    format: int
     leaf: Leaf
-    path: list[str] = []
-
-
-class ProvenRows(_Answer):
-    """Rows of a step, and their path to its root."""
-
-    epoch: int
-    first: int
-    path: list[str]
-    rows: list[list[Any]]
+    leaf_path: list[str]
+    row: list[Any]
+    row_index: int
+    row_path: list[str]
     step: str
 
 
-class RowProofAnswer(_Answer):
-    """A proof of inclusion, ``proof-1``."""
+class LogAnswer(_Answer):
+    """The hashes of the leaves of the log of epochs, in hexadecimal digits."""
 
-    epochs: list[ProvenEpoch]
-    format: int
-    kind: Literal["inclusion"]
-    rows: list[ProvenRows]
-    checkpoint: str = ""
-
-
-class GrowthAnswer(_Answer):
-    """A proof of consistency, ``proof-1``."""
-
-    format: int
-    kind: Literal["consistency"]
-    new: str
-    old: str
-    path: list[str]
+    leaves: list[str]
 
 
 class RulesSpan(_Answer):
@@ -368,4 +349,3 @@ class ExplainAnswer(_Answer):
     factors: list[ExplainedValue]
     emission: ExplainedValue | None
     measures: list[ExplainedValue] = []
-    operations: list[OperationStep] = []

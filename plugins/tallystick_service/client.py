@@ -22,7 +22,8 @@ from tallystick.json_values import JsonObject
 from tallystick_service.challenge import Challenge
 from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
 from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.proof import Growth, Proof, read_proof
+from tallystick_state.trust.merkle import Tree
+from tallystick_state.trust.proof import read_proof
 
 _LARGEST = 64 << 20
 """Maximum size of an answer, in bytes."""
@@ -187,16 +188,11 @@ class Client:
         text = json.dumps(key, ensure_ascii=False)
         value = self.get(f"{_API}/proofs/row", epoch=epoch, step=step, key=text)
         proof = read_proof(canonical_bytes(value) + b"\n", "the proof")
-        if not isinstance(proof, Proof) or proof.checkpoint is None or len(proof.rows) != 1:
-            raise TrustError("found another proof, expected that of one row", code="bad-proof")
         proof.check()
         self._believe(proof.checkpoint)
-        (rows,) = proof.rows
-        if (rows.epoch, rows.step, len(rows.rows)) != (epoch, step, 1) or tuple(
-            rows.rows[0][:-1]
-        ) != key:
+        if (proof.epoch, proof.step) != (epoch, step) or tuple(proof.row[:-1]) != key:
             raise TrustError("found the proof of another row, expected one", code="row-missing")
-        found: Mapping[str, Any] = rows.rows[0][-1]
+        found: Mapping[str, Any] = proof.row[-1]
         return found
 
     def _believe(self, checkpoint: Checkpoint) -> Checkpoint:
@@ -220,18 +216,15 @@ class Client:
                 f"{before.size} of {before.origin} that were there before",
                 code="cut-back",
             )
-        if before.size == 0:
-            return
-        if before.size == checkpoint.size:
-            if before.root != checkpoint.root:
-                raise TrustError("found another root, expected the one before", code="bad-proof")
-            return
-        value = self.get(f"{_API}/proofs/consistency", old=before.size, new=checkpoint.size)
-        proof = read_proof(canonical_bytes(value) + b"\n", "the proof")
-        if not isinstance(proof, Growth):
-            raise TrustError("found another proof, expected that of growth", code="bad-proof")
-        # the checkpoints that are believed, whatever the proof says they are
-        Growth(before, checkpoint, proof.path).check()
+        listed = self.get(f"{_API}/log")["leaves"]
+        tree = Tree(map(bytes.fromhex, listed))
+        for believed in (before, checkpoint):
+            if tree.size < believed.size or tree.root_at(believed.size) != believed.root:
+                raise TrustError(
+                    f"found a log of {tree.size} epochs, expected that its first {believed.size} "
+                    f"have the root {believed.root.hex()}: its history was rewritten",
+                    code="rewritten-history",
+                )
 
     def _asked(self, method: str, path: str, body: bytes | None) -> JsonObject:
         headers = {"accept": "application/json", **self._authorization()}

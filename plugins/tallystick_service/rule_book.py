@@ -23,16 +23,16 @@ from tallystick.formula.facts import path_of, reader_of, scale_of
 from tallystick.formula.formula import Formula
 from tallystick.formula.mathml import equations
 from tallystick.formula.text import decimal_text, leaf_text, told_apart
-from tallystick.formula.tree import Node, label, published
+from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.rules.edit import named_paths
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.settable import SettablePath, settable_paths
 from tallystick.rules.toml import parse
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.composite import Mean
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import Value
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.lint.linting import Report, report_of
@@ -299,18 +299,18 @@ def _comments(text: str) -> list[str]:
 
 
 def _typeset(scorer: Scorer, constants: Sequence[Constant]) -> Iterator[Typeset]:
-    found: dict[tuple[str, str], tuple[FormulaValue, list[str]]] = {}
+    found: dict[tuple[str, str], tuple[Value, Formula, list[str]]] = {}
     for bound in scorer.types.values():
         thresholds = () if bound.tiers is None else tuple(bound.tiers.formulas.values())
         for value in (*bound.values, *thresholds):
-            if isinstance(value, FormulaValue):
-                key = value.name, value.compiled.tree.digest
-                found.setdefault(key, (value, []))[1].append(bound.name)
+            if value.formula is not None:
+                key = value.name, value.tree.digest
+                found.setdefault(key, (value, value.formula, []))[2].append(bound.name)
     order = {role: at for at, role in enumerate(_ROLES)}
-    for value, types in sorted(
-        found.values(), key=lambda pair: order.get(pair[0].role, len(order))
+    for value, formula, types in sorted(
+        found.values(), key=lambda each: order.get(each[0].role, len(order))
     ):
-        formula, head = value.formula, f"{_ROLES.get(value.role, '')}{value.name}"
+        head = f"{_ROLES.get(value.role, '')}{value.name}"
         own = tuple(c for c in constants if _is_below(c.path, head) and c.name != "formula")
         yield Typeset(
             value.name,
@@ -319,7 +319,7 @@ def _typeset(scorer: Scorer, constants: Sequence[Constant]) -> Iterator[Typeset]
             formula.digest,
             formula.symbol,
             formula.summary,
-            _equations(formula, value.compiled.tree),
+            _equations(formula, value.tree),
             _equations(formula, formula.tree) if formula.parameters else (),
             tuple(types),
             own,
@@ -351,7 +351,7 @@ def _equations(formula: Formula, tree: Node) -> tuple[Markup, ...]:
 
 def _type_part(scorer: Scorer, bound: BoundType, constants: Sequence[Constant]) -> TypePart:
     kind = scorer.registry.skill_types[bound.name]
-    composite = bound.composite
+    composite, mean = bound.composite.formula, bound.mean
     gates = tuple(
         f"{gate.axis} below {_short(gate.below)} makes the quality {_short(gate.composite)}"
         for gate in bound.gates
@@ -359,8 +359,8 @@ def _type_part(scorer: Scorer, bound: BoundType, constants: Sequence[Constant]) 
     return TypePart(
         bound.name,
         kind.summary,
-        _composite(composite, bound) if bound.has_quality else None,
-        composite.mean if isinstance(composite, MeanValue) else composite.kind,
+        None if mean is None else _composite(mean, bound),
+        mean.kind if mean is not None else "" if composite is None else composite.name,
         gates,
         tuple(f"{r.path}: {r.expected}" for r, _ in bound.requirements),
         tuple(c for c in constants if c.path.startswith((f"skill_types.{bound.name}.",))),
@@ -371,33 +371,15 @@ def _short(nano: int) -> str:
     return decimal_text(Fraction(nano, NANO))
 
 
-def _composite(composite: Value, bound: BoundType) -> Markup | None:
+def _composite(mean: Mean, bound: BoundType) -> Markup:
     """Return the formula of a mean, by the symbols of its axes."""
-    if not isinstance(composite, MeanValue):
-        return None
-    symbols = {axis.name: axis.formula.symbol or axis.name for axis in bound.axes}
-    denominator = composite.weights.denominator
-    tree: Node | None = None
-    for axis, share in composite.weighed.items():
-        node, weight = published(axis.name), Fraction(share, denominator)
-        if composite.mean == "geometric":
-            term = node if weight == 1 else _raised(node, weight)
-            tree = term if tree is None else tree * term
-        else:
-            term = node if weight == 1 else weight * node
-            tree = term if tree is None else tree + term
-    if tree is None:
-        return None
+    symbols = {axis.name: axis.symbol or axis.name for axis in bound.axes}
 
     def leaf(node: Node) -> str:
         return symbols.get(leaf_text(node), leaf_text(node))
 
-    return Markup(equations("Q", tree, leaf)[-1])  # noqa: S704  # the writer escapes every name
-
-
-def _raised(node: Node, weight: Fraction) -> Node:
-    """Return a power for show alone, its exponent by name, so that no root is drawn."""
-    return Node("power", (node, label(decimal_text(weight), weight)))
+    # the writer escapes every name
+    return Markup(equations("Q", mean.tree, leaf)[-1])  # noqa: S704
 
 
 def _facts(scorer: Scorer) -> Iterator[FactRow]:

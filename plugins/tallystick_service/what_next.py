@@ -49,7 +49,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick.scoring.scores import Scores, score_facts
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
-from tallystick.scoring.value import FormulaValue, fact_value_text
+from tallystick.scoring.value import fact_value_text
 from tallystick_conformance.testing.concrete_record import concrete_record_of
 from tallystick_conformance.testing.record_checker import FactReader
 
@@ -545,10 +545,12 @@ class _Search:
         return [v for v in sorted(result) if self.low <= v <= self.high]
 
     def _comparisons(self) -> Iterator[tuple[Node, Node | None]]:
-        values = (v for v in self.answer.bound.values if isinstance(v, FormulaValue))
         conditions = (required.condition for required, _ in self.answer.bound.requirements)
         # the edges of what is valid come first, as beyond them nothing is worth anything
-        for tree in (*conditions, *(tree for value in values for tree in value.trees)):
+        for tree in (
+            *conditions,
+            *(tree for value, _ in self.answer.bound.formulas for tree in value.trees),
+        ):
             for node in walk(tree):
                 if node.op not in _TURNING and node.op != "abs":
                     continue

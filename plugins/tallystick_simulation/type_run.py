@@ -20,11 +20,10 @@ import numpy as np
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column
 from tallystick.formula.facts import path_of
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.planner import (
     ColumnPlanner,
     Plan,
@@ -36,7 +35,7 @@ from tallystick.scoring.planner import (
     plan_of,
 )
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Value
+from tallystick.scoring.value import Value
 from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.group import consensus_of
@@ -238,13 +237,13 @@ class AnswerScores:
             column = of_round(digest)
             return column if len(column) == len(rows) else np.broadcast_to(column, rows.shape)
 
-        tier = self.bound.tier
-        if tier is None:
+        tier, tiers = self.bound.tier, self.bound.tiers
+        if tier is None or tiers is None:
             return self._rest(self._known(rows), fact, len(rows))
-        if tier.inputs[0] not in self._of_answers:
+        if self.bound.quality not in self._of_answers:
             return columns_of(self.bound).score(fact, thresholds, len(rows))
-        known, starts = self._known(rows), tier.tiers.starts(thresholds)
-        level = np.searchsorted(starts, known.columns[tier.inputs[0]], side="right")
+        known, starts = self._known(rows), tiers.starts(thresholds)
+        level = np.searchsorted(starts, known.columns[self.bound.quality], side="right")
         known = attrs.evolve(known, columns={**known.columns, tier: level})
         return self._rest(known, fact, len(rows))
 
@@ -275,11 +274,11 @@ class AnswerScores:
 
     @cached_property
     def _of_answers(self) -> frozenset[Value]:
-        """The values that task and answer alone decide, of the kinds that read nothing else."""
+        """The values that task and answer alone decide: a tier reads thresholds, too."""
         values = set[Value]()
         for value in self.bound.values:
             read = _facts_of(value)
-            if read is not None and values.issuperset(value.inputs):
+            if values.issuperset(value.inputs):
                 values.update((value,) if self.pool.places.keys() >= read else ())
         return frozenset(values)
 
@@ -294,7 +293,7 @@ class AnswerScores:
     @cached_property
     def _rest(self) -> _Rest:
         own = {*self._of_answers, self.bound.tier}
-        planner = ColumnPlanner({}, {})
+        planner = ColumnPlanner({})
         given = self._plan.works[0].columns.keys() | ({self.bound.tier} - {None})
         slots = {value: planner.given(value) for value in given if value is not None}
         values = tuple(value for value in self._wanted if value not in own)
@@ -316,16 +315,13 @@ class AnswerScores:
 
         return compute
 
-    def _ratios(self, *, known: bool) -> tuple[MeasureValue, ...]:
+    def _ratios(self, *, known: bool) -> tuple[Value, ...]:
         return tuple(m for m in self.bound.exact if (m in self._of_answers) == known)
 
 
-def _facts_of(value: Value) -> frozenset[str] | None:
-    """Return the digests of the facts that a value reads; None where it may read more."""
-    if isinstance(value, FormulaValue):
-        formulas = (value.compiled, *(() if value.applies is None else (value.applies,)))
-        return frozenset(f.facts[s] for f in formulas for s in f.sources if isinstance(s, int))
-    return frozenset() if isinstance(value, ConstantValue | MeanValue | GatedValue) else None
+def _facts_of(value: Value) -> frozenset[str]:
+    """Return the digests of the facts that a value reads."""
+    return frozenset(fact.digest for tree in value.trees for fact in leaves(tree, "fact"))
 
 
 @attrs.frozen(eq=False)

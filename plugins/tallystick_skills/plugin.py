@@ -1,6 +1,6 @@
 """The entry point: what this plugin offers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
@@ -26,8 +26,9 @@ _TYPES = {
 _FACTORS = ("early_bonus", "role_multiplier", "consensus", "bootstrap_bonus")
 """The factors of the emission in the order of the columns of results."""
 
-SKILL_TYPES: Mapping[str, SkillType] = {
-    name: SkillType(
+
+_SKILL_TYPES = [
+    SkillType(
         name=name,
         schema=_HERE / "schemas" / f"{name}.schema.json",
         summary=summary,
@@ -39,8 +40,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
         factors=_FACTORS,
     )
     for name, summary in _TYPES.items()
-}
-"""The six skill types of scoring.txt (docs/sources.md), by name, for plugins that extend one."""
+]
 
 
 @hookimpl
@@ -52,7 +52,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """The six skill types of scoring.txt (docs/sources.md)."""
-    return list(SKILL_TYPES.values())
+    return _SKILL_TYPES
 
 
 @hookimpl

@@ -1,9 +1,8 @@
-"""Checkpoints of a state: what its log of epochs was, and proofs of what is in it."""
+"""Checkpoints of a state: what its log of epochs was, and proofs of rows in it."""
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -13,11 +12,11 @@ from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, row_key, step_tree
+from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, place_of, step_tree
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint, check_name
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
+from tallystick_state.trust.proof import Proof
 
 _GENESIS_DIGITS = 16
 
@@ -79,32 +78,15 @@ def row_proof(
                 "for their digests"
             )
         index = _place(rows, step, tuple(key))
-        path = log.tree_at(checkpoint.size).inclusion(epoch).path
-        shown_rows = ProvenRows(
-            epoch, step, index, (json.loads(rows[index]),), step_tree(rows).inclusion(index).path
+        return Proof(
+            checkpoint=checkpoint,
+            leaf=json_value(log.leaves[epoch]),
+            leaf_path=log.tree.inclusion(epoch, checkpoint.size).path,
+            step=step,
+            row=json.loads(rows[index]),
+            row_index=index,
+            row_path=step_tree(rows).inclusion(index).path,
         )
-        leaf = ProvenEpoch(json_value(log.leaves[epoch]), path)
-        return Proof(checkpoint, (leaf,), (shown_rows,))
-
-
-def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
-    """Return the proof that the log of a state only grew between two checkpoints.
-
-    Raises:
-        StateError: the older one covers nothing, or more than the newer one.
-        TrustError: the state is not what one of them says, or they are of logs of two names.
-    """
-    if not 0 < old.size <= new.size:
-        raise StateError(
-            f"found checkpoints of {old.size} and {new.size} epochs, expected one that covers some "
-            "and a later one"
-        )
-    with ledger.epoch_log(keep=True) as log:
-        for checkpoint in (old, new):
-            check_leaves(log, checkpoint)
-        proof = Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
-    proof.check()
-    return proof
 
 
 def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
@@ -125,8 +107,8 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
         raise TrustError(
             f"found that the first {expected.size} epochs have the root {root.hex()}, expected "
             f"{expected.root.hex()}, which the checkpoint of {expected.origin} says: the history "
-            "was rewritten, or is of another state; tallystick dispute finds where, with the "
-            "evidence of a sound copy",
+            "was rewritten, or is of another state; tallystick audit states finds where, beside a "
+            "sound copy",
             code="rewritten-history",
         )
 
@@ -151,7 +133,7 @@ def check_pruned_leaves(log: EpochLog, point: PrunedPoint) -> None:
                 f"the leaf of the epoch {epoch}: found another snapshot or genesis than the log "
                 "has: the store was changed, restore a copy"
             )
-    root = log.tree_at(point.epoch).root().hex()
+    root = log.tree.root_at(point.epoch).hex()
     if root != point.root:
         raise DamagedError(
             f"found that the first {point.epoch} epochs have the root {root}, expected "
@@ -186,11 +168,8 @@ def _place(rows: Sequence[bytes], step: RootedStep, key: Key) -> int:
         raise StateError(
             f"found a key of {len(key)} parts, expected the {KEY_SIZES[step]} of {step}"
         )
-    try:
-        index = bisect_left(rows, key, key=lambda data: row_key(json.loads(data)))
-    except TypeError:
-        index = len(rows)
-    if index == len(rows) or row_key(json.loads(rows[index])) != key:
+    index = place_of(rows, key)
+    if index is None:
         raise StateError(
             f"found no row {json.dumps(key, ensure_ascii=False)} among the {len(rows)} of {step}, "
             "expected one that is there"

@@ -32,7 +32,7 @@ from tallystick_state.step_roots import (
     step_tree,
 )
 from tallystick_state.store.transaction import Transaction
-from tallystick_state.trust.merkle import TileTree, leaf_hash
+from tallystick_state.trust.merkle import Tree, leaf_hash
 from tallystick_state.weights import LineRecords, LineWeights, is_of_round
 
 
@@ -111,13 +111,9 @@ class EpochLog:
         return tuple(self._leaf(epoch, stored.get(epoch)) for epoch in range(len(self.closed)))
 
     @cached_property
-    def tree(self) -> TileTree:
+    def tree(self) -> Tree:
         """The tree of the leaves."""
-        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves)
-
-    def tree_at(self, size: int) -> TileTree:
-        """Return the tree of the first leaves."""
-        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
+        return Tree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves)
 
     def rows(self, epoch: int) -> Mapping[RootedStep, list[bytes] | None]:
         """Return the rows of each step of a closed epoch.
@@ -168,9 +164,9 @@ class EpochLog:
             adopted=self._adopted(epoch),
             rules_at={line: each.at for line, each in self.in_force.lines.items()},
             events=events,
-            before=self._state(epoch),
-            after=self._state(epoch + 1),
-            pinned={pin: self._state(pin) for pin in pins},
+            before=self.state(epoch),
+            after=self.state(epoch + 1),
+            pinned={pin: self.state(pin) for pin in pins},
             scores=dict(self._scores(epoch)),
         )
 
@@ -178,7 +174,12 @@ class EpochLog:
         snapshot = self.transaction.snapshot(epoch)
         return None if snapshot is None else snapshot.state
 
-    def _state(self, epoch: int) -> State:
+    def state(self, epoch: int) -> State:
+        """Return the state as an epoch begins.
+
+        Raises:
+            DamagedError: there is no snapshot of it.
+        """
         state = self._known(epoch)
         if state is None:
             raise DamagedError(
@@ -188,7 +189,7 @@ class EpochLog:
 
     def slots(self, epoch: int) -> Mapping[str, int]:
         """Return by hotkey the slots of the miners that have one once an epoch is closed."""
-        return self._state(epoch + 1).slots
+        return self.state(epoch + 1).slots
 
     def weighed(self, epoch: int) -> Iterator[ClosedWeights]:
         """Yield the weights of each line that weighs, as an epoch closes.
@@ -197,7 +198,7 @@ class EpochLog:
         """
         if self.pruned is not None:
             self.pruned.check_epoch(epoch)
-        state, after = cache(self._known), self._state(epoch + 1)
+        state, after = cache(self._known), self.state(epoch + 1)
         slots = after.slots
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(
@@ -221,7 +222,7 @@ class EpochLog:
 
     def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
         """Yield hotkey and line with the weight as an epoch closes."""
-        after = self._state(epoch + 1)
+        after = self.state(epoch + 1)
         slots = after.slots
         for closed in self.weighed(epoch):
             rule_set, weights = closed.rules.rule_set, closed.weights

@@ -19,18 +19,18 @@ import msgspec
 
 from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
-from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.io.sources import Source
+from tallystick.io.sources import Chunk, Source
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
-from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.result import GROUP, MEASURES
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.table import ResultTable
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_state.event import StateEvent
 from tallystick_state.reputation import consensus_event, events_of_record
@@ -58,7 +58,7 @@ class EventBatch:
 
     events: list[Line]
     rejects: list[Reject]
-    scored: ResultBatch = attrs.field(eq=False)
+    scored: ResultTable = attrs.field(eq=False)
 
 
 def events_of(
@@ -119,12 +119,10 @@ class EventDecoder:
         items, decoder = chunk.items(), self.scorer.decoder
         # records that get a consensus are other items then
         joined: list[Item] | None = None if self._groups is None else [*items]
-        # a table has the columns of records alone
-        of_table = isinstance(chunk, RowChunk)
         decoded: dict[int, Decoded] = {}
         late, rejects = list[Line](), list[Reject]()
         for number, item in enumerate(items, chunk.first):
-            is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
+            is_line, is_late = isinstance(item, bytes), _is_event(item)
             of_item = self._late if is_late else decoder
             take: Any = of_item.decode if is_line else of_item.convert
             outcome = take(item, number)
@@ -185,14 +183,14 @@ class EventDecoder:
         return (event, item) if filled is item else (take(filled, number), filled)
 
     def _scored(
-        self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
+        self, results: ResultTable, decoded: Mapping[int, Any], rejects: list[Reject]
     ) -> Iterator[Line]:
         """Yield the events of scored records; the others are added to the rejects."""
-        quality, emission = (results.decimals[name].nano() for name in ("quality", "emission"))
-        consensus = results.factor(CONSENSUS).nano()
+        quality, emission = (results.column(name).nano() for name in ("quality", "emission"))
+        consensus = results.column(CONSENSUS).nano()
         measures = _measures(results)
-        groups = None if results.group is None else results.group.to_pylist()
-        facts = results.facts() if self._keeps_facts else [None] * len(results)
+        groups = results.texts(GROUP).to_pylist() if results.layout.has_group else None
+        facts = results.facts_digests() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
@@ -270,11 +268,12 @@ def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its sche
     )
 
 
-def _measures(results: ResultBatch) -> list[dict[str, int | Fraction]] | None:
+def _measures(results: ResultTable) -> list[dict[str, int | Fraction]] | None:
     """Return the measures of each record that apply; None of rules that have none."""
-    if not results.measures:
+    names = results.layout.measures
+    if not names:
         return None
-    columns = {name: column.nano() for name, column in results.measures.items()}
+    columns = {name: results.column(f"{MEASURES}.{name}").nano() for name in names}
     return [
         {name: value for name, column in columns.items() if (value := column[row]) is not None}
         for row in range(len(results))

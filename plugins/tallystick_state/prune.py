@@ -122,7 +122,7 @@ class _Pruner:
                 check_prunable(rules)
         # the rows of these epochs can never be computed again
         log = EpochLog(self.transaction, self.in_force, keeps=True)
-        root = log.tree_at(self.epoch).root().hex()
+        root = log.tree.root_at(self.epoch).hex()
         closing, entry_before = self._closing(log.closed[self.epoch - 1].seq)
         base = self._base(closing.seq)
         removed = self._remove(closing.seq, base, self._needed(closing.seq))

@@ -13,12 +13,7 @@ COMMANDS = CommandRows(
             ("audit",),
             "tallystick_state.cli.audit:audit",
             "Check what another published against its inputs.",
-            heading="verify",
-        ),
-        Command(
-            ("dispute",),
-            "tallystick_state.cli.dispute:dispute",
-            "Find where two validators differ first, and who is wrong.",
+            below=("export", "folder", "records", "states"),
             heading="verify",
         ),
         Command(
@@ -99,7 +94,6 @@ COMMANDS = CommandRows(
                 "board",
                 "checkpoint",
                 "digest",
-                "evidence",
                 "export",
                 "import",
                 "info",

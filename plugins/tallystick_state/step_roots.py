@@ -31,6 +31,8 @@ where it begins under other rules.
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -39,7 +41,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes, plain_encoder
 from tallystick.json_values import JsonKey, constant, json_object, json_value
-from tallystick.numbers.nano import from_text, to_text
+from tallystick.numbers.nano import to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
     Closing,
@@ -50,14 +52,14 @@ from tallystick_state.epoch import (
     recompute_thresholds,
     record_deltas,
 )
-from tallystick_state.event import StateEvent, measure_texts, measures_of
+from tallystick_state.event import StateEvent, measure_texts
 from tallystick_state.miners import ENGINE
-from tallystick_state.model import MinerEntry, State
+from tallystick_state.model import State
 from tallystick_state.reputation import damped, initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.trust.merkle import TileTree, leaf_hash
+from tallystick_state.trust.merkle import Tree, leaf_hash
 
 RootedStep = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
 """A step of an epoch; each reads the results of those before it."""
@@ -232,9 +234,9 @@ def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
     }
 
 
-def step_tree(rows: Iterable[bytes]) -> TileTree:
+def step_tree(rows: Iterable[bytes]) -> Tree:
     """Return the tree of the rows of a step."""
-    return TileTree(map(leaf_hash, rows))
+    return Tree(map(leaf_hash, rows))
 
 
 def sorted_rows(rows: Iterable[LeafRow]) -> list[bytes]:
@@ -247,9 +249,19 @@ def row_key(row: LeafRow) -> Key:
     return tuple(row[:-1])
 
 
-def row_data(row: LeafRow) -> bytes:
-    """Return a row as the data of its leaf."""
-    return _json(row)
+def place_of(rows: Sequence[bytes], key: Key) -> int | None:
+    """Return the place of the row with a key among those of a step; None without one."""
+    try:
+        index = bisect_left(rows, key, key=lambda data: row_key(json.loads(data)))
+    except TypeError:
+        return None  # a part of another type than those of the step
+    return index if index < len(rows) and row_key(json.loads(rows[index])) == key else None
+
+
+def row_with(rows: Sequence[bytes], key: Key) -> LeafRow | None:
+    """Return the row with a key among those of a step; None without one."""
+    index = place_of(rows, key)
+    return None if index is None else tuple(json.loads(rows[index]))
 
 
 def key_of(event: StateEvent) -> Key:
@@ -273,96 +285,12 @@ def result_row(event: StateEvent) -> LeafRow:
     return (*key_of(event), value)
 
 
-def event_of(row: LeafRow) -> StateEvent:
-    """Return the event that a row of results is of, without the digests that it has elsewhere."""
-    hotkey, skill_type, validator, number, task, epoch, identifier, value = row
-    return StateEvent(
-        validator=validator,
-        hotkey=hotkey,
-        skill_type=skill_type,
-        task_id=task,
-        round=number,
-        epoch=epoch,
-        events=tuple(value["events"]),
-        id=identifier or None,
-        role=value["role"],
-        missed=value["missed"],
-        quality=_nano(value["quality"]),
-        emission=_nano(value["emission"]),
-        group=value.get("group"),
-        measures=measures_of(value.get("measures", {})),
-        alignment=tuple(value[ALIGNMENT]) if ALIGNMENT in value else None,
-    )
-
-
 def delta_rows(closing: Closing, events: Iterable[StateEvent]) -> Iterable[LeafRow]:
     """Yield the rows of the deltas of the events of a line, by record."""
     for key, (delta, takes_part) in record_deltas(closing, events).items():
         validator, hotkey, skill_type, task, number, epoch = key
         value = {"delta": str(delta), "takes_part": takes_part}
         yield (hotkey, skill_type, validator, number, task, epoch, value)
-
-
-def reputation_row(
-    owner: Owner,
-    before: int | None,
-    mean: Fraction | None,
-    rules: StateRules | None,
-    adopted: StateRules | None,
-) -> LeafRow:
-    """Return the row of a reputation before, after and next.
-
-    Args:
-        owner: whose, and of which type.
-        before: in nano; None where the miner has none as the epoch ends.
-        mean: of its deltas, in units of 1; None without.
-        rules: of its line, which count the epoch; None where no line has the type.
-        adopted: the rules that begin with the next epoch, if any do.
-    """
-    counts = (
-        before is not None and rules is not None and rules.rule_set.section(REPUTATION) is not None
-    )
-    after = damped(rules, before, mean) if counts else before  # type: ignore[arg-type]  # counted
-    following = after if adopted is None else _adopted(owner, after, rules, adopted)
-    value = {
-        "after": _text(after),
-        "before": _text(before),
-        "mean": None if mean is None else str(mean),
-        "next": _text(following),
-    }
-    return (*owner, value)
-
-
-def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[LeafRow]:
-    """Yield the rows of the thresholds of a line.
-
-    Args:
-        closing: its events, and the thresholds of before in its state.
-        adopted: the rules that begin with the next epoch, if any do.
-    """
-    rules, epochs = closing.rules, closing.rules.rule_set.section(EPOCHS)
-    before = {
-        name: {**seeds, **closing.state.thresholds.get(name, {})}
-        for name, seeds in rules.seeds.items()
-    }
-    moved = attrs.evolve(closing, state=State(closing.state.epoch, {}, before))
-    for step in epochs.steps if epochs is not None else ():
-        if step in _THRESHOLD_STEPS:
-            moved = _THRESHOLD_STEPS[step](moved)
-    after = moved.state.thresholds
-    following = after if adopted is None else adopt(moved.state, rules, adopted).thresholds
-    owners = {
-        (name, threshold)
-        for thresholds in (before, following)
-        for name in thresholds
-        for threshold in thresholds[name]
-    }
-    for name, threshold in owners:
-        value = {
-            part: _text(thresholds.get(name, {}).get(threshold))
-            for part, thresholds in (("after", after), ("before", before), ("next", following))
-        }
-        yield (name, threshold, value)
 
 
 def weight_row(hotkey: str, line: str, share: Share) -> LeafRow:
@@ -395,17 +323,29 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
         is_anew = miner.anew == counted.epoch
         for skill_type, nano in miner.reputation.items():
             owner, line = (hotkey, skill_type), counted.line_of(skill_type) or ""
-            rules, adopted = counted.rules.get(line), counted.adopted.get(line)
+            rules = counted.rules.get(line)
             before = None if is_anew else _reputation_before(counted, owner)
             if before is None:
-                before = initial_before(rules, skill_type)
-            *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
+                before = _initial_before(rules, skill_type)
+            mean = means.get(owner)
             # what is stored is shown, also where it is not what it should be
-            following = {"next": to_text(nano)} | (
-                {"after": to_text(nano)} if adopted is None else {}
-            )
-            anew = {ANEW: miner.anew} if is_anew else {}
-            yield (*owner, value | following | anew)
+            after: int | None = nano
+            if line in counted.adopted:
+                after = _after(rules, before, mean)
+            value = {
+                "after": _text(after),
+                "before": _text(before),
+                "mean": None if mean is None else str(mean),
+                "next": to_text(nano),
+            }
+            yield (*owner, value | ({ANEW: miner.anew} if is_anew else {}))
+
+
+def _after(rules: StateRules | None, before: int | None, mean: Fraction | None) -> int | None:
+    """Return the reputation that a closing makes, in nano."""
+    if before is None or rules is None or rules.rule_set.section(REPUTATION) is None:
+        return before
+    return damped(rules, before, mean)
 
 
 def _reputation_before(counted: Counted, owner: Owner) -> int | None:
@@ -414,7 +354,7 @@ def _reputation_before(counted: Counted, owner: Owner) -> int | None:
     return None if miner is None else miner.reputation.get(owner[1])
 
 
-def initial_before(rules: StateRules | None, skill_type: str) -> int | None:
+def _initial_before(rules: StateRules | None, skill_type: str) -> int | None:
     """Return the reputation of a type that a miner had none of as an epoch began, or begins anew.
 
     Args:
@@ -429,22 +369,32 @@ def initial_before(rules: StateRules | None, skill_type: str) -> int | None:
 def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
     stored = counted.after.thresholds
     for closing in counted.closings():
-        adopted = counted.adopted.get(closing.rules.line)
-        for name, threshold, value in threshold_rows(closing, adopted):
-            # as with reputations
-            nano = _text(stored.get(name, {}).get(threshold))
-            following = {"next": nano} | ({"after": nano} if adopted is None else {})
-            yield (name, threshold, value | following)
-
-
-def _adopted(
-    owner: Owner, after: int | None, old: StateRules | None, new: StateRules
-) -> int | None:
-    """Return the reputation that the next epoch begins with, under other rules."""
-    hotkey, skill_type = owner
-    reputation = {} if after is None else {skill_type: after}
-    state = State(0, {hotkey: MinerEntry(hotkey, None, (skill_type,), reputation)}, {})
-    return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
+        rules, adopted = closing.rules, counted.adopted.get(closing.rules.line)
+        before = {
+            name: {**seeds, **closing.state.thresholds.get(name, {})}
+            for name, seeds in rules.seeds.items()
+        }
+        moved = attrs.evolve(closing, state=State(closing.state.epoch, {}, before))
+        epochs = rules.rule_set.section(EPOCHS)
+        for step in epochs.steps if epochs is not None else ():
+            if step in _THRESHOLD_STEPS:
+                moved = _THRESHOLD_STEPS[step](moved)
+        after = moved.state.thresholds
+        following = after if adopted is None else adopt(moved.state, rules, adopted).thresholds
+        owners = {
+            (name, threshold)
+            for thresholds in (before, following)
+            for name in thresholds
+            for threshold in thresholds[name]
+        }
+        # as with reputations
+        ending = stored if adopted is None else after
+        for name, threshold in owners:
+            value = {
+                part: _text(thresholds.get(name, {}).get(threshold))
+                for part, thresholds in (("after", ending), ("before", before), ("next", stored))
+            }
+            yield (name, threshold, value)
 
 
 def _root(value: Mapping[str, Any] | None) -> StepRoot | None:
@@ -453,7 +403,3 @@ def _root(value: Mapping[str, Any] | None) -> StepRoot | None:
 
 def _text(nano: int | None) -> str | None:
     return None if nano is None else to_text(nano)
-
-
-def _nano(text: str | None) -> int | None:
-    return None if text is None else from_text(text)

@@ -1,7 +1,6 @@
 """The weights of a line, the columns that they come from, and the weights of the chain.
 
-What the chain is given, what a log of epochs says of it and what a dispute derives again are all
-made here, of records that come from a store or from proven rows.
+What the chain is given and what a log of epochs says of it are both made here.
 """
 
 from __future__ import annotations
@@ -149,48 +148,13 @@ def tells_round(allocation: Allocation) -> bool:
     return any(step.collected is not None and step.collected.of_round for step in steps)
 
 
-def scores_of(weighing: Weighing) -> Mapping[str, int]:
-    """Return the values of the step `base_of` by hotkey, in nano, of all miners or of a few."""
-    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
-    base = None if bound is None else base_of(bound)
-    if bound is None or rules is None or base is None:
-        return {}
-    if base.rules.carries:
-        return weighing.carry.get(base.name, {})
-    part = attrs.evolve(bound, steps=bound.steps[: bound.steps.index(base) + 1])
-    population = weighing.population(rules)
-    try:
-        return allocate(part, population).weights
-    except AllocationError:
-        return {}
-
-
-def is_of_each(bound: BoundAllocation) -> bool:
-    """Return whether base and carry of the weights are of each miner's own records alone."""
-    base = base_of(bound)
-    if base is None:
-        return False
-    steps = bound.needed([base, *bound.carried])
-    return all(step.rules.is_of_each and _has_columns(step) for step in steps)
-
-
-def _has_columns(step: BoundStep) -> bool:
-    """Return whether a step reads columns alone, and no number of all miners."""
-    return all(source.shape != "number" for source in step.inputs)
-
-
-def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the weights in nano, by hotkey, for all scores; empty where nobody has one.
+def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
+    """Return the weights for all scores, or the reason where a step refuses.
 
     Args:
         rules: which give them.
         scores: the values of the step `base_of`, in nano, by hotkey.
     """
-    return weighed_by(rules, scores).weights
-
-
-def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
-    """Return the same with every column, and with the reason where a step refuses."""
     bound = rules.allocation
     base = None if bound is None else base_of(bound)
     if bound is None or base is None:

@@ -69,6 +69,29 @@ class Admitted:
     sent: bytes | None = None
 
 
+def objection(
+    event: StateEvent, validator: str, network: Network, newest: int | None
+) -> RecordError | None:
+    """Return why a validator can have no such record or event; None where it can.
+
+    Args:
+        event: the record or event.
+        validator: the hotkey whose it has to be.
+        network: the rounds of epochs.
+        newest: the last epoch that it can name; None where nobody knows.
+    """
+    if event.validator != validator:
+        return RecordError(OTHER_VALIDATOR, "validator", shown(event.validator), validator)
+    if newest is not None and event.epoch > newest:
+        expected = f"at most {newest}, by the chain's blocks"
+        return RecordError(FUTURE, "epoch", str(event.epoch), expected)
+    rounds = network.rounds_of(event.epoch)
+    if event.round not in rounds:
+        expected = f"one of epoch {event.epoch}: {rounds.start} to {rounds.stop - 1}"
+        return RecordError(OTHER_ROUND, "round", str(event.round), expected)
+    return None
+
+
 class Admission:
     """The judge of lines for one validator under the rules of a state.
 
@@ -118,30 +141,17 @@ class Admission:
             return Reject.of(problem, number, identity_of(record))
         if isinstance(event, Reject):
             return event
-        problem = self._objection(event)
+        newest = None
+        if self.block is not None:
+            begun = self.network.epoch_at(self.block)
+            # a record names the epoch of a block that its validator may see before this node does
+            newest = 0 if begun is None else begun + 1
+        problem = objection(event, self.validator, self.network, newest)
         if problem is not None:
             who = Identity(event.task_id, None, event.hotkey, event.validator)
             return Reject.of(problem, number, who)
         digest = bytes.fromhex(event.claim_digest)
         return Admitted(line.strip(), digest, event.identity, event.epoch, sent)
-
-    def _objection(self, event: StateEvent) -> RecordError | None:
-        """Return why this validator can have no such event; None where it can."""
-        if event.validator != self.validator:
-            value = shown(event.validator)
-            return RecordError(OTHER_VALIDATOR, "validator", value, self.validator)
-        if self.block is not None:
-            begun = self.network.epoch_at(self.block)
-            # a record names the epoch of a block that its validator may see before this node does
-            newest = 0 if begun is None else begun + 1
-            if event.epoch > newest:
-                expected = f"at most {newest}, by the chain's blocks"
-                return RecordError(FUTURE, "epoch", str(event.epoch), expected)
-        rounds = self.network.rounds_of(event.epoch)
-        if event.round not in rounds:
-            expected = f"one of epoch {event.epoch}: {rounds.start} to {rounds.stop - 1}"
-            return RecordError(OTHER_ROUND, "round", str(event.round), expected)
-        return None
 
     def _fill(self, record: dict[str, Any]) -> tuple[bool, RecordError | None]:
         """Fill in what a record leaves out.

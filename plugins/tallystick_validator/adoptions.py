@@ -7,17 +7,17 @@ on the machines of all validators lead to the same rules, whenever each of them 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallystick.errors import InputError, TallystickError
+from tallystick.errors import TallystickError
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
 from tallystick_service.health import Problem
 from tallystick_state.authority import read_authority
 from tallystick_state.rules import StateRules
 from tallystick_validator.health import problem_of
+from tallystick_validator.sources import names_in
 
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
@@ -37,10 +37,12 @@ class AdoptionFolder:
         """Schedule the rules of all files that are new or have changed; tell what is refused.
 
         Raises:
+            InputError: the folder cannot be read.
             StoreError: the state cannot be written.
         """
         problems = list[Problem]()
-        for file in self._files():
+        for name in names_in(self.folder, SUFFIX):
+            file = self.folder / name
             try:
                 stamp = file.stat()
                 mark = stamp.st_mtime_ns, stamp.st_size
@@ -48,25 +50,12 @@ class AdoptionFolder:
                     continue
                 problem = _applied(ledger, file)
             except (OSError, TallystickError) as error:
-                problem = problem_of("adoption-refused", visible(f"{file.name}: {error}"))
+                problem = problem_of("adoption-refused", visible(f"{name}: {error}"))
             if problem is None:
                 self._done[file] = mark
             else:
                 problems.append(problem)
         return tuple(problems)
-
-    def _files(self) -> Iterator[Path]:
-        """Return the files, by name.
-
-        Raises:
-            InputError: the folder cannot be read.
-        """
-        try:
-            paths = sorted(self.folder.iterdir())
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"{self.folder}: the folder cannot be read ({reason})") from error
-        return (path for path in paths if path.suffix == SUFFIX and not path.name.startswith("."))
 
 
 def _applied(ledger: Ledger, file: Path) -> Problem | None:

@@ -37,6 +37,7 @@ from tallystick_state.authority import Authority, batch_of
 from tallystick_state.event_decoder import EventDecoder
 from tallystick_state.trust import statement
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+from tallystick_validator.admission import objection
 
 if TYPE_CHECKING:
     from tallystick_chain.network import Network
@@ -58,12 +59,11 @@ CODES: Mapping[str, str] = MappingProxyType(
         "batch-too-large": "it has more bytes or lines than a batch may have",
         "batch-form": "it is no batch: a header and canonical lines",
         "batch-other-epoch": "it is of another epoch than its validator committed it for",
-        "batch-other-validator": "it, or a line of it, is of another validator",
+        "batch-other-validator": "it is of another validator",
         "batch-other-network": "it is of another network",
         "batch-other-genesis": "it is of a state that began in another way",
-        "batch-line": "a line is no record or event by the rules in force",
+        "batch-line": "a line is no record or event by the rules in force, or none of this batch",
         "batch-order": "its lines do not stand in the order of their digests, each once",
-        "batch-round": "a record is of a round or an epoch that the batch cannot have",
         "batch-signature": "its validator has not signed it as the trust file asks",
     }
 )
@@ -356,14 +356,9 @@ def _judge_of(epoch: int, validator: str, network: Network, state: StoredState) 
         if isinstance(event, Reject):
             path = visible(event.path)[:100]
             raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
-        if event.validator != validator:
-            found = "the record is of another validator than its batch"
-            raise BatchError("batch-other-validator", found)
-        if event.epoch > epoch:
-            raise BatchError("batch-round", "the record names an epoch after that of its batch")
-        if event.round not in network.rounds_of(event.epoch):
-            found = "the round is none of the epoch, by the network file"
-            raise BatchError("batch-round", found)
+        problem = objection(event, validator, network, epoch)
+        if problem is not None:
+            raise BatchError("batch-line", visible(str(problem))[:200])
         return event.claim_digest, text
 
     return judged

@@ -9,7 +9,7 @@ is: times are those of the chain's blocks, batches go by hotkey, their lines by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tallystick_chain.network import Network
     from tallystick_state.ingest import Ingested
     from tallystick_state.ledger import Ledger
-    from tallystick_validator.agreement import Counted
+    from tallystick_validator.attributes import ChainBlock
     from tallystick_validator.batches import Batch
 
 _UNSIGNED = "unsigned", "the trust file of the state asks for a signature that the batch lacks"
@@ -58,6 +58,22 @@ def row_due(network: Network, open_epoch: int, finalized: int) -> int | None:
     """
     closed = range(open_epoch - 1, -1, -1)
     return next((epoch for epoch in closed if network.weights_block(epoch) <= finalized), None)
+
+
+@attrs.frozen
+class Counted:
+    """The batches that count in an epoch.
+
+    Attributes:
+        epoch: which.
+        batches: by hotkey, the function that reads the batch of a validator: one of them at a time
+            is in memory.
+        end: the block at which the epoch ends, where it was read before; None: it is to be read.
+    """
+
+    epoch: int
+    batches: Mapping[str, Callable[[], Batch]]
+    end: ChainBlock | None = None
 
 
 @attrs.frozen

@@ -22,14 +22,15 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.bounded_chain import DEADLINE_SECONDS
-from tallystick_chain.connect import is_url, not_a_url, path_in
+from tallystick_chain.connect import path_in, url_defect
 from tallystick_chain.network import Network
 from tallystick_validator.intake import MAX_WAITING_BYTES
-from tallystick_validator.validator import POLL_SECONDS
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PairSigner, Signer
 
+POLL_SECONDS = 6.0
+"""Time between two looks at the chain, by default, in seconds: half a block of a real one."""
 LEVELS: Mapping[str, int] = MappingProxyType(
     {
         "debug": logging.DEBUG,
@@ -57,8 +58,33 @@ def _at(place: str, default: object = None, converter: Callable[[Any], Any] | No
 
 
 @attrs.frozen(kw_only=True)
-class Configuration:
-    """The content of ``validator.toml``.
+class Options:
+    """Options of a validator: its work beside closing epochs, and how often it looks.
+
+    Attributes:
+        records: a folder whose files are taken; None without.
+        attributes: a file of what rules ask of miners and rounds beside the chain; None without.
+        peers: addresses of other validators' services, in a network with an exchange.
+        adoptions: a folder of adoptions; None without.
+        checkpoints: the folder of checkpoints; None for one in that of the daemon.
+        sets_weights: whether rows are sent.
+        poll_seconds: time between two looks at the chain.
+        waiting_bytes: the most that the intake may keep.
+    """
+
+    records: Path | None = _at("intake.folder")
+    attributes: Path | None = _at("validator.attributes")
+    peers: tuple[str, ...] = _at("exchange.peers", (), tuple)
+    adoptions: Path | None = _at("validator.adoptions")
+    checkpoints: Path | None = _at("checkpoints.folder")
+    sets_weights: bool = _at("weights.set", True)
+    poll_seconds: float = _at("chain.poll_seconds", POLL_SECONDS, float)
+    waiting_bytes: int = MAX_WAITING_BYTES
+
+
+@attrs.frozen(kw_only=True)
+class Configuration(Options):
+    """The content of ``validator.toml``: the options of its validator, and all else of a daemon.
 
     Attributes:
         path: of the file.
@@ -66,19 +92,10 @@ class Configuration:
         network: the network file; or the network, where it is part of this file.
         folder: of the daemon's own files.
         url: of the chain.
-        hotkey: its SS58 address; None where it is that of a key.
-        wallet: the file of the hotkey that signs; None without.
-        simulated: the name of a key for a simulated chain; None without.
-        poll_seconds: time between two looks at the chain.
+        key: the file of the hotkey; or its SS58 address, which signs nothing; or ``//NAME``, a key
+            for a simulated chain.
         deadline_seconds: longest time of a call of the chain.
-        adoptions: a folder of adoptions; None without.
-        attributes: a file of what rules ask of miners and rounds beside the chain; None without.
-        records: a folder whose files are taken; None without.
         socket: the name of the Unix socket that takes posts; None without.
-        waiting_bytes: the most that the intake may keep.
-        peers: URLs of other validators' services.
-        sets_weights: whether rows are sent.
-        checkpoints: the folder of checkpoints; None for one in ``folder``.
         checkpoint_key: a key file that signs them; None: nobody does.
         password_file: of that key; None without.
         serves: whether the service runs.
@@ -93,19 +110,9 @@ class Configuration:
     network: Path | Network
     folder: Path
     url: str
-    hotkey: str | None = None
-    wallet: Path | None = None
-    simulated: str | None = None
-    poll_seconds: float = _at("chain.poll_seconds", POLL_SECONDS, float)
+    key: str | Path
     deadline_seconds: float = _at("chain.deadline_seconds", DEADLINE_SECONDS, float)
-    adoptions: Path | None = _at("validator.adoptions")
-    attributes: Path | None = _at("validator.attributes")
-    records: Path | None = _at("intake.folder")
     socket: Path | None = _at("intake.socket")
-    waiting_bytes: int = MAX_WAITING_BYTES
-    peers: tuple[str, ...] = _at("exchange.peers", (), tuple)
-    sets_weights: bool = _at("weights.set", True)
-    checkpoints: Path | None = _at("checkpoints.folder")
     checkpoint_key: Path | None = _at("checkpoints.key")
     password_file: Path | None = _at("checkpoints.password_file")
     serves: bool = False
@@ -136,14 +143,14 @@ class Configuration:
             InputError: the file of the wallet cannot be read.
             TrustError: it holds no key, or a library is missing.
         """
-        if self.wallet is not None:
+        if isinstance(self.key, Path):
             from tallystick_state.trust.signers import read_wallet  # loads what signs
 
-            return read_wallet(self.wallet)
-        if self.simulated is not None:
+            return read_wallet(self.key)
+        if self.key.startswith(_SIMULATED):
             from tallystick_chain.simulated.hotkeys import signer_of
 
-            return signer_of(self.simulated)
+            return signer_of(self.key.removeprefix(_SIMULATED))
         return None
 
     def checkpoint_signer(self) -> Signer | None:
@@ -184,17 +191,16 @@ def _network(folder: Path, source: TomlSource) -> Path | Network:
     return folder / named
 
 
-def _key(folder: Path, key: str) -> dict[str, Any]:
-    """Return the attribute that a key is: an address, the name of a simulated one, or a file."""
+def _key(folder: Path, key: str) -> str | Path:
+    """Return a key that is an address or the name of a simulated one; else the path of its file."""
     from tallystick_state.trust.encoding import ss58_bytes
 
-    if key.startswith(_SIMULATED):
-        return {"simulated": key.removeprefix(_SIMULATED)}
     try:
-        ss58_bytes(key)
+        if not key.startswith(_SIMULATED):
+            ss58_bytes(key)
     except ValueError:
-        return {"wallet": folder / key}
-    return {"hotkey": key}
+        return folder / key
+    return key
 
 
 def _configuration(file: Path, source: TomlSource) -> Configuration:
@@ -216,7 +222,7 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
         url=url if path is None else url.removesuffix(path) + str(folder / path),
         waiting_bytes=tables.get("intake", {}).get("waiting_mebibytes", mebibytes) << 20,
         serves="service" in tables,
-        **_key(folder, chain["key"]),
+        key=_key(folder, chain["key"]),
         **options,
     )
 
@@ -232,8 +238,9 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
             if isinstance(value, str) and value.startswith("~"):
                 expected = "a path without ~, which a shell alone knows: write the folder out"
                 raise source.error((table, key), f"found {visible(value)!r}, expected {expected}")
-    if not is_url(configuration.url):
-        raise source.error(("chain", "url"), not_a_url(configuration.url))
+    defect = url_defect(configuration.url)
+    if defect is not None:
+        raise source.error(("chain", "url"), defect)
     if configuration.password_file is not None and configuration.checkpoint_key is None:
         expected = "none without checkpoints.key"
         raise source.error(("checkpoints", "password_file"), f"found a file, expected {expected}")

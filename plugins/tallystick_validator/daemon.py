@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,17 +25,17 @@ from tallystick.cli.locked import Held
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
+from tallystick_chain.connect import connect
 from tallystick_service.health import Problem
 from tallystick_service.server import is_loopback
-from tallystick_validator.attributes import AttributeFile
+from tallystick_state.trust.encoding import ss58_text
 from tallystick_validator.configuration import LEVELS, Configuration, reread
 from tallystick_validator.health import problem_of
 from tallystick_validator.sources import posts_taken
 from tallystick_validator.systemd import Supervisor
-from tallystick_validator.validator import Options, Step, Validator
+from tallystick_validator.validator import Step, Validator
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Chain
     from tallystick_chain.network import Network
     from tallystick_service.health import Health
     from tallystick_state.trust.keys import Signer
@@ -51,68 +51,42 @@ _LOG = logger_of(__name__)
 _ENGINE_LOG = "tallystick"
 
 
-@attrs.frozen
-class Until:
-    """The end of a run; a daemon has none.
-
-    Attributes:
-        once: whether it ends after one step.
-        block: it ends once this block is finalized and all that is due there is done; None: never.
-    """
-
-    once: bool = False
-    block: int | None = None
-
-    def is_reached(self, step: Step) -> bool:
-        """Return whether a step was the last one."""
-        if self.once:
-            return True
-        if self.block is None or step.finalized is None:
-            return False
-        return step.finalized >= self.block and not step.waits
-
-
 class Daemon:
     """The process of a validator."""
 
-    def __init__(self, configuration: Configuration, held: Held, until: Until) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        held: Held,
+        is_last: Callable[[Step], bool] = lambda _: False,
+    ) -> None:
         """Take the configuration; nothing is opened yet.
 
         Args:
             configuration: of the daemon.
             held: the lock that its rules must have.
-            until: the end of the run.
+            is_last: returns whether the run ends after a step; by default it goes on.
 
         Raises:
             TallystickError: a file that it names cannot be read.
         """
-        self.configuration, self._until = configuration, until
+        self.configuration, self._is_last = configuration, is_last
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
+        key = str(configuration.key) if signer is None else ss58_text(signer.public.data)
         self.validator = Validator(
             configuration.state,
             configuration.network,
-            lambda: connected(configuration, signer),
+            lambda: connect(configuration.url, signer or key),
             configuration.folder,
-            hotkey=configuration.hotkey,
-            options=Options(
-                records=configuration.records,
-                attributes=AttributeFile()
-                if configuration.attributes is None
-                else AttributeFile.load(configuration.attributes),
-                peers=configuration.peers,
-                adoptions=configuration.adoptions,
-                checkpoints=configuration.checkpoints,
-                checkpoint_signer=configuration.checkpoint_signer(),
-                sets_weights=configuration.sets_weights,
-                poll_seconds=configuration.poll_seconds,
-                waiting_bytes=configuration.waiting_bytes,
-            ),
+            hotkey=key,
+            options=configuration,
             signer=signer,
+            checkpoint_signer=configuration.checkpoint_signer(),
             held=held,
             deadline_s=configuration.deadline_seconds,
         )
-        _check_exchange(configuration, self.validator.network)
+        _check_exchange(configuration, self.validator.network, signer)
         self.validator.watch.put("exchange", _alone(configuration, self.validator.network))
         self._is_ended = False
         self._reading: asyncio.Future[None] | None = None
@@ -207,7 +181,7 @@ class Daemon:
         self._supervisor.status(status)
         text = json.dumps(attrs.asdict(health), indent=1, default=str)
         write_beside(self.validator.folder / HEALTH_FILE, text)
-        return not self._until.is_reached(step)
+        return not self._is_last(step)
 
     def _end(self) -> None:
         """End after the step under way, or without it."""
@@ -238,11 +212,7 @@ class Daemon:
         else:
             self.configuration, live, rest = read
             set_level(self.configuration.log_level)
-            self.validator.options = attrs.evolve(
-                self.validator.options,
-                poll_seconds=self.configuration.poll_seconds,
-                sets_weights=self.configuration.sets_weights,
-            )
+            self.validator.options = self.configuration
             self.validator.wake()
             _LOG.info("read the configuration", extra={"changed": live, "needs_restart": rest})
             if rest:
@@ -250,7 +220,7 @@ class Daemon:
         self._supervisor.ready("read the configuration")
 
 
-def _check_exchange(configuration: Configuration, network: Network) -> None:
+def _check_exchange(configuration: Configuration, network: Network, signer: Signer | None) -> None:
     """Refuse a configuration that does not go with the network's exchange.
 
     Raises:
@@ -266,7 +236,7 @@ def _check_exchange(configuration: Configuration, network: Network) -> None:
             )
         return
     is_open = configuration.serves and not is_loopback(configuration.host)
-    if is_open and configuration.wallet is None and configuration.simulated is None:
+    if is_open and signer is None:
         raise InputError(
             f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
             "expected a loopback address, or a key by which peers know this validator: name the "
@@ -281,20 +251,6 @@ def _alone(configuration: Configuration, network: Network) -> Iterator[Problem]:
     if network.exchange is not None and lacking:
         found = f"found a network with [exchange] and no {' and no '.join(lacking)}"
         yield problem_of("no-peers", f"{found}, expected both")
-
-
-def connected(configuration: Configuration, signer: Signer | None) -> Chain:
-    """Return the chain of a configuration.
-
-    Raises:
-        ChainError: the URL is none.
-        TallystickError: the SDK is not installed.
-    """
-    from tallystick_chain.connect import connect
-
-    key = configuration.hotkey if signer is None else signer
-    assert key is not None  # noqa: S101  # the configuration has one of them
-    return connect(configuration.url, key)
 
 
 def set_level(name: str) -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -45,11 +45,10 @@ from tallystick_service.challenge import Challenge
 from tallystick_service.health import Problem
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
-from tallystick_validator.agreement import Counted, IntakeBatches
 from tallystick_validator.attributes import ChainBlock
 from tallystick_validator.batches import BatchError, Committed
-from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
-from tallystick_validator.pulling import Clock, Limits, Peer, PeerError, Puller
+from tallystick_validator.closing import Counted
+from tallystick_validator.peers import Clock, Limits, Peer, PeerAnswers, PeerError, Puller, Status
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class BatchExchange:
         network: Network,
         chain: Chain,
         state: StoredState,
-        intake: IntakeBatches,
+        freeze: Callable[[int], Sequence[bytes]],
         folder: Path,
         watch: Watch,
         *,
@@ -100,7 +99,7 @@ class BatchExchange:
             network: the network file.
             chain: as this validator sees it.
             state: the state, which is read.
-            intake: the own records.
+            freeze: gives the own records of an epoch, the same ones for ever; see `Intake.freeze`.
             folder: of the batches; it is made.
             watch: told what is wrong.
             peers: the addresses of other validators.
@@ -118,7 +117,7 @@ class BatchExchange:
         if network.exchange is None:
             raise StateError("found a network file without [exchange], expected one with it")
         self._rules: Exchange = network.exchange
-        self._network, self._chain, self._state, self._intake = network, chain, state, intake
+        self._network, self._chain, self._state, self._freeze = network, chain, state, freeze
         self._signer, self._name, self._checkpoint = signer, state_name, checkpoint
         self._watch = watch
         self._hotkey = chain.hotkey()
@@ -198,12 +197,9 @@ class BatchExchange:
 
     def status(self) -> Status:
         """Return what peers are told first."""
-        closed = self.shelf.closed(self._newest) if self._newest >= 0 else None
-        newest = None
-        if closed is not None:
-            newest = Newest(self._newest, _leaf(closed).snapshot, closed.rules)
+        epoch = self._newest if self._newest >= 0 else None
         genesis = self._state.in_force.genesis
-        return Status(FORMAT, self._hotkey, self._network.digest, genesis, newest)
+        return Status(self._hotkey, self._network.digest, genesis, epoch)
 
     # who may ask, and the proof of who asks
 
@@ -247,8 +243,7 @@ class BatchExchange:
         """Make the own batch of an epoch, once; it is on the disk before its hash is published."""
         if self.shelf.own(epoch) is not None:
             return
-        self._intake.freeze(epoch)
-        lines = self._intake.lines(epoch)
+        lines = self._freeze(epoch)
         built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
         problems = list[Problem]()
         if built.left_out:
@@ -394,7 +389,7 @@ class BatchExchange:
         def differs(code: str, found: str, remedy: str) -> Problem:
             return Problem(code, f"{visible(peer.url)}: {found}", remedy)
 
-        genesis, newest = self._state.in_force.genesis, status.newest
+        genesis = self._state.in_force.genesis
         if status.network != self._network.digest:
             found = f"found the network file {status.network}, expected {self._network.digest}"
             return differs("peer-network", found, "compare the network files")
@@ -402,17 +397,13 @@ class BatchExchange:
             found = f"found a state that began with {status.genesis}, expected {genesis}"
             remedy = "compare rules, trust file and pools with which the states began"
             return differs("peer-genesis", found, remedy)
-        common = -1 if newest is None else min(newest.epoch, self._newest)
+        common = -1 if status.epoch is None else min(status.epoch, self._newest)
         peer.compared = common
         own = self.shelf.closed(common) if common >= 0 else None
-        if newest is None or own is None:
+        if own is None:
             return None
-        if newest.epoch == common:
-            snapshot, rules = newest.snapshot, newest.rules
-        else:
-            digests = await peer.closed(common)
-            snapshot, rules = _leaf(digests).snapshot, digests.rules
-        is_equal = snapshot == _leaf(own).snapshot
+        theirs = await peer.closed(common)
+        rules, is_equal = theirs.rules, _leaf(theirs).snapshot == _leaf(own).snapshot
         epoch, step = (common, "") if is_equal else await self._parting(peer, common)
         if rules != own.rules and not step:
             # a snapshot is of the rules of the next epoch too, so they are the cause
@@ -423,8 +414,8 @@ class BatchExchange:
         if is_equal:
             return None
         where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
-        export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
-        remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
+        export = "tallystick state export peer.jsonl"
+        remedy = f"have the peer run {export}, then run tallystick audit states {self._name}"
         found = f"found that the states {where}, expected equal ones"
         return differs("peer-differs", found, f"{remedy} peer.jsonl")
 

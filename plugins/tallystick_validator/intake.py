@@ -19,20 +19,16 @@ the state knows it.
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, Literal, Self
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal
 
 import attrs
 
-from tallystick.errors import InputError, StoreError
+from tallystick.io.paths import PathLike
 from tallystick.io.text import json_text
 from tallystick.records.rejects import Reject
-from tallystick_chain.journal import private_database
+from tallystick_chain.owned_file import OwnedFile
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
 from tallystick_validator.batches import MAX_LINES, MAX_LINES_BYTES
 
@@ -42,33 +38,6 @@ KEPT_EPOCHS = 64
 """Epochs for which the digests of closed records are kept."""
 
 Status = Literal["recorded", "duplicate", "rejected"]
-
-_APPLICATION_ID = 0x7A11_1A7E
-_VERSION = 2
-_NOTE = "note "
-_MOST_LINES = 4096
-"""Maximum number of lines of one transaction, so that the first does not wait long."""
-_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_SCHEMA = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    """CREATE TABLE record (
-    seq INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL UNIQUE,
-    identity BLOB NOT NULL UNIQUE,
-    sent BLOB UNIQUE,
-    epoch INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    line BLOB,
-    hash BLOB NOT NULL,
-    batch INTEGER,
-    closed INTEGER
-)""",
-    "CREATE INDEX record_batch ON record (batch, closed)",
-    "CREATE INDEX record_closed ON record (closed)",
-    "CREATE TABLE batch (epoch INTEGER PRIMARY KEY, settled INTEGER NOT NULL DEFAULT 0)",
-    f"PRAGMA application_id = {_APPLICATION_ID}",
-    f"PRAGMA user_version = {_VERSION}",
-)
 
 
 @attrs.frozen
@@ -121,22 +90,43 @@ class IntakeCounts:
     bytes: int
 
 
-class Intake:
-    """The durable records of one validator, and their batches.
+class Intake(OwnedFile):
+    """The durable records of one validator, and their batches: an `OwnedFile`.
 
     Every method may be called from any thread, one at a time, and waits for the disk.
     """
 
-    def __init__(  # limits, and whose file it is
+    NAME, APPLICATION, VERSION = "intake", 0x7A11_1A7E, 3
+    TABLES = (
+        """CREATE TABLE record (
+    seq INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    identity BLOB NOT NULL UNIQUE,
+    sent BLOB UNIQUE,
+    epoch INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    line BLOB,
+    hash BLOB NOT NULL,
+    batch INTEGER,
+    closed INTEGER
+)""",
+        "CREATE INDEX record_batch ON record (batch, closed)",
+        "CREATE INDEX record_closed ON record (closed)",
+        "CREATE TABLE batch (epoch INTEGER PRIMARY KEY, settled INTEGER NOT NULL DEFAULT 0)",
+        "CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    )
+    LOST = "move it away, and send the records of the open epochs again"
+
+    def __init__(
         self,
-        path: Path,
+        path: PathLike,
         admission: Admission,
         *,
         waiting_bytes: int = MAX_WAITING_BYTES,
         batch_bytes: int = MAX_LINES_BYTES,
         rejected: Callable[[str], None] | None = None,
     ) -> None:
-        """Open the file, or begin it.
+        """Open the file, or begin it; see `OwnedFile`.
 
         Args:
             path: the file.
@@ -144,63 +134,48 @@ class Intake:
             waiting_bytes: the most that may wait.
             batch_bytes: the most that a batch may have; the rest waits for the next one.
             rejected: told the code of each line that is rejected.
-
-        Raises:
-            InputError: the file is of another validator, network or network file.
-            StoreError: it cannot be used, or is damaged.
         """
-        self.path, self.admission = path, admission
+        self.admission, self._rejected = admission, rejected
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
-        self._rejected, self._lock, self._closed = rejected, threading.Lock(), False
-        self._bytes = 0
-        with self._errors():
-            # nobody else reads what a validator has seen before it is published
-            self._db = private_database(path, timeout_s=30)
-        try:
-            self._begin()
-        except BaseException:
-            self._db.close()
-            raise
+        super().__init__(path, admission.network, admission.validator)
 
     def take(self, lines: Sequence[bytes], first: int = 1) -> list[Answer]:
-        """Take lines; return an answer to each, in order, once all of them are durable.
+        """Take lines in one transaction; return an answer to each, in order, once they are durable.
 
         Args:
             lines: records and late events, without their ends.
             first: the number of the first line.
 
         Raises:
-            StoreError: the file is closed, or cannot be written; what was taken before is kept.
+            StoreError: the file is closed, or cannot be written; nothing is taken then.
         """
-        answers = list[Answer]()
-        for start in range(0, len(lines), _MOST_LINES):
-            with self._transaction():
-                answers += [
-                    self._answer(line, number)
-                    for number, line in enumerate(lines[start : start + _MOST_LINES], first + start)
-                ]
+        with self._transaction():
+            answers = [self._answer(line, number) for number, line in enumerate(lines, first)]
         for answer in answers:
             if answer.code and self._rejected is not None:
                 self._rejected(answer.code)
         return answers
 
-    def freeze(self, epoch: int) -> None:
+    def freeze(self, epoch: int) -> tuple[bytes, ...]:
         """Fill the batch of an epoch with what waits of it and of earlier ones, once for ever.
+
+        Returns:
+            Its lines, as `lines`.
 
         Raises:
             StoreError: the file cannot be written.
         """
         with self._transaction():
-            if not self._changed("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", epoch):
-                return
-            # those that wait longest come first, where not all of them fit
-            self._changed(
-                "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
-                "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
-                "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
-                "WHERE total <= ?)",
-                *(epoch, epoch, MAX_LINES, self._batch_bytes),
-            )
+            if self._changed("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", epoch):
+                # those that wait longest come first, where not all of them fit
+                self._changed(
+                    "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
+                    "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
+                    "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+                    "WHERE total <= ?)",
+                    *(epoch, epoch, MAX_LINES, self._batch_bytes),
+                )
+        return self.lines(epoch)
 
     def lines(self, epoch: int) -> tuple[bytes, ...]:
         """Return the lines of the batch of an epoch by their digests; none once it is settled.
@@ -257,7 +232,7 @@ class Intake:
             self._changed("INSERT OR REPLACE INTO batch (epoch, settled) VALUES (?, 1)", epoch)
             self._changed("DELETE FROM record WHERE closed < ?", epoch - KEPT_EPOCHS)
             self._changed("DELETE FROM batch WHERE epoch < ?", epoch - KEPT_EPOCHS)
-            self._bytes = self._size()
+            self._load(self._db)
 
     def newest_settled(self) -> int | None:
         """Return the newest epoch whose batch is settled; None without one.
@@ -296,7 +271,7 @@ class Intake:
             StoreError: the file cannot be written.
         """
         with self._transaction():
-            self._changed("INSERT OR REPLACE INTO meta VALUES (?, ?)", _NOTE + name, value)
+            self._changed("INSERT OR REPLACE INTO note VALUES (?, ?)", name, value)
 
     def noted(self, name: str) -> str | None:
         """Return the note of a name; None without one.
@@ -304,20 +279,8 @@ class Intake:
         Raises:
             StoreError: the file cannot be read.
         """
-        rows = self._rows("SELECT value FROM meta WHERE name = ?", _NOTE + name)
+        rows = self._rows("SELECT value FROM note WHERE name = ?", name)
         return str(rows[0][0]) if rows else None
-
-    def close(self) -> None:
-        """Close the file, once what is under way is done."""
-        with self._lock:
-            self._closed = True
-            self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _rows(self, select: str, *values: object) -> list[tuple[Any, ...]]:
         with self._transaction():
@@ -359,93 +322,9 @@ class Intake:
         )
         self._bytes += size
 
-    def _size(self) -> int:
+    def _load(self, database: sqlite3.Connection) -> None:
         select = "SELECT coalesce(sum(size), 0) FROM record WHERE closed IS NULL"
-        total: int = self._db.execute(select).fetchone()[0]
-        return total
-
-    def _begin(self) -> None:
-        """Make the tables of a new file; refuse one of somebody else, or of another network file.
-
-        Raises:
-            InputError: it is of another owner, or no intake.
-            StoreError: it is damaged, or of a newer version.
-        """
-        with self._errors():
-            version, application, is_new = self._db.execute(
-                "SELECT user_version, application_id, NOT EXISTS (SELECT * FROM sqlite_master) "
-                "FROM pragma_user_version, pragma_application_id"
-            ).fetchone()
-        if not is_new and application != _APPLICATION_ID:
-            raise InputError(f"{self.path}: found another database, expected an intake")
-        if not is_new and version != _VERSION:
-            raise StoreError(
-                f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
-                "tallystick that wrote it"
-            )
-        with self._errors():
-            # a transaction is on the disk once it is committed
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-        network = self.admission.network
-        owner = {
-            "validator": self.admission.validator,
-            "network": network.name,
-            "network file": network.digest,
-        }
-        with self._transaction():
-            for statement in _SCHEMA if is_new else ():
-                self._db.execute(statement)
-            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if problem != "ok":
-                raise self._damaged(problem)
-            self._db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", owner.items())
-            begun = dict(self._db.execute("SELECT name, value FROM meta"))
-            self._bytes = self._size()
-            for name, value in owner.items():
-                # with another network file, epochs would be closed at once that nobody else closes
-                if begun[name] != value:
-                    raise InputError(
-                        f"{self.path}: found the intake of the {name} {json.dumps(begun[name])}, "
-                        f"expected that of {json.dumps(value)}: put back the {name}, or give each "
-                        "validator a folder of its own"
-                    )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._lock, self._errors():
-            if self._closed:
-                raise StoreError(
-                    f"{self.path}: found an intake that is closed, expected an open one"
-                )
-            self._db.execute("BEGIN IMMEDIATE")
-            before = self._bytes
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._bytes = before
-                with suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorname", "").startswith(_DAMAGE):
-                raise self._damaged(str(error)) from error
-            raise StoreError(
-                f"{self.path}: the intake cannot be used ({error}): look at the disk and at the "
-                "rights of the folder"
-            ) from error
-
-    def _damaged(self, reason: str) -> StoreError:
-        return StoreError(
-            f"{self.path}: found an intake that is damaged ({reason}), expected what tallystick "
-            "wrote: move it away, and send the records of the open epochs again"
-        )
+        (self._bytes,) = database.execute(select).fetchone()
 
 
 def _hash(line: bytes) -> bytes:

@@ -52,9 +52,10 @@ class NewValidator:
 
     def files(self) -> Mapping[str, str]:
         """Return the text of every file, by its name."""
-        names = [CONFIGURATION, "feed.py", "tallystick.service"]
-        names += ["simulated.toml"] if self.is_simulated else []
         parts = {"network"} if self.network is not None else set[str]()
+        names = [CONFIGURATION, "feed.py", "tallystick.service"]
+        if self.is_simulated:
+            parts, names = {*parts, "simulated"}, [*names, "simulated.toml"]
         files = {
             name: rendered((_TEMPLATE / f"{name}.txt").read_text("utf-8"), parts, self._words())
             for name in names
@@ -62,31 +63,12 @@ class NewValidator:
         return files if self.network is None else {**files, NETWORK: self.network}
 
     def _words(self) -> Mapping[str, str]:
-        of_chain = {
-            "url": json.dumps(self.url, ensure_ascii=False),
-            "key": json.dumps(self.key, ensure_ascii=False),
-            "poll": "6",
-            "blocks": "60",
-            "rounds": "6",
-            "stake": "1_000_000_000_000",
-            "pause": "60",
-            "miners": "MINERS = []  # yours: the hotkeys of the metagraph",
-        }
-        if self.is_simulated:
-            hotkeys = [hotkey_of(f"miner-{n}") for n in range(1, _MINERS + 1)]
-            lines = "".join(f"    {json.dumps(hotkey)},\n" for hotkey in hotkeys)
-            of_chain |= {
-                "url": json.dumps("simulate:simulated.toml"),
-                "key": json.dumps(hotkey_of("validator")),
-                "poll": "0.5",
-                "blocks": "10",
-                "rounds": "3",
-                "stake": "1",
-                "pause": "5",
-                "miners": f"MINERS = [\n{lines}]",
-            }
+        key = hotkey_of("validator") if self.is_simulated else self.key
+        miners = (hotkey_of(f"miner-{n}") for n in range(1, _MINERS + 1))
         return {
-            **of_chain,
+            "url": json.dumps(self.url, ensure_ascii=False),
+            "key": json.dumps(key, ensure_ascii=False),
+            "miners": "".join(f"    {json.dumps(hotkey)},\n" for hotkey in miners),
             "netuid": str(self.netuid),
             "anchor": str(self.anchor_block),
             "network": NETWORK,

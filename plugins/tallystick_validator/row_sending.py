@@ -13,9 +13,9 @@ from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.submission import Outcome
-from tallystick_chain.weight_rows import RowError, WeightRow, WeightsToSet
+from tallystick_chain.weight_rows import WeightRow, WeightsToSet
 from tallystick_service.health import Problem
-from tallystick_validator.health import CODES, problem_of
+from tallystick_validator.health import problem_of
 
 if TYPE_CHECKING:
     from tallystick_chain.bounded_chain import BoundedChain
@@ -26,16 +26,7 @@ if TYPE_CHECKING:
 _STOPPING = frozenset({Refusal.VERSION_KEY, Refusal.NOT_REGISTERED})
 # a permit may come with the chain's next epoch, stake by others
 _PASSING = frozenset({Refusal.NO_PERMIT, Refusal.LOW_STAKE})
-_WRONG = frozenset(
-    {
-        Outcome.REFUSED,
-        Outcome.REVEALED_OTHER,
-        Outcome.INHERITED,
-        Outcome.VANISHED,
-        Outcome.LAPSED,
-        Outcome.UNKNOWN,
-    }
-)
+_SOUND = frozenset({Outcome.SET, Outcome.COMMITTED, Outcome.SUPERSEDED})
 _MOST_NAMED = 20
 _LOG = logger_of(__name__)
 
@@ -77,19 +68,21 @@ class RowSender:
         """
         weights = weights if is_to_send else None
         status = self._setter.advance(weights)
-        for epoch, (outcome, detail) in status.outcomes.items():
-            if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
+        for epoch, newest in status.outcomes.items():
+            if newest is not None and self._outcomes.get(epoch) != newest:
+                outcome, detail = newest.outcome, newest.detail
                 details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
                 _LOG.info("a row of weights: %s", outcome.meaning, extra=details)
                 self._observations.received(str(outcome))
         self._outcomes = {**status.outcomes}
-        if weights is not None and isinstance(status.row, WeightRow):
-            self._name_unpaid(weights.epoch, status.row)
+        if status.row is not None and status.row.error is None:
+            self._name_unpaid(status.row)
         self._observations.unpaid(len(self.unpaid))
         return (*_problems(status, is_to_send=is_to_send), *self._without_pay())
 
-    def _name_unpaid(self, epoch: int, row: WeightRow) -> None:
+    def _name_unpaid(self, row: WeightRow) -> None:
         """Note whom a row leaves out, at the first block at which it is sent."""
+        epoch = row.epoch
         if epoch not in self._outcomes or epoch == self._unpaid_of:
             return
         self._unpaid_of, self.unpaid = epoch, row.dropped
@@ -110,15 +103,16 @@ class RowSender:
     def outcomes(self) -> Mapping[int, str | None]:
         """The newest outcome by epoch; None while there is none."""
         return {
-            epoch: None if outcome is None else str(outcome)
-            for epoch, (outcome, _) in self._outcomes.items()
+            epoch: None if newest is None else str(newest.outcome)
+            for epoch, newest in self._outcomes.items()
         }
 
 
 def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
     reason = status.action.reason
-    if isinstance(status.row, RowError) and reason == status.row.code:
-        yield problem_of(reason, visible(str(status.row)), failing=reason != "no-weights")
+    error = None if status.row is None else status.row.error
+    if error is not None and reason == error.code:
+        yield problem_of(reason, visible(str(error)), failing=reason != "no-weights")
     code = (is_to_send and status.cannot) or reason
     if code in _STOPPING | _PASSING:
         code = Refusal(code)
@@ -133,10 +127,9 @@ def _problems(status: SetterStatus, *, is_to_send: bool) -> Iterator[Problem]:
             f"committed{until} ({reason}), expected its reveal to pay whom it was made for"
         )
         yield problem_of("slot-taken-over", message)
-    newest = max(status.outcomes, default=None)
-    if newest is not None:
-        outcome, detail = status.outcomes[newest]
-        if outcome in _WRONG and outcome is not None:
-            end = f" ({detail})" if detail else ""
-            message = f"found the row of epoch {newest} {outcome}{end}: {outcome.meaning}"
-            yield Problem("weights", message, CODES["weights"])
+    epoch = max(status.outcomes, default=0)
+    newest = status.outcomes.get(epoch)
+    if newest is not None and newest.outcome not in _SOUND:
+        end = f" ({newest.detail})" if newest.detail else ""
+        found = f"found the row of epoch {epoch} {newest.outcome}{end}"
+        yield problem_of("weights", f"{found}: {newest.outcome.meaning}")

@@ -96,11 +96,11 @@ class FolderSource:
             StoreError: the intake cannot be written.
         """
         problems, taken = dict[str, str](), list[TakenFile]()
-        names = self._names(self.folder)
+        names = names_in(self.folder, SUFFIX)
         for folder in (IN_PROGRESS, TAKEN):
             made(self.folder / folder)
         # those of a run that was killed, or for which there was no room, come first
-        begun = self._names(self.folder / IN_PROGRESS)
+        begun = names_in(self.folder / IN_PROGRESS, SUFFIX)
         for number, name in enumerate([*begun, *names]):
             if is_stopping():
                 break
@@ -112,15 +112,6 @@ class FolderSource:
                 problems[name] = visible(getattr(error, "strerror", None) or str(error))
         self.problems = problems
         return taken
-
-    def _names(self, folder: Path) -> list[str]:
-        try:
-            return sorted(path.name for path in folder.iterdir() if _is_taken(path.name))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(
-                f"{folder}: the folder cannot be read ({reason}): make it, or name another"
-            ) from error
 
     def _claim(self, name: str) -> str | None:
         """Rename a file into `IN_PROGRESS`; give its name there, or None for one that is gone.
@@ -177,17 +168,33 @@ def _answers_of(taken: Path) -> Path:
 
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the lines of a file, block by block, after the number of the first of them."""
+    """Yield the lines of a file, some at a time, after the number of the first of them."""
     splitter, number = Splitter(), 1
-    while block := file.read(_BLOCK_BYTES):
-        lines = splitter.lines(block)
-        yield number, lines
+    while True:
+        data = file.read(_BLOCK_BYTES)
+        lines = splitter.lines(data) if data else splitter.rest()
+        # few in a transaction, so that the first does not wait long for its answer
+        for start in range(0, len(lines), MAX_REJECTS):
+            yield number + start, lines[start : start + MAX_REJECTS]
         number += len(lines)
-    yield number, splitter.rest()
+        if not data:
+            return
 
 
-def _is_taken(name: str) -> bool:
-    return name.endswith(SUFFIX) and not name.startswith(".")
+def names_in(folder: Path, suffix: str) -> list[str]:
+    """Return the names in a folder that end with a suffix, but for hidden ones; ascending.
+
+    Raises:
+        InputError: the folder cannot be read.
+    """
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"{folder}: the folder cannot be read ({reason}): make it, or name another"
+        ) from error
+    return sorted(name for name in names if name.endswith(suffix) and not name.startswith("."))
 
 
 @asynccontextmanager
@@ -227,19 +234,17 @@ def _answers_to(intake: Intake, body: bytes) -> Iterator[bytes]:
     They end early where the intake cannot be written: the last one says so.
     """
     rejects = 0
-    for start, block in _blocks_of(io.BytesIO(body)):
-        for first in range(0, len(block), MAX_REJECTS):
-            number, lines = start + first, block[first : first + MAX_REJECTS]
-            if rejects >= MAX_REJECTS:
-                expected = f"at most {MAX_REJECTS} of them: correct the lines from here on"
-                yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
-                return
-            try:
-                answers = intake.take(lines, number)
-            except StoreError as error:
-                _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
-                expected = "an intake that can be written: send the lines from here on again"
-                yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
-                return
-            yield b"".join(answer.to_json() for answer in answers)
-            rejects += sum(answer.status == "rejected" for answer in answers)
+    for number, lines in _blocks_of(io.BytesIO(body)):
+        if rejects >= MAX_REJECTS:
+            expected = f"at most {MAX_REJECTS} of them: correct the lines from here on"
+            yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
+            return
+        try:
+            answers = intake.take(lines, number)
+        except StoreError as error:
+            _LOG.warning("the lines of a post are not taken: %s", visible(str(error)))
+            expected = "an intake that can be written: send the lines from here on again"
+            yield Answer(number, "rejected", NOT_WRITTEN, "", "", expected).to_json()
+            return
+        yield b"".join(answer.to_json() for answer in answers)
+        rejects += sum(answer.status == "rejected" for answer in answers)

@@ -15,16 +15,16 @@ import shutil
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
 from tallystick.errors import NoStoreError, StoreError, TallystickError
+from tallystick.io.atomic import atomic_files, output_errors
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -32,21 +32,21 @@ from tallystick_chain.bounded_chain import DEADLINE_SECONDS, BoundedChain
 from tallystick_chain.chain import Chain, ChainError
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
-from tallystick_chain.setter import journal_subject
 from tallystick_chain.sync import miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
+from tallystick_state.checkpoints import checkpoint
 from tallystick_validator.admission import Admission
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Alone, Counted
 from tallystick_validator.attributes import AttributeFile, ChainBlock
+from tallystick_validator.batches import Batch
 from tallystick_validator.chain_history import ChainHistory
-from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
-from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.closing import Counted, EpochClosing, close, epochs_due, row_due
+from tallystick_validator.configuration import Options
 from tallystick_validator.exclusive import exclusive, exclusive_state, made
 from tallystick_validator.health import Watch, problem_of
-from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.intake import Intake
 from tallystick_validator.membership import check_membership, lengths_of_others, unmet
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.keys import Signer
     from tallystick_validator.exchange import BatchExchange
 
-POLL_SECONDS = 6.0
-"""Time between two looks at the chain, by default, in seconds: half a block of a real one."""
 MIN_FREE_BYTES = 256 << 20
 """Free space of a disk below which health speaks of it, in bytes."""
 SLOTS_BLOCKS = 25
@@ -67,6 +65,8 @@ SLOTS_BLOCKS = 25
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
 ROWS, EXCHANGE = "rows.db", "exchange"
 """Names within the folder of the daemon."""
+NEWEST = "latest.txt"
+"""Name of the newest checkpoint; peers and the service give it to whoever asks."""
 
 _LOG = logger_of(__name__)
 _MOST_TOLD = 20
@@ -90,31 +90,30 @@ class Step:
     waits: bool = False
 
 
-@attrs.frozen(kw_only=True)
-class Options:
-    """Options of a validator: its work beside closing epochs, and how often it looks.
+class _Alone:
+    """The agreement of a validator alone: its own batch counts, at the end of each epoch.
 
-    Attributes:
-        records: a folder whose files are taken; None without.
-        attributes: what rules ask of miners and rounds beside records and chain.
-        peers: addresses of other validators' services, in a network with an exchange.
-        adoptions: a folder of adoptions; None without.
-        checkpoints: the folder of checkpoints; by default one in that of the daemon.
-        checkpoint_signer: signs them; None: nobody does.
-        sets_weights: whether rows are sent.
-        poll_seconds: time between two looks at the chain.
-        waiting_bytes: the most that the intake may keep.
+    Its methods are those of `BatchExchange`.
     """
 
-    records: Path | None = None
-    attributes: AttributeFile = attrs.field(factory=AttributeFile)
-    peers: tuple[str, ...] = ()
-    adoptions: Path | None = None
-    checkpoints: Path | None = None
-    checkpoint_signer: Signer | None = None
-    sets_weights: bool = True
-    poll_seconds: float = POLL_SECONDS
-    waiting_bytes: int = MAX_WAITING_BYTES
+    def __init__(self, intake: Intake, validator: str) -> None:
+        self._intake, self._validator = intake, validator
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do nothing: nobody is to be told."""
+
+    def counted(self, epoch: int) -> Counted:
+        """Return the validator's own batch, which holds what waits now, once for ever."""
+        batch = Batch(self._validator, self._intake.freeze(epoch))
+        return Counted(epoch, {self._validator: lambda: batch} if batch.lines else {})
+
+    def compared(self) -> Mapping[str, bool]:
+        """Return nothing: there are no peers."""
+        return {}
+
+    def routes(self) -> Sequence[Any]:
+        """Return no route."""
+        return ()
 
 
 class Validator:
@@ -147,6 +146,7 @@ class Validator:
         hotkey: str | None = None,
         options: Options | None = None,
         signer: Signer | None = None,
+        checkpoint_signer: Signer | None = None,
         held: Held | None = None,
         deadline_s: float = DEADLINE_SECONDS,
     ) -> None:
@@ -160,20 +160,24 @@ class Validator:
             hotkey: of this validator; by default the chain is asked.
             options: what it does beside closing epochs.
             signer: its key, for statements; by default none.
+            checkpoint_signer: signs checkpoints; by default nobody does.
             held: the lock that its rules must have; by default none.
             deadline_s: the longest time of a read of the chain, in seconds.
 
         Raises:
-            InputError: the network file cannot be read.
+            InputError: the network file, or that of attributes, cannot be read.
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
         self.chain = BoundedChain(chain if callable(chain) else lambda: chain, deadline_s)
         self.options = options or Options()
+        attributes = self.options.attributes
+        self._attributes = AttributeFile() if attributes is None else AttributeFile.load(attributes)
         self.watch = Watch()
         self._state, self.folder = state, path_of(folder, "the folder of a daemon")
         self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
         self.observations = Observations()
         self._hotkey, self._signer, self._held = hotkey, signer, held or NoLock()
+        self._checkpoint_signer = checkpoint_signer
         self._open: ExitStack | None = None
         self._is_stopping = False
         self._awake: asyncio.Event | None = None
@@ -184,7 +188,7 @@ class Validator:
         self._rows: RowSender | None = None
         self.ledger: Ledger
         self.intake: Intake
-        self.agreement: Alone | BatchExchange
+        self.agreement: _Alone | BatchExchange
 
     @property
     def hotkey(self) -> str:
@@ -235,7 +239,7 @@ class Validator:
             raise StoreError(f"{error.found}, {expected}") from error
         self._alone = stack.enter_context(ExitStack())
         self._check_alone = self._alone.enter_context(exclusive_state(self.ledger.store))
-        check_membership(self.ledger, self.network, self.options.attributes)
+        check_membership(self.ledger, self.network, self._attributes)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights, self._rows = stack, dict[int, WeightsToSet](), None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
@@ -258,16 +262,16 @@ class Validator:
         self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
         self.agreement = self._agreement()
 
-    def _agreement(self) -> Alone | BatchExchange:
+    def _agreement(self) -> _Alone | BatchExchange:
         if self.network.exchange is None:
-            return Alone(self.intake, self.hotkey)
+            return _Alone(self.intake, self.hotkey)
         from tallystick_validator.exchange import BatchExchange  # loads what serves
 
         return BatchExchange(
             self.network,
             self.chain,
             self.ledger,
-            self.intake,
+            self.intake.freeze,
             self.folder / EXCHANGE,
             self.watch,
             peers=self.options.peers,
@@ -459,9 +463,7 @@ class Validator:
         if in_force.seq != self._admits_by:
             self.intake.admission.follow(self.ledger.scorer)
             self._admits_by = in_force.seq
-            self.watch.put(
-                "rules", unmet(in_force, self.ledger.open_epoch(), self.options.attributes)
-            )
+            self.watch.put("rules", unmet(in_force, self.ledger.open_epoch(), self._attributes))
 
     def _settle_closed(self) -> bool:
         """Settle the batches of epochs that were closed by hand, or before this process died.
@@ -578,7 +580,7 @@ class Validator:
         rules = self.ledger.in_force.at(epoch)
         self._compare_epochs(rules)
         slots = miner_slots(self.network, block.neurons, rules.type_rules)
-        attributes = self.options.attributes.of_epoch(rules.lines, self.network, block)
+        attributes = self._attributes.of_epoch(rules.lines, self.network, block)
         counted = attrs.evolve(counted, end=block)
         closing = close(self.ledger, self.network, counted, slots, attributes)
         refused, batches = len(closing.refused), len(counted.batches)
@@ -589,8 +591,17 @@ class Validator:
 
     def _publish(self, epoch: int) -> None:
         """Write the checkpoint of the newest closed epoch, unless it is there."""
-        if not checkpoint_of(self._checkpoints, epoch).exists():
-            publish(self.ledger, self._checkpoints, epoch, self.options.checkpoint_signer)
+        folder, signer = self._checkpoints, self._checkpoint_signer
+        own = folder / f"{epoch:08d}.txt"
+        if own.exists():
+            return
+        current = checkpoint(self.ledger)
+        text = (current if signer is None else current.signed(signer)).to_text().encode()
+        with output_errors(folder):
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with atomic_files(own, folder / NEWEST) as files:
+            for file in files:
+                file.write(text)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
         """Settle the own batch of an epoch that was closed, and tell what did not count."""
@@ -618,8 +629,8 @@ class Validator:
     def _send_row(self, finalized: int) -> None:
         """Send the row of the newest epoch whose row is due, and watch those before it."""
         if self._rows is None:
-            subject = journal_subject(self.network, self.hotkey)
-            journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
+            journal = Journal(self.folder / ROWS, self.network, self.hotkey)
+            self._opened.enter_context(journal)
             self._rows = RowSender(self.chain, self.network, journal, self.observations)
         epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
         weights = None if epoch is None else self._weights.get(epoch)
@@ -635,7 +646,7 @@ def _failure(stage: str, error: Exception) -> Problem:
     code = _CODES.get(stage, "state")
     if isinstance(error, ChainError):
         code = "chain-unreachable"
-    elif isinstance(error, StoreError) and code != "intake":
+    elif isinstance(error, StoreError) and code not in {"intake", "weights"}:
         code = "state"
     elif not isinstance(error, TallystickError):
         code = "internal"

@@ -1,6 +1,6 @@
 """The entry point: what this plugin offers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
@@ -14,8 +14,8 @@ tallystick_api = 1
 _HERE = Path(__file__).parent
 
 
-SKILL_TYPES: Mapping[str, SkillType] = {
-    "workflow": SkillType(
+_SKILL_TYPES = [
+    SkillType(
         name="workflow",
         schema=_HERE / "schemas" / "workflow.schema.json",
         summary="A workflow run against a budget and a time limit",
@@ -27,8 +27,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
         # it has no emission: its rows have the columns of the other types of the subnet
         factors=("early_bonus", "role_multiplier", "consensus", "bootstrap_bonus"),
     )
-}
-"""The workflow type by its name, for plugins that extend it."""
+]
 
 
 @hookimpl
@@ -40,7 +39,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """The workflow type."""
-    return list(SKILL_TYPES.values())
+    return _SKILL_TYPES
 
 
 @hookimpl

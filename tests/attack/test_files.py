@@ -15,7 +15,7 @@ COSTLY = "table", "compressed", "facts", "events", "store"
 
 
 @pytest.mark.parametrize(
-    "kind", fast_rows([kind for kind in KINDS if kind not in COSTLY], 0, 2, 3, 4, 9, 11, 13)
+    "kind", fast_rows([kind for kind in KINDS if kind not in COSTLY], 0, 2, 3, 4, 9, 11)
 )
 def test_some_hostile_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
     files = Files(tmp_path)

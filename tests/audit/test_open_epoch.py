@@ -8,10 +8,7 @@ from examples import fast_rows
 from state.subnet import Record, event, missed, record
 
 from tallystick.errors import TrustError
-from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.judgement import Verdict
-from tallystick_state.audit.side import opened_side
+from tallystick_state.audit.states_audit import Verdict, audit_states
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state
 
@@ -32,8 +29,7 @@ def state(folder: Path, name: str, *lines: Record, epochs: int = 0, rules: str =
 
 
 def verdict(a: Path, b: Path) -> Verdict:
-    with opened_side(a) as mine, opened_side(b) as theirs:
-        return dispute(mine, theirs, installed_plugins()).verdict
+    return audit_states(a, b)
 
 
 def at(
@@ -86,7 +82,7 @@ def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Pat
     found = verdict(a, b)
     assert (found.kind, found.epoch, found.wrong) == (kind, epochs, "undecided")
     assert found.reason.startswith(reason)
-    command = run("dispute", a, b)
+    command = run("audit", "states", a, b)
     assert command.status == 1
     assert f"{kind}: epoch {epochs}\n" in command.out
     assert reason in command.out
@@ -104,21 +100,20 @@ def test_the_same_in_another_order_is_equal(tmp_path: Path) -> None:
     lines = [at(2), at(1, "t2", "hk-1"), event("e", "probe_fail", "t2", "hk-1", round=1)]
     a, b = state(tmp_path, "a", *lines), state(tmp_path, "b", *reversed(lines))
     assert verdict(a, b).kind == "equal"
-    assert run("dispute", a, b).out == (
+    assert run("audit", "states", a, b).out == (
         "equal: all 0 closed epochs are the same, and so is the open one\n"
     )
 
 
-def test_exports_are_compared_too_and_nothing_is_written(tmp_path: Path) -> None:
+def test_exports_are_compared_too(tmp_path: Path) -> None:
     a, b = state(tmp_path, "a", at(5)), state(tmp_path, "b")
     for side in (a, b):
         with Ledger.open(side) as ledger:
             export_state(ledger, side.with_suffix(".jsonl"))
     exports = [side.with_suffix(".jsonl") for side in (a, b)]
-    found = run("dispute", *exports, "-o", tmp_path / "dispute.json", "--json")
+    found = run("audit", "states", *exports, "--json")
     assert (found.status, found.json()["verdict"]["kind"]) == (1, "membership")
     assert "round 5" in found.json()["verdict"]["reason"]
-    assert not (tmp_path / "dispute.json").exists()
 
 
 def test_rules_that_one_has_scheduled_are_told_before_they_begin(tmp_path: Path) -> None:

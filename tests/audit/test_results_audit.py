@@ -484,7 +484,7 @@ def test_a_distance_is_a_decimal(value: Fraction, text: str) -> None:
 def test_the_command_tells_the_first_and_writes_all(
     audit: Audit, rows: list[Json], originals: dict[str, Path]
 ) -> None:
-    base = ("audit", audit.records, "--rules", RULES, "--results")
+    base = ("audit", "records", audit.records, "--rules", RULES, "--results")
     same = run(*base, originals["csv"])
     assert (same.status, same.err) == (0, "")
     assert f"{len(rows)} rows: {len(rows)} equal; 201 records" in same.out

@@ -35,7 +35,7 @@ class Kept:
     weights: dict[str, Any]
 
     def audit(self, export: Path, *more: str | Path) -> Finished:
-        return run("audit", export, "--checkpoint", self.file, *more, "--json")
+        return run("audit", "export", export, "--checkpoint", self.file, *more, "--json")
 
 
 MINERS = tuple(f"hk-{number}" for number in range(5))
@@ -95,7 +95,7 @@ def test_a_sound_export_is_equal(kept: Kept, tmp_path: Path) -> None:
     assert (told["verdict"], told["epochs"], told["epoch"]) == ("equal", EPOCHS, EPOCHS)
     assert told["signers"] == [str(ALICE.public)]
     assert (told["weights"], told["differ"], told["first"]) == (len(kept.weights["uids"]), 0, None)
-    text = run("audit", kept.export, "--checkpoint", kept.file)
+    text = run("audit", "export", kept.export, "--checkpoint", kept.file)
     assert "3 epochs are those of the checkpoint, whose signature was not verified" in text.out
 
 
@@ -149,7 +149,7 @@ def test_one_wrong_weight_is_found_in_every_form(kept: Kept) -> None:
 
 def test_the_command_tells_the_first_weight_that_differs(kept: Kept, tmp_path: Path) -> None:
     weights = {**kept.weights, "weights": ["0.5", *kept.weights["weights"][1:]]}
-    found = run("audit", kept.export, "--weights", published(tmp_path, weights))
+    found = run("audit", "export", kept.export, "--weights", published(tmp_path, weights))
     assert found.status == 1
     assert f"first    slot {kept.weights['uids'][0]}: found 0.5, derived " in found.out
 
@@ -185,12 +185,10 @@ def test_a_weight_of_nobody_is_told(kept: Kept, name: str) -> None:
 def test_what_goes_together_is_told(kept: Kept) -> None:
     for wrong in (
         (),
-        ("--results", "x.jsonl"),
-        ("--weights", "x.json", "--rules", "skills@1.1.0", "--results", "x.jsonl"),
         ("--weights", "x.json", "--trust", "x.toml"),
         ("--checkpoint", "x.txt", "--line", "skills"),
     ):
-        found = run("audit", kept.export, *wrong)
+        found = run("audit", "export", kept.export, *wrong)
         assert (found.status, found.out) == (2, ""), wrong
         assert "Usage:" in found.err
 
@@ -208,9 +206,11 @@ def test_weights_of_a_state_of_two_lines_are_those_of_the_line_that_is_named(
         shown = run("weights", "--line", line, "--state", store, "--json")
         files[line] = tmp_path / f"{line}.json"
         files[line].write_text(shown.out)
-        own = run("audit", export, "--weights", files[line], "--line", line, "--json")
+        own = run("audit", "export", export, "--weights", files[line], "--line", line, "--json")
         assert (own.status, own.json()["verdict"]) == (0, "equal")
-    other = run("audit", export, "--weights", files["skills"], "--line", "workflow", "--json")
+    other = run(
+        "audit", "export", export, "--weights", files["skills"], "--line", "workflow", "--json"
+    )
     assert (other.status, other.json()["verdict"]) == (1, "differs")
-    unnamed = run("audit", export, "--weights", files["skills"])
+    unnamed = run("audit", "export", export, "--weights", files["skills"])
     assert "found a state of the lines skills, workflow" in message_of(unnamed)

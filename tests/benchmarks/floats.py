@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
-from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, read
@@ -207,10 +206,9 @@ def _miners(rows: FactRows, places: dict[str, int]) -> Column:
 @cache
 def weights_of(candidate: Candidate, skill_type: str) -> tuple[float, ...]:
     """The weights of a candidate in the order of ``axes_of``."""
-    composite = candidate.rules.types[skill_type].composite
-    assert isinstance(composite, MeanValue)
-    assert len(composite.weighed) == len(composite.inputs)
-    return tuple(n / composite.weights.denominator for n in composite.weights.numerators)
+    mean = candidate.rules.types[skill_type].mean
+    assert mean is not None
+    return tuple(map(float, mean.shares.values()))
 
 
 def polars_frame(path: Path, scorer: Scorer) -> Any:  # noqa: ANN401  # polars need not be there

@@ -4,7 +4,7 @@ Run it as ``python tests/benchmarks/geometric_mean.py [--tiny]``. It prints, for
 weights, the median time of a row in nanoseconds over several repeats, taken in turn in one process
 on one core:
 
-* *kernel*: `geometric_mean_columns` on int64 columns, and on int32 columns;
+* *kernel*: `geometric_means` of columns with their logarithms, and where these are there already;
 * *loop*: a Python loop of floats over tuples;
 * *numpy*: ``np.prod(X**w, axis=1)`` on a matrix of doubles.
 """
@@ -18,7 +18,7 @@ from decimal import Decimal
 import click
 import numpy as np
 
-from tallystick.numbers.means import geometric_mean_columns
+from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 
@@ -57,12 +57,12 @@ def seconds(work: Callable[[], object]) -> float:
 def measure(text: str, columns: list[np.ndarray]) -> dict[str, float]:
     """Nanoseconds a row of each way, the median of the repeats."""
     weights = Weights.of([Decimal(weight) for weight in text.split()])
-    narrow = [column.astype(np.int32) for column in columns]
+    logs = logarithms(columns)
     matrix, shares = np.column_stack(columns) / NANO, np.array(text.split(), float)
     rows, floats = list(map(tuple, matrix.tolist())), shares.tolist()
     ways: dict[str, Callable[[], object]] = {
-        "int64": lambda: geometric_mean_columns(columns, weights),
-        "int32": lambda: geometric_mean_columns(narrow, weights),
+        "whole": lambda: geometric_means(columns, logarithms(columns), weights),
+        "shared": lambda: geometric_means(columns, logs, weights),
         "loop": lambda: loop(rows, floats),
         "numpy": lambda: np.prod(matrix**shares, axis=1),
     }
@@ -75,12 +75,12 @@ def main() -> None:
     generator = np.random.default_rng(1)
     columns = [generator.integers(NANO // 20, NANO, ROWS, endpoint=True) for _ in range(4)]
     click.echo(f"{ROWS} rows, 4 axes, numpy {np.__version__}; ns a row, median of {REPEATS}")
-    click.echo(f"targets: {LOOP_TARGET} times the loop, {NUMPY_TARGET} times numpy (int64)")
-    click.echo("weights                int64  int32   loop  numpy  loop/int64  numpy/int64")
+    click.echo(f"targets: {LOOP_TARGET} times the loop, {NUMPY_TARGET} times numpy")
+    click.echo("weights                whole shared   loop  numpy  loop/whole  numpy/whole")
     for text in WEIGHTS:
         ns = measure(text, columns)
-        ratios = [ns["loop"] / ns["int64"], ns["numpy"] / ns["int64"]]
-        times = "".join(f"{ns[name]:7.1f}" for name in ("int64", "int32", "loop", "numpy"))
+        ratios = [ns["loop"] / ns["whole"], ns["numpy"] / ns["whole"]]
+        times = "".join(f"{ns[name]:7.1f}" for name in ("whole", "shared", "loop", "numpy"))
         click.echo(f"{text:21}{times}{ratios[0]:12.1f}{ratios[1]:13.2f}")
 
 

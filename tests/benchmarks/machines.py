@@ -30,7 +30,7 @@ from attrs import Factory, asdict, define, evolve, fields, frozen
 from score import SKILLS
 
 import tallystick
-from tallystick.io.chunks import CHUNK_BYTES
+from tallystick.io.sources import CHUNK_BYTES
 
 RULES = "skills@1.2.0"
 MACHINES = (1, 4, 16, 64)

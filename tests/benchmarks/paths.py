@@ -166,7 +166,7 @@ def read(inputs: Inputs, _: Told) -> Found:
 def in_memory(inputs: Inputs, _: Told) -> Found:
     """Facts to results, batch after batch."""
     found = map(Scoring(scorer()).chunk, source_of(inputs.facts))
-    totals = [int(batch.decimals["emission"].values.sum()) for batch in found]
+    totals = [int(batch.column("emission").values.sum()) for batch in found]
     return inputs.rows, sum(totals) / 1e9
 
 

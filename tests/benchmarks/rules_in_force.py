@@ -73,7 +73,7 @@ def of_audits(records: Path) -> Iterator[tuple[str, Pair]]:
     results = {name: f"results.{name}" for name in ("jsonl", "csv", "parquet")}
     scored = {name: cpu("score", records, "--rules", NEW, "-o", results[name]) for name in results}
     for name, path in results.items():
-        audit = cpu("audit", records, "--rules", NEW, "--results", path)
+        audit = cpu("audit", "records", records, "--rules", NEW, "--results", path)
         yield f"score to JSONL, audit of {name}", (scored["jsonl"], audit)
 
 

@@ -24,13 +24,12 @@ from generators import SKILL_TYPES, lines
 import tallystick
 from tallystick.io.sources import JsonLinesSource
 from tallystick.records.decoding import Decoder
-from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.facts.catalog import bound_selection
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import FIELDS
 from tallystick.scoring.output import Parquet, encoder
 from tallystick.scoring.result import ResultLayout
-from tallystick.scoring.table import to_arrow
+from tallystick.scoring.table import ResultTable
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 LONGEST = 1_500
@@ -66,7 +65,7 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
         decoder.decode(line, 1)
 
 
-def written(batch: ResultBatch, layout: ResultLayout) -> None:
+def written(batch: ResultTable, layout: ResultLayout) -> None:
     """Write one batch as Parquet, to memory."""
     out = Parquet(io.BytesIO(), layout, shadow=False)
     out.append(encoder("parquet", layout)(batch))
@@ -107,7 +106,7 @@ def main() -> None:
             "  lines → scored in memory": lambda: timed(
                 lambda: scorer.score_lines(chunk), len(chunk)
             ),
-            "  scored → Arrow": lambda: timed(lambda: to_arrow(batch), len(chunk)),
+            "  scored → Arrow": lambda: timed(batch.to_arrow, len(chunk)),
             "  scored → Parquet": lambda: timed(lambda: written(batch, scorer.layout), len(chunk)),
             "one record at a time": lambda: timed(
                 lambda: [scorer.score(line) for line in chunk], len(chunk)

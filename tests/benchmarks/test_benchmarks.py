@@ -12,7 +12,6 @@ FOLDER = Path(__file__).parent
 SHARED = {"by_hand.py", "float_loop.py", "floats.py", "paths.py"}
 """Modules that several benchmarks import."""
 SMALL = {
-    "dispute.py": ("300",),
     "history.py": ("--tiny", "--repeats", "1", "--part", "results", "--part", "backtest"),
     "load.py": ("--rate", "5", "--seconds", "1", "--miners", "4", "--epochs", "2"),
     "rounds.py": ("200", "1"),

@@ -33,7 +33,7 @@ class FaultyChain:
         self._chain, self._faults = chain, faults
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any other call
-        if name not in {"hotkey", "sign"}:
+        if name != "hotkey":
             self._read()
         return getattr(self._chain, name)
 

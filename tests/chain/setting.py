@@ -10,7 +10,7 @@ from chain.faults import Faults, FaultyChain
 from tallystick_chain.chain import Chain, ChainError, Pairs, Receipt
 from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
-from tallystick_chain.setter import SetterStatus, WeightSetter, journal_subject
+from tallystick_chain.setter import SetterStatus, WeightSetter
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
@@ -119,7 +119,7 @@ class Process:
     def start(self) -> WeightSetter:
         """Open the journal, as a new process does."""
         view = SteppedChain(self.chain.as_hotkey(self.hotkey), self.faults, self._step)
-        self.journal = SteppedJournal.open(self.path, journal_subject(NETWORK, self.hotkey))
+        self.journal = SteppedJournal(self.path, NETWORK, self.hotkey)
         self.journal.step = self._step
         self.setter = WeightSetter(view, NETWORK, self.journal)
         return self.setter

@@ -16,10 +16,11 @@ from chain.setting import (
     weights_of,
 )
 
+from tallystick.errors import InputError
 from tallystick_chain import submission
 from tallystick_chain.chain import Refusal
-from tallystick_chain.journal import Journal, JournalError
-from tallystick_chain.setter import WeightSetter, journal_subject
+from tallystick_chain.journal import Journal
+from tallystick_chain.setter import WeightSetter
 from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_chain.submission import Outcome
@@ -44,7 +45,7 @@ def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
 
 def _outcomes(process: Process) -> list[Outcome | None]:
     assert process.setter is not None
-    return [outcome for _, (outcome, _) in sorted(process.setter.outcomes().items())]
+    return [newest and newest.outcome for _, newest in sorted(process.setter.outcomes().items())]
 
 
 @pytest.mark.parametrize("commit_reveal", [False, True])
@@ -247,15 +248,27 @@ def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> Non
     assert _outcomes(process) == [Outcome.SET]
 
 
-def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
-    chain = subnet(min_allowed=6)
+@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize(
+    ("limits", "detail"),
+    [
+        ({"min_allowed": 6}, "too-few: found 5 entries, expected at least 6"),
+        ({"min_allowed": 1024}, "too-few: found 5 entries, expected at least 6"),
+        ({"max_weight_u16": 9}, "too-large: found an entry above max_weights_limit, 9 of 65535"),
+    ],
+)
+def test_a_row_that_the_chain_would_refuse_is_not_sent(
+    tmp_path: Path, commit_reveal: bool, limits: dict[str, int], detail: str
+) -> None:
+    chain = subnet(commit_reveal=commit_reveal, **limits)
     process = Process(chain, tmp_path / "journal")
     process.run(NETWORK.weights_block(0) + 35, 1)
     assert process.setter is not None
-    outcome, detail = process.setter.outcomes()[0]
-    assert (outcome, detail) == (Outcome.REFUSED, "too-few: WeightVecLengthIsLow")
+    settled = process.setter.outcomes()[0]
+    assert settled is not None
+    assert (settled.outcome, settled.detail) == (Outcome.REFUSED, detail)
     assert process.journal is not None
-    assert len(process.journal.attempts) == 1
+    assert (len(process.journal.attempts), len(sent(chain))) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +346,7 @@ def test_a_validator_whose_uid_moves_knows_its_row(tmp_path: Path, commit_reveal
             chain.do("trim", NETUID, uids=[6])
 
     process.run(NETWORK.weights_block(0) + 40, 1, trim)
-    assert process.setter is not None
-    assert process.setter.outcomes()[0][0] is Outcome.SET
+    assert _outcomes(process) == [Outcome.SET]
     assert sum(sent(chain, process.hotkey).values()) == 1
 
 
@@ -382,18 +394,15 @@ def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> 
 
 def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    subject = journal_subject(NETWORK, VALIDATOR)
-    with Journal.open(path, subject) as journal:
-        with pytest.raises(JournalError, match="another process uses") as caught:
-            Journal.open(path, subject)
-        assert caught.value.code == "in-use"
+    with Journal(path, NETWORK, VALIDATOR) as journal:
+        with pytest.raises(InputError, match="another process has the journal"):
+            Journal(path, NETWORK, VALIDATOR)
         assert isinstance(
             WeightSetter(subnet().as_hotkey(VALIDATOR), NETWORK, journal), WeightSetter
         )
-    with pytest.raises(JournalError, match="found a journal of hotkey") as caught:
-        Journal.open(path, journal_subject(NETWORK, MINERS[0]))
-    assert caught.value.code == "other-journal"
-    with Journal.open(path, subject):
+    with pytest.raises(InputError, match="found the journal of the validator"):
+        Journal(path, NETWORK, MINERS[0])
+    with Journal(path, NETWORK, VALIDATOR):
         pass
 
 
@@ -403,13 +412,14 @@ def test_a_row_that_is_on_the_chain_holds_the_next_one_up_no_longer(
     monkeypatch.setattr(submission, "MORTAL_BLOCKS", 1000)
     chain = subnet()
     view = FaultyChain(chain.as_hotkey(VALIDATOR), Faults("landed"))
-    with Journal.open(tmp_path / "journal", journal_subject(NETWORK, VALIDATOR)) as journal:
+    with Journal(tmp_path / "journal", NETWORK, VALIDATOR) as journal:
         setter = WeightSetter(view, NETWORK, journal)
         while chain.best < NETWORK.weights_block(1) + 6:
             chain.advance()
             epoch = (NETWORK.epoch_at(chain.finalized) or 0) - 1
             setter.advance(weights_of(epoch) if epoch >= 0 else None)
-        assert [outcome for outcome, _ in setter.outcomes().values()] == [Outcome.SET] * 2
+        outcomes = [newest and newest.outcome for newest in setter.outcomes().values()]
+        assert outcomes == [Outcome.SET] * 2
 
 
 def _takes_over_after_the_commit(chain: SimulatedChain) -> None:

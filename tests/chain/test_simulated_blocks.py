@@ -22,7 +22,6 @@ from chain.simulated_subnet import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.errors import TrustError
 from tallystick_chain.chain import Chain, ChainError, Head, Refusal
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
@@ -42,7 +41,7 @@ def code_of(chain: Chain, query: str, *arguments: object) -> Refusal:
 def test_the_head_is_the_newest_block_and_the_newest_final_one() -> None:
     chain = subnet(finality_lag=3)
     view = chain.as_hotkey(VALIDATOR)
-    assert view.head() == Head(1010, 1007, 461, 12.0, "simulated")
+    assert view.head() == Head(1010, 1007, "simulated")
     assert view.block_time(1010) - view.block_time(1007) == timedelta(seconds=36)
 
 
@@ -313,23 +312,6 @@ def test_a_finalized_read_never_changes(
         for block in range(FIRST + 1, chain.finalized + 1):
             now = everything(view, NETUID, block)
             assert final.setdefault(block, now) == now
-
-
-# keys
-
-
-def test_a_key_signs() -> None:
-    chain = subnet()
-    view = chain.as_hotkey(signer_of("validator"))
-    key = key_of_hotkey(view.hotkey())
-    assert key is not None
-    assert key.verifies(b"statement", view.sign(b"statement"))
-    assert len(view.sign(b"statement")) == 64
-    with pytest.raises(TrustError):
-        view.sign(b"<Bytes>statement")
-    with pytest.raises(ChainError) as caught:
-        chain.as_hotkey(VALIDATOR).sign(b"x")
-    assert caught.value.code is Refusal.NOT_MODELLED
 
 
 def test_names_give_hotkeys_that_are_addresses() -> None:

@@ -7,6 +7,7 @@ from cli.command import Finished, run
 from validator.daemons import NETWORK
 
 from tallystick.errors import InputError
+from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
@@ -16,7 +17,7 @@ NEURON = f"{SUBNET}[[subnet.neuron]]\n"
 
 
 def test_an_empty_file_is_a_chain_without_subnets() -> None:
-    content = SimulationFile.parse("format = 1\n", "file")
+    content = SimulationFile.of(TomlSource.parse("format = 1\n", "file"))
     chain = content.begin()
     assert (chain.best, chain.finality_lag, chain.keep_blocks) == (3, 2, 4096)
     assert content.block_time == 12.0
@@ -24,7 +25,7 @@ def test_an_empty_file_is_a_chain_without_subnets() -> None:
 
 
 def test_everything_that_a_file_can_have() -> None:
-    content = SimulationFile.parse(
+    source = TomlSource.parse(
         """
 format = 1
 [chain]
@@ -33,7 +34,6 @@ first_block = 900
 finality_lag = 4
 keep_blocks = 50
 block_time = 0.25
-spec_version = 9
 [[subnet]]
 netuid = 4095
 mechanisms = 2
@@ -65,11 +65,12 @@ netuid = 1
 """,
         "file",
     )
+    content = SimulationFile.of(source)
     chain = content.begin()
     assert content.block_time == 0.25
     head = chain.as_hotkey("5Owner").head()
-    assert (head.best, head.finalized, head.spec_version) == (905, 901, 9)
-    assert head.seconds_per_block == 0.25
+    assert (head.best, head.finalized) == (905, 901)
+    assert chain.seconds_per_block == 0.25
     assert (chain.finality_lag, chain.keep_blocks) == (4, 50)
     subnets = chain.block(901).subnets
     subnet = subnets[4095]
@@ -126,7 +127,7 @@ netuid = 1
 )
 def test_what_is_wrong_is_told_by_its_line_and_path(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        SimulationFile.parse(text, "file").begin()
+        SimulationFile.of(TomlSource.parse(text, "file")).begin()
     found = str(caught.value).replace('"', "'")
     assert message in found
     assert found.startswith("file:")

@@ -8,6 +8,7 @@ from cli.command import message_of, run
 from state.subnet import record, written
 
 from tallystick.errors import StateError, TrustError
+from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.chain import ChainError, Neuron, Refusal
 from tallystick_chain.cli.inputs import reading
 from tallystick_chain.network import Network
@@ -312,7 +313,7 @@ digest = "{shown["digest"]}"
 def test_what_is_no_snapshot_is_refused(network_file: Path, change: dict[str, object]) -> None:
     from tallystick_chain.simulated.document import SimulationFile
 
-    chain = SimulationFile.parse(_text(SUBNET), "chain.toml").begin()
+    chain = SimulationFile.of(TomlSource.parse(_text(SUBNET), "chain.toml")).begin()
     chain.do("set_neuron", 7, uid=0, stake_rao=2**63)
     chain.advance(4)
     network = Network.load(network_file)

@@ -103,31 +103,20 @@ def test_records_that_contradict_their_group_are_rejected_and_the_others_filled(
     assert len(lines(tmp_path / "filled.jsonl")) == 2
 
 
-def test_records_of_a_table_are_written_as_lines(tmp_path: Path) -> None:
+def test_a_table_is_refused_in_the_place_of_groups_and_of_records(tmp_path: Path) -> None:
     records, group = of_round(0)
     bare = [{k: v for k, v in each.items() if v is not None} for each in records]
-    written(tmp_path / "records.jsonl", bare)
-    pq.write_table(pa.Table.from_pylist(bare), tmp_path / "records.parquet")
-    written(tmp_path / "groups.jsonl", [group])
-    found = []
-    for name in ("records.jsonl", "records.parquet"):
-        done = run(
-            *("consensus", str(tmp_path / "groups.jsonl"), "--rules", "skills@1.1.0"),
-            *("-o", str(tmp_path / "out.jsonl"), "--records", str(tmp_path / name)),
-        )
-        assert "5 records, 5 with a consensus, 0 rejected" in done.out
-        filled = tmp_path / "out.jsonl.records.jsonl"
-        scored = tmp_path / "scored.jsonl"
-        assert run("score", str(filled), "--rules", "skills@1.1.0", "-o", str(scored)).status == 0
-        found.append(scored.read_bytes())
-    assert found[0] == found[1]
-    refused = run(
-        *("consensus", str(tmp_path / "records.parquet"), "--rules", "skills@1.1.0"),
-        *("-o", str(tmp_path / "other.jsonl")),
-    )
+    table, groups = tmp_path / "records.parquet", tmp_path / "groups.jsonl"
+    pq.write_table(pa.Table.from_pylist(bare), table)
+    written(groups, [group])
+    rules, output = ("--rules", "skills@1.1.0"), tmp_path / "out.jsonl"
+    refused = run("consensus", str(table), *rules, "-o", str(output))
     assert refused.status == 2
     assert "found Parquet, expected one JSON record a line: only JSON lines" in refused.err
-    assert not (tmp_path / "other.jsonl").exists()
+    refused = run("consensus", str(groups), *rules, "-o", str(output), "--records", str(table))
+    assert refused.status == 2
+    assert "found Parquet without facts, expected records as JSONL" in refused.err
+    assert not output.exists()
 
 
 def test_a_bad_line_is_rejected_and_the_others_are_done(tmp_path: Path) -> None:

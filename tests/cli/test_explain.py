@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from cli.command import RULE_SETS, SKILLS, WORKFLOWS, Finished, examples_of, run
 from oracle import score
@@ -141,17 +139,6 @@ def test_a_missed_deadline_has_nothing_to_explain() -> None:
     assert found.out.startswith(f"{said['verdict']}\n")
     assert said["verdict"] == "nothing is scored, because there is no submission"
     assert (said["axes"], said["composite"], said["emission"]) == ([], None, None)
-
-
-def test_a_row_of_a_parquet_file_is_explained_as_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "records.parquet"
-    record = json.loads(SKILLS.read_bytes().splitlines()[2])
-    pq.write_table(pa.Table.from_pylist([record, record]), path)
-    row = explain(path, "--line", "2", "--json").json()
-    line = explain(SKILLS, "--line", "3", "--json").json()
-    assert row["result"].pop("record") == 2
-    assert line["result"].pop("record") == 3
-    assert row == line
 
 
 def test_a_record_of_another_type_is_told() -> None:

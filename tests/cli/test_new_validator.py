@@ -10,11 +10,11 @@ import pytest
 from cli.command import message_of, run
 
 import tallystick
+from tallystick_chain.connect import connect
 from tallystick_chain.network import Network
 from tallystick_chain.simulated import shared_chain
 from tallystick_state.ledger import Ledger
 from tallystick_validator.configuration import Configuration
-from tallystick_validator.daemon import connected
 
 TRIAL = ("new", "validator", "trial", "--netuid", "7", "--rules", "reward@1.0.0", "--simulated")
 REAL = ("new", "validator", "mine", "--netuid", "7", "--rules", "workflow@1.2.0")
@@ -61,15 +61,16 @@ def test_a_trial_runs_to_its_first_row_and_goes_on(folder: Path, clock: SimpleNa
     names = ["feed.py", "simulated.toml", "subnet.db", "tallystick.service", "validator.toml"]
     assert sorted(path.name for path in trial.iterdir()) == names
     configuration = Configuration.load(trial / "validator.toml")
+    key = str(configuration.key)
     feeder = (trial / "feed.py").read_text(encoding="utf-8")
 
     async def rows(epochs: int) -> dict[str, str]:
         async with tallystick.Validator(
             configuration.state,
             configuration.network,
-            lambda: connected(configuration, None),
+            lambda: connect(configuration.url, key),
             configuration.folder,
-            hotkey=configuration.hotkey,
+            hotkey=key,
         ) as validator:
 
             async def step() -> None:
@@ -102,7 +103,7 @@ def test_a_real_one_has_all_but_the_key(folder: Path) -> None:
         *("feed.py", "subnet.db", "tallystick.service", "validator.toml")
     ]
     configuration = Configuration.load(mine / "validator.toml")
-    assert (configuration.url, configuration.wallet) == ("sdk11:finney", Path("/keys/hot"))
+    assert (configuration.url, configuration.key) == ("sdk11:finney", Path("/keys/hot"))
     network = configuration.network
     assert isinstance(network, Network)
     assert (network.netuid, network.anchor_block, network.epoch_blocks) == (7, 5_040_000, 360)

@@ -184,7 +184,7 @@ COMPLETED = {
     "tallystick rules l": ["lint", "list"],
     "tallystick score --s": ["--shadow", "--state"],
     "tallystick state s": ["show"],
-    "tallystick state proof ": ["consistency", "row"],
+    "tallystick audit ": ["export", "folder", "records", "states"],
     "tallystick state show --st": ["--state"],
     "tallystick plugins ": ["check", "list", "new"],
 }

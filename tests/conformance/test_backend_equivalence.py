@@ -24,7 +24,7 @@ from tallystick.plugins.registry import Registry, installed, registry
 from tallystick.scoring import compiled, explanation, planner
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts import extraction
-from tallystick.scoring.value import FormulaValue
+from tallystick.scoring.value import Value
 from tallystick_conformance import backend_equivalence, batches, opaque
 from tallystick_conformance.loading import Subject
 
@@ -104,7 +104,7 @@ def columns_mutant(patch: Patch) -> None:
 
 
 def integers_mutant(patch: Patch) -> None:
-    patch.setattr(FormulaValue, "nano", _above(1, FormulaValue.nano))
+    patch.setattr(Value, "nano", _above(1, Value.nano))
 
 
 def exact_mutant(patch: Patch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from broken import FORMULAS, RULES, broken, loaded
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.scoring.value import MeasureValue
+from tallystick.scoring.value import Value
 from tallystick_conformance.backend_equivalence import check as check_backends
 from tallystick_conformance.checks import every
 from tallystick_conformance.loading import Subject
@@ -106,10 +106,10 @@ def test_each_measure_that_is_not_proved_is_found_with_a_record(tmp_path: Path) 
 def test_a_ratio_that_the_generated_function_gets_wrong_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = MeasureValue.ratio
+    right = Value.ratio
     with loaded(measured(tmp_path)) as subject:
         assert isinstance(subject, Subject)
-        monkeypatch.setattr(MeasureValue, "ratio", lambda self, *read: right(self, *read) + 1)
+        monkeypatch.setattr(Value, "ratio", lambda self, *read: right(self, *read) + 1)
         found = list(check_backends(subject))
     assert [(each.code, each.where.rpartition(": ")[2]) for each in found] == [
         ("readers-disagree", "share, as a ratio")

@@ -32,8 +32,9 @@ from tallystick.plugins.author import SkillType, opaque
 from tallystick.records.schema import load_schema
 from tallystick_conformance import opaque as opaque_check
 from tallystick_conformance.cpu_time import Slowness, TooLongError, cut_off, slowness
-from tallystick_conformance.opaque import check, compare, values_of
+from tallystick_conformance.opaque import check, compare, golden_values, values_of
 from tallystick_conformance.purity import watching
+from tallystick_conformance.releases import RELEASED, Recorded, record_releases
 from tallystick_conformance.testing.record_checker import RecordChecker
 from tallystick_conformance.testing.samples import of_type
 
@@ -481,6 +482,29 @@ def test_facts_are_checked_with_the_requirements_of_a_rule_set(kind: SkillType) 
 
 def test_a_plugin_without_opaque_facts_has_no_finding(kind: SkillType) -> None:
     assert list(check(subject_of(kind))) == []
+
+
+def test_a_released_fact_that_gives_another_integer_is_found(
+    kind: SkillType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = {"unit": 1}
+
+    def follows_a_table(record: Record) -> int:
+        return len(record["submission"].get("text", "")) // table["unit"]
+
+    subject = subject_of(kind, fact(follows_a_table))
+    values = {
+        name: Recorded(formula.digest, (name,), "1.0", golden_values(subject).get(name, {}))
+        for name, formula in subject.registry.formulas.items()
+    }
+    assert len(values["memo/odd@1"].values["follows_a_table"]) == 8
+    record_releases(subject.folder, values, "1.0")
+    assert list(check(subject)) == []
+    monkeypatch.setitem(table, "unit", 2)
+    (found,) = check(subject)
+    (subject.folder / RELEASED).unlink()
+    assert (found.code, found.where) == ("opaque-changed", "memo/odd@1")
+    assert "of follows_a_table, expected" in found.message
 
 
 def of_order(record: Record) -> int:

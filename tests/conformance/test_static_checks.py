@@ -434,6 +434,7 @@ def test_a_formula_that_is_new_or_gone_is_found(tmp_path: Path) -> None:
         '{"recorded": {"a": 1}}',
         '{"recorded": {"a": {"text": [1]}}}',
         '{"recorded": {"a": {"version": 1}}}',
+        '{"recorded": {"a": {"values": {"fact": [3]}}}}',
     ],
 )
 def test_a_record_of_releases_that_cannot_be_read_is_found(tmp_path: Path, text: str) -> None:

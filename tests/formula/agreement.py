@@ -18,7 +18,7 @@ from formula.random_trees import Case, Row, many, unrounded_case, unrounded_rows
 
 from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.balls import BallProgram
-from tallystick.formula.columns import ColumnProgram
+from tallystick.formula.columns import ColumnProgram, Proposal
 from tallystick.formula.evaluate import compile_reference, evaluate
 from tallystick.formula.integers import compile_integers
 from tallystick.formula.lowering import lower
@@ -34,7 +34,7 @@ def lowered(case: Case) -> Program:
 
 
 def check_case(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Assert that all evaluators agree on some rows; the columns' strategies, if they fit int64."""
+    """Assert that all evaluators agree on some rows; the ways of the columns, if they fit int64."""
     return check_program(lowered(case), case, rows)
 
 
@@ -55,7 +55,13 @@ def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[st
     columns = ColumnProgram(program)
     inputs = [np.array(column, np.int64) for column in zip(*arguments, strict=True)]
     assert columns(inputs, len(rows)).tolist() == wanted
-    return columns.strategies
+    return tuple(map(way_of, columns.proposals)) or ("integers",)
+
+
+def way_of(proposal: Proposal) -> str:
+    """How an arm is computed: by whole numbers or doubles, and whether some rows are settled."""
+    kind = "whole" if proposal.is_whole else "doubles"
+    return f"settled {kind}" if proposal.error else kind
 
 
 def _check_balls(

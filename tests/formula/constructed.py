@@ -1,6 +1,6 @@
 """Ratios made by hand: every small one, ties, the nearest misses of a tie, and the largest sizes.
 
-A sample is a case, its rows, and the strategies that the columns are expected to take.
+A sample is a case, its rows, and the ways that the columns are expected to take.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Sample:
     name: str
     case: Case
     rows: Sequence[Sequence[int]]
-    strategies: tuple[str, ...]
+    ways: tuple[str, ...]
 
     def check(self) -> None:
-        assert check_rows(self.case, self.rows) == self.strategies
+        assert check_rows(self.case, self.rows) == self.ways
 
 
 def share(most: int) -> Case:
@@ -68,27 +68,25 @@ def _around(limit: int) -> list[tuple[int, int]]:
     return rows
 
 
-def _sized(power: int, offset: int, strategy: str) -> Sample:
+def _sized(power: int, offset: int, way: str) -> Sample:
     limit = (1 << power) + offset
-    return Sample(f"ratios up to 2^{power}{offset:+d}", share(limit), _around(limit), (strategy,))
+    return Sample(f"ratios up to 2^{power}{offset:+d}", share(limit), _around(limit), (way,))
 
 
 SIZES = [
-    _sized(23, -1, "exact doubles"),
-    _sized(23, 0, "corrected doubles"),
-    _sized(26, 0, "corrected doubles"),
-    _sized(53, -1, "corrected doubles"),
-    _sized(53, 1, "corrected doubles"),
-    _sized(61, -1, "corrected doubles"),
+    _sized(23, -1, "whole"),
+    _sized(23, 0, "settled whole"),
+    _sized(26, 0, "settled whole"),
+    _sized(53, -1, "settled whole"),
+    _sized(53, 1, "settled whole"),
+    _sized(61, -1, "settled whole"),
     _sized(61, 0, "integers"),
     _sized(63, -1, "integers"),
 ]
 
 
-def _one(name: str, tree: Node, most: int, strategy: str, values: Sequence[int]) -> Sample:
-    return Sample(
-        name, Case(tree, ((X, Domain(-most, most)),)), [(v,) for v in values], (strategy,)
-    )
+def _one(name: str, tree: Node, most: int, way: str, values: Sequence[int]) -> Sample:
+    return Sample(name, Case(tree, ((X, Domain(-most, most)),)), [(v,) for v in values], (way,))
 
 
 def _ends(most: int) -> list[int]:
@@ -107,26 +105,26 @@ PAIR = Case(X * Y, tuple((f, Domain(0, 2 * NANO)) for f in (X, Y)))
 WIDE_PAIR = Case(X * Y * _HALF**3, ((X, Domain(0, 1 << 62)), (Y, Domain(0, NANO))))
 
 TIES = [
-    _one("halves", X * _HALF, 2 * NANO, "constant", _SIGNED_ODD),
-    _one("fifths are no ties", X * Fraction(3, 5), 2 * NANO, "constant", _SIGNED_ODD),
-    _one("half steps below one", 1 - X * _HALF, 2 * NANO, "constant", _SIGNED_ODD),
+    _one("halves", X * _HALF, 2 * NANO, "whole", _SIGNED_ODD),
+    _one("fifths are no ties", X * Fraction(3, 5), 2 * NANO, "whole", _SIGNED_ODD),
+    _one("half steps below one", 1 - X * _HALF, 2 * NANO, "whole", _SIGNED_ODD),
     Sample(
         "products of two: 0.7700000005, 0.4499999995",
         PAIR,
         [(1_540_000_001, NANO // 2), (899_999_999, NANO // 2), (1, NANO // 2), (3, NANO // 2)],
-        ("constant",),
+        ("settled whole",),
     ),
     Sample(
         "products of three, as an emission is",
         PRODUCT,
         [(z, NANO // 2, NANO) for z in _ODD[:-1]] + [(2 * NANO - 1, 2 * NANO - 1, NANO // 4)],
-        ("proposed",),
+        ("settled doubles",),
     ),
     Sample(
         "a tie in the second arm",
         Case(cases((A == 0, X), otherwise=X * _HALF), ((A, Domain(0, 1)), (X, Domain(0, NANO)))),
         [(a, x) for a in (0, 1) for x in (1, 2, 3, 899_999_999, 770_000_001)],
-        ("constant", "constant"),
+        ("whole", "whole"),
     ),
 ]
 
@@ -146,14 +144,18 @@ LIMITS = [
             f"beside ties up to 2^{power}",
             X * Fraction(1, _DIVISOR),
             (1 << power) - 1,
-            "constant",
+            way,
             _beside_ties((1 << power) - 1),
         )
-        for power in (51, 52, 53, 60)
+        for power, way in (
+            (51, "whole"),
+            (52, "whole"),
+            (53, "settled whole"),
+            (60, "settled whole"),
+        )
     ),
-    _one("whole nano to the last", X, _LARGEST - 2, "constant", _ends(_LARGEST - 2)),
-    _one("thirds that fit", X * _THIRD, _LARGEST - 6, "constant", _ends(_LARGEST - 6)),
-    _one("thirds that do not", X * _THIRD, _LARGEST - 5, "integers", _ends(_LARGEST - 5)),
+    _one("whole nano to the last", X, _LARGEST - 2, "whole", _ends(_LARGEST - 2)),
+    _one("thirds of the largest", X * _THIRD, _LARGEST - 6, "integers", _ends(_LARGEST - 6)),
     _one(
         "a large divisor",
         X / (1 << 61),
@@ -165,7 +167,7 @@ LIMITS = [
         "a large divisor that is proposed",
         X * 3 / ((1 << 61) - 1),
         _LARGEST // 2,
-        "proposed",
+        "settled doubles",
         _ends(_LARGEST // 2),
     ),
     Sample(
@@ -175,7 +177,7 @@ LIMITS = [
             ((A, Domain(0, 4096)), (B, Domain(0, 1 << 40)), (X, Domain(1, 1 << 50))),
         ),
         [(a, b, 5) for a in (0, 7, 4096) for b in (0, 4095, 4096, 10**12, 1 << 40, (1 << 40) - 1)],
-        ("constant", "corrected doubles"),
+        ("whole", "settled whole"),
     ),
     Sample(
         "products that wrap",

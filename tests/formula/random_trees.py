@@ -32,6 +32,7 @@ from tallystick.formula.tree import (
     const,
     exp,
     floor,
+    geometric_mean,
     label,
     log,
     maximum,
@@ -324,6 +325,7 @@ class _FunctionGrower(_Grower):
         rng, inner = self.rng, self.tree(depth - 1)
         exponent = Fraction(rng.randrange(1, 8), rng.choice([1, 2, 3, 5, 10]))
         leaf = rng.choice(self.numbers)
+        shares = rng.choice([(Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)), (0, 1, 0)])
         return rng.choice(
             [
                 lambda: root(absolute(inner), rng.choice([2, 2, 3, 10])),
@@ -331,6 +333,7 @@ class _FunctionGrower(_Grower):
                 lambda: power(maximum(inner, Fraction(1, 2)), -exponent),
                 lambda: exp(clip(inner, -30, 3) / rng.choice([1, 7])),
                 lambda: 1 / (1 + exp(-clip(inner, -9, 9))),
+                lambda: geometric_mean((absolute(inner), clip(self.leaf()), 2), shares),
                 lambda: log(1 + absolute(inner)),
                 lambda: floor(inner * rng.choice([1, 10])),
                 lambda: places(inner, rng.choice([0, 2, 9])),

@@ -14,6 +14,7 @@ from tallystick.formula.facts import (
     flag,
     given,
     integer,
+    item,
     itemised,
     largest,
     matches,
@@ -21,6 +22,7 @@ from tallystick.formula.facts import (
     opaque,
     overlap,
     smallest,
+    summed_over,
     total,
 )
 from tallystick.numbers.nano import NANO
@@ -45,6 +47,7 @@ EVERY = [
     largest("a.b"),
     smallest("a.b"),
     excess("a.b", "c.*"),
+    summed_over("a.b", item("c") * 2),
     equal("a.b", "c"),
     matches("a.b", "x+"),
     first_word,

@@ -152,6 +152,13 @@ EXACT_BOUNDS = {
     "a clipped line": (case(clip(1 - Fraction(5, 2) * (1 - X)), (X, 0, NANO)), 0, 1),
     "a distance": (case(maximum(0, 1 - absolute(X - Y)), (X, 0, NANO), (Y, 0, NANO)), 0, 1),
     "a sum": (case(summed([X / 2, Y / 4]), (X, 0, NANO), (Y, 0, NANO)), 0, Fraction(3, 4)),
+    "a Brier score": (case(1 - (X - Y) ** 2, (X, 0, NANO), (Y, 0, NANO)), 0, 1),
+    "a mean of squares": (
+        case(1 - ((X - Y) ** 2 + (2 * X - 1) ** 2) / 2, (X, 0, NANO), (Y, 0, NANO)), 0, 1,
+    ),
+    "a square away from zero": (
+        case(1 / (A - B) ** 2, (A, 5, 9), (B, 0, 3)), Fraction(1, 81), Fraction(1, 4),
+    ),
     "a smaller one": (case(minimum(A, B), (A, 0, 3), (B, 2, 9)), 0, 3),
     "an F-score": (
         case(

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from examples import fast_rows
-from formula.agreement import lowered
+from formula.agreement import lowered, way_of
 from formula.constructed import LIMITS, SIZES, TIES, Sample, share, small_ratios
 
 from tallystick.formula.columns import CHUNK, ColumnProgram
@@ -26,17 +26,15 @@ def wanted(small: Ratios) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("most", "strategy"),
-    fast_rows(
-        [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")], 1, 2
-    ),
+    ("most", "ways"),
+    fast_rows([(300, ("whole",)), (1 << 40, ("settled whole",)), (1 << 62, ())], 1, 2),
 )
-def test_every_small_ratio_is_rounded_half_even_by_every_strategy(
-    most: int, strategy: str, small: Ratios, wanted: list[int]
+def test_every_small_ratio_is_rounded_half_even_in_every_way(
+    most: int, ways: tuple[str, ...], small: Ratios, wanted: list[int]
 ) -> None:
     program = lowered(share(most))
     columns = ColumnProgram(program)
-    assert columns.strategies == (strategy,)
+    assert tuple(map(way_of, columns.proposals)) == ways
     found = columns([np.array(column, np.int64) for column in zip(*small, strict=True)], len(small))
     assert len(small) > CHUNK
     assert found.tolist() == wanted

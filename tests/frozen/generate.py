@@ -427,27 +427,10 @@ def scoring(corpus: Corpus) -> None:
     output = corpus.work / "score-folder.jsonl"
     corpus.end("score-folder", "score", parts, "--rules", "skills@1.1.0", "-o", output)
     outputs(corpus, "score-folder", output)
-    table = corpus.work / "records.parquet"
-    corpus.program(AS_TABLE, source, table)
-    output = corpus.work / "score-table.parquet"
-    corpus.tell("score-table", "score", table, "--rules", "skills@1.0.0", "-o", output)
-    outputs(corpus, "score-table", output)
     corpus.end(
         "generate", "records", "generate", "--seed", "5", "--count", "50", "-o", "made.jsonl"
     )
     corpus.file("made.jsonl", corpus.work / "made.jsonl")
-
-
-AS_TABLE = """
-import json, sys
-import pyarrow as pa, pyarrow.parquet as pq
-
-rows = [json.loads(line) for line in open(sys.argv[1])]
-rows = [row for row in rows if row["skill_type"] == "mcp_server"]
-for row in rows:
-    row.pop("consensus", None)
-pq.write_table(pa.Table.from_pylist(rows), sys.argv[2])
-"""
 
 
 def outputs(corpus: Corpus, name: str, output: Path) -> None:

@@ -12,17 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
-from tallystick.io import chunks as module
-from tallystick.io.chunks import ChunkReader, FileChunk, LineChunk
+from tallystick.io import sources as module
 from tallystick.io.lines import MAX_LINE_BYTES, LineReader
-from tallystick.io.sources import JsonLinesSource
+from tallystick.io.sources import FileChunk, ItemChunk, JsonLinesSource
 
 CONTENT = st.lists(st.sampled_from([b"", b"a", b"bb" * 9, b"\r", b"c" * 70, b"\n"]), max_size=40)
 
 
-def cut(path: Path, chunk: int = 1 << 17, first: int = 1) -> tuple[list[FileChunk], ChunkReader]:
-    reader = ChunkReader(LineReader(path, block_bytes=chunk), first)
-    return list(reader.places()), reader
+def cut(
+    path: Path, block: int = 1 << 17, first: int = 1
+) -> tuple[list[FileChunk], JsonLinesSource]:
+    source = JsonLinesSource(path, first, LineReader(path, block_bytes=block))
+    return [chunk for chunk in source.places() if isinstance(chunk, FileChunk)], source
 
 
 def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
@@ -52,18 +53,21 @@ def test_chunks_are_a_function_of_the_bytes_alone(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_BYTES", size)
         patch.setattr(module, "CHUNK_LINES", count)
-        found, reader = cut(path, chunk)
-        held = list(ChunkReader(LineReader(path, block_bytes=chunk)))
+        patch.setattr(module, "SHARES", 1)
+        found, source = cut(path, chunk)
+        held = list(JsonLinesSource(path, reader=LineReader(path, block_bytes=chunk)))
     wanted = plainly(content, size, count)
     offset, line = 0, 1
     for each, lines in zip(found, wanted, strict=True):
         assert (each.offset, each.size) == (offset, len(b"".join(lines)))
         assert each.first == line
-        assert each.items() == [each.removesuffix(b"\n") for each in lines]
+        assert list(each.items()) == [each.removesuffix(b"\n") for each in lines]
         offset, line = offset + each.size, line + len(lines)
-    assert reader.next == line
-    assert held == [LineChunk(chunk.items(), chunk.first) for chunk in found]
-    assert reader.reader.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    assert source.next == line
+    assert [(list(chunk.items()), chunk.first) for chunk in held] == [
+        (list(chunk.items()), chunk.first) for chunk in found
+    ]
+    assert source.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
@@ -71,18 +75,19 @@ def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 999 + b"\n")
     long = b"".join((b"x" * 999 + b"\n") for _ in range(26_000))
     path.write_bytes(long + b"\n" * 40_000)
-    found, reader = cut(path)
+    found, source = cut(path)
     assert [chunk.size for chunk in found[:2]] == [12_583_000, 12_583_000]
-    assert [len(chunk.items()) for chunk in found] == [12_583, 12_583, 32_768, 8066]
-    assert reader.next == 66_001
+    assert [len(chunk.items()) for chunk in found] == [12_583, 12_583, 16_384, 16_384, 8066]
+    assert source.next == 66_001
+    assert [len(chunk.items()) for chunk in JsonLinesSource(path)] == [25_166, 32_768, 8066]
 
 
 def test_numbers_begin_where_they_are_told_to(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(b"a\nb")
-    found, reader = cut(path, first=41)
+    found, source = cut(path, first=41)
     assert [chunk.first for chunk in found] == [41]
-    assert reader.next == 43
+    assert source.next == 43
 
 
 def test_a_line_that_is_too_long_is_cut_in_its_piece(tmp_path: Path) -> None:
@@ -98,7 +103,7 @@ def test_a_chunk_can_be_sent(tmp_path: Path) -> None:
     path.write_bytes(b"a\nb\n")
     (chunk,), _ = cut(path)
     sent = pickle.loads(pickle.dumps(chunk))  # noqa: S301  # its own
-    assert (sent.first, sent.items()) == (1, [b"a", b"b"])
+    assert (sent.first, list(sent.items())) == (1, [b"a", b"b"])
 
 
 def test_a_chunk_knows_its_file_from_any_folder(
@@ -108,7 +113,7 @@ def test_a_chunk_knows_its_file_from_any_folder(
     monkeypatch.chdir(tmp_path)
     (chunk,), _ = cut(Path("records.jsonl"))
     monkeypatch.chdir("/")
-    assert chunk.items() == [b"a"]
+    assert list(chunk.items()) == [b"a"]
 
 
 @pytest.mark.parametrize("content", [b"a\nX\n", b"a\nb", b"", b"aa\nb\n"])
@@ -120,12 +125,12 @@ def test_a_file_that_has_changed_is_told(tmp_path: Path, content: bytes) -> None
     if content.startswith(b"aa"):
         chunk = FileChunk(chunk.path, 1, 3, 1, chunk.checksum)
     with pytest.raises(InputError, match=r"records\.jsonl: found other bytes from byte"):
-        chunk.items()
+        list(chunk.items())
 
 
 def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        FileChunk(tmp_path / "records.jsonl", 0, 3, 1, 0).items()
+        list(FileChunk(tmp_path / "records.jsonl", 0, 3, 1, 0).items())
 
 
 def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty"):
         cut(path)
     with pytest.raises(InputError, match="the file is empty"):
-        list(ChunkReader(LineReader(path)))
+        list(JsonLinesSource(path))
 
 
 def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
@@ -145,8 +150,24 @@ def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
     source = JsonLinesSource(path)
     found = list(source.places())
     feeder.join()
-    assert all(isinstance(chunk, LineChunk) for chunk in found)
-    assert [chunk.first for chunk in found] == [1, 32_769]
+    assert all(isinstance(chunk, ItemChunk) for chunk in found)
+    assert [chunk.first for chunk in found] == [1, 16_385, 32_769]
     assert sum(len(chunk.items()) for chunk in found) == 40_000
     digits = hashlib.sha256(b"a\nb\n" * 20_000).hexdigest()
     assert source.digest == f"sha256:{digits}"
+
+
+def test_lines_are_read_as_they_are_looked_at_and_whole_before_the_next_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK_LINES", 500)
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(b"".join(b"%d\n" % number for number in range(1200)))
+    source = JsonLinesSource(path, reader=LineReader(path, block_bytes=100))
+    chunks = iter(source)
+    first = next(chunks)
+    assert next(iter(first.items())) == b"0"
+    assert source.bytes_read < 500
+    second = next(chunks)
+    assert (len(first.items()), first.items()[499], second.first) == (500, b"499", 501)
+    assert [len(chunk.items()) for chunk in (second, *chunks)] == [500, 200]

@@ -13,10 +13,9 @@ from pool import counting_pool
 
 from tallystick.errors import InputError
 from tallystick.io import inputs
-from tallystick.io.chunks import LineChunk
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.io.sources import JsonLinesSource, input_digest
+from tallystick.io.sources import ItemChunk, JsonLinesSource, input_digest
 
 LINES = b"".join(b'{"n":%d}\n' % n for n in range(40_000))
 
@@ -40,15 +39,16 @@ def refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("end", COMPRESS)
 def test_a_compressed_file_is_the_lines_of_its_parts(end: str, tmp_path: Path) -> None:
-    """Members of gzip and frames of zstd follow each other; chunks end where those of lines do."""
+    """Members of gzip and frames of zstd follow each other; the lines are those of them all."""
     plain, path = tmp_path / "records.jsonl", tmp_path / f"RECORDS{end.upper()}"
     plain.write_bytes(LINES)
     middle = len(LINES) // 3
     path.write_bytes(COMPRESS[end](LINES[:middle]) + COMPRESS[end](LINES[middle:]))
     source, chunks = JsonLinesSource(path), list(JsonLinesSource(plain))
     found = list(source.places())
-    assert all(isinstance(chunk, LineChunk) for chunk in found)
-    assert found == chunks
+    assert all(isinstance(chunk, ItemChunk) for chunk in found)
+    lines = [line for chunk in chunks for line in chunk.items()]
+    assert [line for chunk in found for line in chunk.items()] == lines
     assert source.digest == input_digest(path)
     assert source.bytes_read == source.size == path.stat().st_size
 

@@ -13,8 +13,8 @@ from work import calls
 
 from tallystick.errors import InputError
 from tallystick.io import lines as lines_module
-from tallystick.io.chunks import ChunkReader
-from tallystick.io.lines import LineReader
+from tallystick.io.lines import MAX_LINE_BYTES, LineReader
+from tallystick.io.sources import JsonLinesSource
 
 CONTENT: SearchStrategy[bytes] = st.lists(st.sampled_from([b"\n", b"a", b"\r", b"long" * 5])).map(
     b"".join
@@ -28,22 +28,19 @@ def written(folder: Path, content: bytes) -> Path:
 
 
 def lines_of(reader: LineReader) -> list[tuple[int, bytes]]:
-    return [pair for chunk in ChunkReader(reader) for pair in enumerate(chunk.lines, chunk.first)]
+    source = JsonLinesSource(reader.path, reader=reader)
+    return [pair for chunk in source for pair in enumerate(chunk.items(), chunk.first)]
 
 
-@given(CONTENT.filter(bool), st.integers(1, 30), st.integers(0, 25))
+@given(CONTENT.filter(bool), st.integers(1, 30))
 def test_lines_do_not_depend_on_the_blocks(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, block: int, limit: int
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, block: int
 ) -> None:
     path = written(tmp_path_factory.mktemp("lines"), content)
-    reader = LineReader(path, block_bytes=block, limit=limit)
+    reader = LineReader(path, block_bytes=block)
     found = lines_of(reader)
     expected = content.removesuffix(b"\n").split(b"\n")
-    assert [number for number, _ in found] == list(range(1, len(expected) + 1))
-    for (_, line), whole in zip(found, expected, strict=True):
-        assert line == whole or (len(whole) > limit and line[: limit + 1] == whole[: limit + 1])
-        assert (len(line) > limit) == (len(whole) > limit)
-        assert len(line) <= max(limit + 1, block)
+    assert found == list(enumerate(expected, 1))
     assert reader.digest == "sha256:" + hashlib.sha256(content).hexdigest()
     assert (reader.bytes_read, reader.lines_read) == (len(content), content.count(b"\n"))
 
@@ -67,8 +64,8 @@ def test_a_line_ends_with_a_line_feed_or_the_file(
 
 def test_a_line_of_any_length_is_held_within_the_limit(tmp_path: Path) -> None:
     path = written(tmp_path, b"first\n" + b"x" * 5_000_000 + b"\nlast\n")
-    found = lines_of(LineReader(path, block_bytes=1000, limit=100))
-    assert [line for _, line in found] == [b"first", b"x" * 101, b"last"]
+    found = lines_of(LineReader(path, block_bytes=10_000))
+    assert [line for _, line in found] == [b"first", b"x" * (MAX_LINE_BYTES + 1), b"last"]
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

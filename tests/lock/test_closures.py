@@ -269,7 +269,7 @@ HELD = {
 }
 COMMENTS = {
     "plugins/tallystick_governance/backtest/plots.py": [],
-    "plugins/tallystick_state/audit/dispute.py": [],
+    "plugins/tallystick_state/audit/states_audit.py": [],
     "engine/tallystick/numbers/nano.py": ["scores", "writes a state", "scores by a state"],
     "plugins/tallystick_state/epoch.py": ["writes a state", "scores by a state"],
     "plugins/tallystick_allocation/allocate.py": ["writes a state", "scores by a state"],

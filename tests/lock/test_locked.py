@@ -28,8 +28,9 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("explain", str(SKILLS), *RULES),
     ("facts", str(SKILLS), "-o", "out.jsonl"),
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
-    ("audit", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
-    ("audit", "state.jsonl", "--weights", "weights.json"),
+    ("audit", "records", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
+    ("audit", "export", "state.jsonl", "--weights", "weights.json"),
+    ("audit", "folder", "tried", *RULES, "--format", "nobody/hour"),
     ("shadow", "report", "tried", "-o", "out.jsonl"),
     ("allocate", "miners.csv", *RULES, "-o", "out.json"),
     ("consensus", str(SKILLS), *RULES, "-o", "out.jsonl"),
@@ -52,7 +53,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "restore", "backup.db", "--state", "out.db"),
     ("state", "prune", "--keep", "1", *STATE),
 )
-ALONE = {"allocate", "consensus", "score", "audit", "explain", "facts", "backtest", "weights"}
+ALONE = {"allocate", "consensus", "score", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
 DAEMON = {"run", "chain weights"}
 """Commands that need a chain; `tests/validator/test_validator.py` tries that a daemon is held."""
@@ -212,8 +213,8 @@ def _options(command: click.Command) -> set[str]:
 
 READ_ONLY = re.compile(
     r"rules |plugins |records |sign |keys |trust (new|check)$|"
-    r"(lock|demo|verify|dispute|yuma|simulate)$|"
-    r"state (info|show|board|digest|export|backup|verify|rules|proof|checkpoint|evidence)\b|"
+    r"(lock|demo|verify|audit states|yuma|simulate)$|"
+    r"state (info|show|board|digest|export|backup|verify|rules|proof|checkpoint)\b|"
     r"(epoch|round|miner|quarantine) (list|show)$|chain |serve$"
 )
 

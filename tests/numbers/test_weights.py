@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import NumberError
-from tallystick.numbers.weights import Weights, check_values
+from tallystick.numbers.weights import Weights
 
 
 @st.composite
@@ -68,12 +68,3 @@ def test_weights_that_are_no_shares_of_one_are_refused(
 ) -> None:
     with pytest.raises(NumberError, match=message):
         Weights.of(values)
-
-
-def test_values_must_fit_the_weights() -> None:
-    weights = Weights.of([Fraction(1, 2), Fraction(1, 2)])
-    check_values([0, 10**9], weights)
-    with pytest.raises(NumberError, match="found 1 values, expected 2"):
-        check_values([0], weights)
-    with pytest.raises(NumberError, match="value 1: found 1000000001, expected nano from 0 to"):
-        check_values([0, 10**9 + 1], weights)

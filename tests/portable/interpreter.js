@@ -119,6 +119,8 @@ function numberAt(record, path, convert, missing) {
   return typeof one === "number" ? convert(one) : BigInt(missing);
 }
 
+const itemFields = ([op, data, args]) => (op === "item" ? [data[0]] : args.flatMap(itemFields));
+
 // The integer of a fact, by its reader.
 const READERS = {
   number: (record, path, [missing]) => numberAt(record, path, nanoOfDouble, missing),
@@ -146,6 +148,13 @@ const READERS = {
       const over = BigInt(value) - BigInt((field ? member(entry, field) : entry) ?? 0);
       return over > 0n ? sum + over : sum;
     }, 0n);
+  },
+  // An item that lacks a field of the expression adds nothing.
+  summed_over: (record, path, [summand]) => {
+    const fields = itemFields(summand);
+    const has = (item) => fields.every((field) => !field || member(item, field) !== undefined);
+    const values = items(record, path).filter(has).map((item) => evaluate(summand, record, { item }, {}));
+    return publish(values.reduce((x, y) => BINARY.add(x, y), fraction(0n)));
   },
   equal: (record, path, [other, ignoreCase]) => {
     const [x, y] = [read(record, path).one, read(record, other).one];
@@ -182,6 +191,8 @@ function evaluate([op, data, args], record, published, parameters) {
       return fraction(BigInt(data[0]), BigInt(data[1]));
     case "fact":
       return fraction(READERS[data[0]](record, data[1], data[2]), BigInt(data[3]));
+    case "item":
+      return fraction(nanoOfDouble(data[0] ? published.item[data[0]] : published.item), NANO);
     case "param":
       return decimal(parameters[data[0]]);
     case "published":

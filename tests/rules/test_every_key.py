@@ -141,7 +141,6 @@ def test_it_does_not_differ_from_itself(scorer: Scorer) -> None:
 def test_it_is_linted(scorer: Scorer) -> None:
     report = report_of(scorer)
     assert not report.refused
-    assert not report.not_analysed
     assert lint_render.as_text(report)
     assert lint_render.as_markdown(report)
     assert json.dumps(as_sarif(report))

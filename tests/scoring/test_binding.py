@@ -13,6 +13,7 @@ from tallystick.plugins.author import (
     Node,
     Parameters,
     axis,
+    clip,
     composite,
     emission,
     integer,
@@ -21,6 +22,7 @@ from tallystick.plugins.author import (
     opaque,
     published,
     threshold,
+    unrounded,
 )
 from tallystick.plugins.registry import Registry, installed
 
@@ -77,6 +79,16 @@ def halved(_p: Parameters) -> Node:
     return 1 - label("half of it", published("risk") / 2)
 
 
+@composite("test/inverse-risk@1")
+def inverse_risk(_p: Parameters) -> Node:
+    return 1 / published("risk")
+
+
+@axis("test/follows@1")
+def follows(_p: Parameters) -> Node:
+    return clip(unrounded("risk"))
+
+
 @threshold("test/inverse@1", within=(0, 10))
 def inverse(_p: Parameters) -> Node:
     return 1 / published("baseline")
@@ -99,7 +111,7 @@ def one(_p: Parameters) -> Node:
 
 FORMULAS = (
     *(one, risk, division, too_large, absent, wide),
-    *(constant, halved, inverse, shifted, plain),
+    *(constant, halved, inverse, inverse_risk, follows, shifted, plain),
 )
 
 
@@ -132,6 +144,33 @@ def test_an_axis_that_is_not_safe_is_refused_where_it_is_named(
         load(tmp_path, registry, PYTHON.replace("test/risk@1", formula))
     (problem,) = caught.value.problems
     assert (problem.path, problem.line, problem.evidence["value"]) == ("axes.risk", 6, formula)
+
+
+def test_every_formula_that_is_not_safe_is_told_at_once(tmp_path: Path, registry: Registry) -> None:
+    text = """
+[axes.first]
+formula = "test/division@1"
+[axes.lost]
+formula = "test/absent@1"
+[axes.risk]
+formula = "test/too-large@1"
+[axes.follows]
+formula = "test/follows@1"
+[skill_types.executable_python]
+composite = "arithmetic"
+weights = { first = 0.5, lost = 0.5 }
+axes = ["risk", "follows"]
+[skill_types.executable_script]
+composite = "test/inverse-risk@1"
+axes = ["risk"]
+"""
+    with pytest.raises(tallystick.RuleSetError) as caught:
+        load(tmp_path, registry, text)
+    assert {problem.path for problem in caught.value.problems} == {
+        *("axes.first", "axes.lost", "axes.risk"),
+        "skill_types.executable_script.composite",
+    }
+    assert len(caught.value.problems) == 4
 
 
 @pytest.mark.parametrize(

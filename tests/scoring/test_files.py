@@ -20,7 +20,7 @@ from oracle import score as oracle
 
 import tallystick
 from tallystick.errors import InputError, OutputError
-from tallystick.io import chunks
+from tallystick.io import sources
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
 from tallystick.scoring.receipt import Progress
@@ -259,37 +259,11 @@ def test_csv_keeps_awkward_texts(scorers: Scorers, tmp_path: Path) -> None:
     assert [row["task_id"] for row in rows_of_csv(output)] == texts
 
 
-def parquet_of(records: list[bytes], path: Path) -> Path:
-    values = pa.array([json.loads(line) for line in records])
-    pq.write_table(pa.Table.from_struct_array(values), path, row_group_size=70)
-    return path
-
-
-@pytest.mark.nightly
-def test_records_in_parquet_score_as_in_jsonl(scorers: Scorers, tmp_path: Path) -> None:
-    kept = []
-    for line in lines(43, 400, SKILLS):
-        record = json.loads(line)
-        # a column has one type, and a component of a consensus may not be null
-        if not isinstance(record.get("consensus"), dict):
-            kept.append(line)
-    (tmp_path / "records.jsonl").write_bytes(b"".join(kept))
-    parquet_of(kept, tmp_path / "records.parquet")
-    files = []
-    for name in ("jsonl", "parquet"):
-        output = tmp_path / f"from-{name}.jsonl"
-        receipt = scorers["skills@1.0.0"].score_file(tmp_path / f"records.{name}", output)
-        assert receipt.counts.rejected == 0
-        assert receipt.counts.records == len(kept)
-        files.append(output.read_bytes())
-    assert files[0] == files[1]
-
-
 def test_records_on_the_edges_of_batches_keep_their_lines(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More rows than a batch has, each miner's slot being its line."""
-    monkeypatch.setattr(chunks, "CHUNK_LINES", 410)
+    monkeypatch.setattr(sources, "CHUNK_LINES", 410)
     record = json.loads(content("skills@1.0.0", 1)[0])
     made = [json.dumps(record | {"miner": {"uid": n, "hotkey": "h"}}).encode() for n in range(900)]
     made[409] = made[410] = made[819] = b"{}"
@@ -359,24 +333,6 @@ def test_a_file_that_vanishes_while_it_is_read_is_scored_whole(
     assert output.exists()
 
 
-@pytest.mark.parametrize("change", ["vanishes", "is replaced"])
-def test_parquet_records_are_digested_as_they_were_read(
-    scorers: Scorers, tmp_path: Path, change: str
-) -> None:
-    good = list(lines(44, 20, ["declarative"]))
-    kept = [line for line in good if not isinstance(json.loads(line).get("consensus"), dict)]
-    source = parquet_of(kept, tmp_path / "records.parquet")
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()
-
-    def disturb(*_: int) -> None:
-        source.unlink()
-        if change == "is replaced":
-            source.write_bytes(b"other bytes")
-
-    scorer, output = scorers["skills@1.0.0"], tmp_path / "out.jsonl"
-    assert scorer.score_file(source, output, progress=disturb).input_digest == f"sha256:{digest}"
-
-
 def test_a_link_under_the_name_of_the_output_keeps_leading_to_it(
     scorers: Scorers, tmp_path: Path
 ) -> None:
@@ -388,24 +344,6 @@ def test_a_link_under_the_name_of_the_output_keeps_leading_to_it(
     scored(scorers["skills@1.0.0"], tmp_path, link.name, follow_links=True)
     assert link.is_symlink()
     assert target.stat().st_size
-
-
-@pytest.mark.parametrize("start", "=+-@\t\r\n＝")
-def test_no_text_of_csv_for_spreadsheets_is_a_formula(
-    scorers: Scorers, tmp_path: Path, start: str
-) -> None:
-    source, hotkey = tmp_path / "records.jsonl", f'{start}HYPERLINK("http://x",1)'
-    made = json.loads(next(lines(41, 1, ["declarative"])))
-    made |= {"task_id": hotkey, "miner": {"uid": 1, "hotkey": hotkey}}
-    source.write_text(json.dumps(made))
-    found = {}
-    for name in ("csv", "csv-excel"):
-        output, _ = scored(scorers["skills@1.0.0"], tmp_path, f"{name}.csv", format_name=name)
-        with output.open(encoding="utf-8", newline="") as file:
-            (found[name],) = csv.DictReader(file)
-    assert found["csv"]["task_id"] == found["csv"]["miner_hotkey"] == hotkey
-    marked = {"task_id": f"'{hotkey}", "miner_hotkey": f"'{hotkey}"}
-    assert found["csv-excel"] == found["csv"] | marked
 
 
 @pytest.mark.parametrize("failing", ["out.jsonl.rejects.jsonl", "out.jsonl.receipt.json"])
@@ -460,7 +398,7 @@ def test_lines_of_an_open_file_score_as_the_file(
 def test_short_lines_are_scored_in_batches_with_bounds(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_LINES", 1000)
+    monkeypatch.setattr(sources, "CHUNK_LINES", 1000)
     source, told = tmp_path / "records.jsonl", list[int]()
     source.write_bytes(b"\n" * 1500)
     receipt = scorers["skills@1.0.0"].score_file(

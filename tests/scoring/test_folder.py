@@ -5,29 +5,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from generators import SKILL_TYPES, lines
 from scoring.executors.elsewhere import Pickled
 
 import tallystick
 from tallystick.errors import InputError, OutputError
+from tallystick.plugins.registry import installed
+from tallystick.scoring.facts.run import extract_file
 
 Scorers = dict[str, tallystick.Scorer]
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
 
 def plain(seed: int, count: int) -> list[bytes]:
-    """Records that a table can hold: a component of a consensus may not be null."""
-    found = lines(seed, 3 * count, SKILLS)
-    kept = [line for line in found if not isinstance(json.loads(line).get("consensus"), dict)]
-    return kept[:count]
+    return list(lines(seed, count, SKILLS))
 
 
-def parquet(records: list[bytes], path: Path) -> None:
-    values = pa.array([json.loads(line) for line in records])
-    pq.write_table(pa.Table.from_struct_array(values), path)
+def facts(records: list[bytes], path: Path) -> None:
+    path.with_suffix(".lines").write_bytes(b"".join(records))
+    extract_file(path.with_suffix(".lines"), path, installed())
+    path.with_suffix(".lines").unlink()
+    path.with_name(f"{path.name}.rejects.jsonl").unlink()
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     place = tmp_path / "history"
     place.mkdir()
     (place / "b.jsonl").write_bytes(b"".join(plain(2, 30)) + b"{}\n")
-    parquet(plain(3, 20), place / "c.parquet")
+    facts(plain(3, 20), place / "c.parquet")
     (place / "B.JSONL").write_bytes(b"".join(plain(1, 10)).rstrip(b"\n"))
     (place / ".hidden.txt").touch()
     return place
@@ -76,7 +75,7 @@ def test_progress_is_of_all_the_files(scorers: Scorers, folder: Path, tmp_path: 
         folder, tmp_path / "out.jsonl", progress=lambda *at: told.append(at)
     )
     assert told == sorted(told)
-    assert told[-1][0] == told[-1][1] == sum(p.stat().st_size for p in folder.glob("[!.]*"))
+    assert told[-1][0] == told[-1][1] == sum(p.stat().st_size for p in folder.glob("?.*[tLl]"))
 
 
 @pytest.mark.parametrize(

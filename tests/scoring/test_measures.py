@@ -20,7 +20,7 @@ import pytest
 from scoring import parcels
 from scoring.parcels import AXES, GROUPS, HEAD, MEASURES, PAIR, TEXT, TYPE, expected, missed, parcel
 
-from tallystick.errors import FormulaError, NumberError, RuleSetError
+from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.text import render
 from tallystick.plugins.author import (
     UNIT,
@@ -129,8 +129,6 @@ def test_a_type_without_a_composite_has_no_quality(scorer: Scorer) -> None:
     assert result.axes == {"care": result.axes["care"]} != {}
     assert result.measures is not None
     assert result.measures["precision"] == Fraction(2, 3)
-    with pytest.raises(NumberError, match="no composite for parcel"):
-        scorer.composite("parcel", {"care": "0.5"})
 
 
 def test_a_type_may_have_both(tmp_path: Path) -> None:
@@ -173,16 +171,6 @@ def test_csv_has_a_column_for_each_measure(scorer: Scorer, tmp_path: Path) -> No
         own = {n[len("measures.") :]: v for n, v in cells.items() if n.startswith("measures.")}
         measures = row["measures"] or dict.fromkeys(own)
         assert own == {name: value or "" for name, value in measures.items()}
-
-
-def test_an_arrow_table_of_results_is_that_of_the_file(scorer: Scorer, tmp_path: Path) -> None:
-    records = [each for each in random_parcels(5, 50) if "submission" in each]
-    file = scored(scorer, tmp_path, records, "results.parquet")
-    table, rejects = scorer.score_table(pa.Table.from_pylist(records))
-    assert rejects == []
-    assert (
-        table.column("measures").to_pylist() == pq.read_table(file).column("measures").to_pylist()
-    )
 
 
 def test_a_facts_file_is_scored_as_its_records(scorer: Scorer, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from generators import lines
 import tallystick
 from tallystick.errors import OutputError
 from tallystick.scoring import output
-from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.output import OUTPUT_FORMATS, Encode, OutputFormat, Text, Writer, by_name
 from tallystick.scoring.result import ResultLayout
+from tallystick.scoring.table import ResultTable
 
 NAMES = [each.name for each in OUTPUT_FORMATS]
 STREAMS = [each.name for each in OUTPUT_FORMATS if each.streams]
@@ -20,7 +20,7 @@ HEAD = b"\0" * 8
 
 
 def _encoder(_layout: ResultLayout, _shadow: bool) -> Encode:
-    def encode(batch: ResultBatch) -> bytes:
+    def encode(batch: ResultTable) -> bytes:
         return b"".join(result.record.to_bytes(8) for result in batch.results())
 
     return encode

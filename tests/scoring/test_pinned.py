@@ -8,8 +8,6 @@ from random import Random
 from typing import Any
 
 import jsonschema
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from examples import examples
 from generators import SKILL_TYPES, lines
@@ -152,20 +150,6 @@ def test_every_way_to_score_gives_the_same(scorers: Scorers, tmp_path: Path) -> 
     ]
     # and the snapshots matter for this file
     assert alone != list(scorers["skills@1.0.0"].score_many(data))
-
-
-def test_tables_are_scored_by_the_pinned_thresholds(scorers: Scorers, tmp_path: Path) -> None:
-    scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
-    rows = [example(epoch) for epoch in (0, 1, 2, 3, 9)]
-    wanted = [scorer.score(row, line=number) for number, row in enumerate(rows, 1)]
-    results, _ = scorer.score_table(pa.Table.from_pylist(rows))
-    assert results.column("tier").to_pylist() == [result.tier for result in wanted]
-    raw, out = tmp_path / "raw.parquet", tmp_path / "out.jsonl"
-    pq.write_table(pa.Table.from_pylist(rows), raw)
-    scorer.score_file(raw, out)
-    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
-        result.to_dict() for result in wanted
-    ]
 
 
 @examples(15)

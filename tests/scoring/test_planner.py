@@ -1,7 +1,5 @@
 """The kernels that candidates share give what scoring alone gives, on the hardest rows."""
 
-from decimal import Decimal
-
 import numpy as np
 import pytest
 from examples import fast_rows
@@ -9,89 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.formula.columns import Column
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.root import decide
-from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import installed
 from tallystick.records.struct_builder import Record
-from tallystick.scoring import means
-from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.planner import Target, plan_of
 from tallystick.scoring.products import finished, partial, product_of
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
 from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 
-WEIGHTS = (
-    ["0.30", "0.30", "0.15", "0.10", "0.15"],
-    ["0.318", "0.317", "0.1", "0.106", "0.159"],
-    ["0.001", "0.999"],
-    ["0.5", "0", "0.5"],
-)
 VALUES = st.one_of(st.integers(0, NANO), st.sampled_from([0, 1, 2, NANO - 1, NANO]))
-
-
-def expected(rows: list[tuple[int, ...]], weights: Weights) -> list[int]:
-    return [decide(tuple(row[place] for place in weights.kept), weights) for row in rows]
-
-
-def means_of(columns: list[Column], weights: Weights) -> Column:
-    kept = [columns[place] for place in weights.kept]
-    return geometric_means(kept, logarithms(kept), weights)
-
-
-@pytest.mark.parametrize("texts", WEIGHTS)
-@given(data=st.data())
-def test_shared_logarithms_give_the_exact_means(texts: list[str], data: st.DataObject) -> None:
-    weights = Weights.of([Decimal(text) for text in texts])
-    row = st.tuples(*[VALUES] * len(texts))
-    rows = data.draw(st.lists(row, min_size=1, max_size=20))
-    columns = list(np.array(rows, np.int64).T.copy())
-    assert means_of(columns, weights).tolist() == expected(rows, weights)
-
-
-@pytest.mark.parametrize("texts", WEIGHTS[:3])
-def test_rows_near_a_half_are_decided_exactly(texts: list[str]) -> None:
-    """Rows whose mean is so near a half that doubles cannot tell: pairs around every boundary."""
-    weights = Weights.of([Decimal(text) for text in texts])
-    rng = np.random.default_rng(3)
-    columns = [rng.integers(1, NANO, 40_000) for _ in texts]
-    found = means_of(columns, weights)
-    exact = sum(
-        np.log(column.astype(np.longdouble)) * n
-        for column, n in zip(columns, weights.numerators, strict=True)
-    )
-    mean = np.exp(exact / weights.denominator)
-    nearest = np.argsort(np.abs(mean - np.floor(mean) - np.longdouble(1) / 2))[:30]
-    rows = [tuple(int(column[place]) for column in columns) for place in nearest]
-    assert found[nearest].tolist() == expected(rows, weights)
-
-
-@pytest.mark.parametrize("texts", WEIGHTS)
-def test_logarithms_that_are_not_trusted_are_not_used(
-    texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(means, "logarithms_are_trusted", lambda: False)
-    monkeypatch.setattr(np, "exp", lambda *_, **__: pytest.fail("the exponential was used"))
-    weights = Weights.of([Decimal(text) for text in texts])
-    rng = np.random.default_rng(4)
-    columns = [rng.integers(0, NANO, 20) for _ in texts]
-    monkeypatch.setattr(means, "geometric_mean_columns", by_integers)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    assert means_of(columns, weights).tolist() == expected(rows, weights)
-
-
-def by_integers(columns: list[Column], weights: Weights) -> Column:
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return np.array(expected(list(rows), weights))
-
-
-@given(st.lists(st.integers(1, NANO), min_size=5, max_size=5), st.integers(-3, 3))
-def test_a_guess_that_is_off_is_corrected(row: list[int], off: int) -> None:
-    weights = Weights.of([Decimal(text) for text in WEIGHTS[1]])
-    exact = decide(tuple(row), weights)
-    assert means._decided(tuple(row), weights, exact + off) == exact  # rare in columns
 
 
 @pytest.fixture(scope="module")

@@ -206,7 +206,6 @@ def test_head_has_the_headers_alone(service: Live) -> None:
         ("/api/v1/proofs/row?epoch=1&step=thresholds&key=7", 400, "bad-parameter"),
         ("/api/v1/proofs/row?epoch=1&step=thresholds&key=%5B%22a%22%5D", 404, "not-there"),
         ("/api/v1/proofs/row?epoch=1&step=thresholds", 400, "bad-parameter"),
-        ("/api/v1/proofs/consistency?old=3&new=2", 404, "no-such-checkpoints"),
         ("/none", 404, "no-such-address"),
         ("/static/none.css", 404, "no-such-address"),
     ],

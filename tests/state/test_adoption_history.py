@@ -14,7 +14,7 @@ from state.agreement import assert_agrees
 from state.chronicle import Epoch, clear, digest_of, feed, history, register, snapshots_of
 from state.databases import database, server, where
 from state.subnet import Record, written
-from state.test_order import Feed, as_columns, backwards_by_validator, shuffled
+from state.test_order import Feed, backwards_by_validator, shuffled
 from vectors.builders import finding
 
 from tallystick.resources import folder
@@ -182,7 +182,7 @@ def test_on_postgresql_in_halves_with_adoptions_withdrawn_it_is_the_same(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("fed", [as_columns, backwards_by_validator])
+@pytest.mark.parametrize("fed", [backwards_by_validator])
 @pytest.mark.parametrize("calendar", [late, withdrawn])
 def test_order_batches_and_the_time_of_adoptions_do_not_matter(
     fed: Feed, calendar: Calendar, expected: Expected, where: str, tmp_path: Path

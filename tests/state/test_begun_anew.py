@@ -1,14 +1,32 @@
 """Miners that register again at a later block: nothing from before counts for them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from audit.test_dispute_anew import AGAIN, listed
 from examples import fast_rows
-from state.test_carry_file import ROUNDS, WORKFLOW
+from state.test_carry_file import MINERS, ROUNDS, WORKFLOW
 
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
+
+AGAIN = MINERS[1]
+"""The miner that registers again."""
+
+
+def listed(rules: str, block: int) -> list[Mapping[str, Any]]:
+    """The miners of a chain, one of which has registered at a block."""
+    types = [ROUNDS[rules][0]]
+    return [
+        {
+            "uid": uid,
+            "hotkey": hotkey,
+            "types": types,
+            "registered_block": block if hotkey == AGAIN else 1,
+        }
+        for uid, hotkey in enumerate(MINERS)
+    ]
 
 
 def begun(place: Path, *, was_there: bool, blocks: tuple[int, ...]) -> Ledger:

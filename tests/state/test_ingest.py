@@ -10,8 +10,6 @@ from typing import Any
 
 import attrs
 import jsonschema
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import rfc8785
 from examples import examples
@@ -21,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.io.chunks import LineChunk, RowChunk
+from tallystick.io.sources import ItemChunk
 from tallystick.records.schema import empties
 from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
@@ -70,7 +68,7 @@ def dumped(*rows: object) -> list[bytes]:
 
 
 def taken(scorer: tallystick.Scorer, *rows: object) -> EventBatch:
-    return EventDecoder(scorer).events(LineChunk(dumped(*rows), 1))
+    return EventDecoder(scorer).events(ItemChunk(dumped(*rows), 1))
 
 
 def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
@@ -323,10 +321,6 @@ def test_one_record_has_one_digest_however_it_is_spelled(
     plain = state_event(scorer, row)
     for spelled in spellings(row):
         assert state_event(scorer, spelled) == plain
-    if row.get("checks") != {}:  # the type of an empty object is one that no column has
-        rows = RowChunk(Path("rows.parquet"), pa.RecordBatch.from_pylist([row]), 1)
-        from_rows = EventDecoder(scorer).events(rows)
-        assert [one for _, one in from_rows.events] == [plain]
 
 
 def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scorer) -> None:
@@ -543,20 +537,10 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
     random = Random(2)
     rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
     data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
-    results, found = scorer.score_lines(data), EventDecoder(scorer).events(LineChunk(data, 1))
+    results, found = scorer.score_lines(data), EventDecoder(scorer).events(ItemChunk(data, 1))
     assert found.rejects == list(results.rejects)
     assert len(found.rejects) > 200
     assert [line for line, _ in found.events] == results.record.tolist()
-
-
-def test_parquet_holds_records_only(scorer: tallystick.Scorer, tmp_path: Path) -> None:
-    rows = [example(round=number) for number in range(500)]
-    path = tmp_path / "records.parquet"
-    pq.write_table(pa.Table.from_pylist(rows), path)
-    assert whole(path, scorer) == taken(scorer, *rows)
-    pq.write_table(pa.Table.from_pylist([EVENT]), path)
-    (reject,) = whole(path, scorer).rejects
-    assert (reject.line, reject.code) == (1, "missing-field")
 
 
 @pytest.mark.parametrize("name", ["none.jsonl", "empty.jsonl", "empty.parquet"])

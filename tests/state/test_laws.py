@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import examples
-import pyarrow as pa
-import pyarrow.parquet as pq
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -56,7 +54,7 @@ def without_answer(line: Record) -> Record:
 
 
 def send(ledger: Ledger, lines: Sequence[Record], way: str, folder: Path) -> None:
-    """Give a state some lines: as mappings, a file, rounds that are closed, or columns."""
+    """Give a state some lines: as mappings, a file, or rounds that are closed."""
     if way == "mappings":
         ledger.import_events(lines)
         return
@@ -69,12 +67,7 @@ def send(ledger: Ledger, lines: Sequence[Record], way: str, folder: Path) -> Non
     records = [line for line in lines if "event" not in line]
     if late := [line for line in lines if "event" in line]:
         ledger.import_events(late)
-    if way == "columns" and records:
-        names = {name: None for line in records for name in line}
-        rows = [names | line for line in records]
-        pq.write_table(pa.Table.from_pylist(rows), folder / "records.parquet")
-        ledger.import_events(folder / "records.parquet")
-    elif way == "rounds":
+    if way == "rounds":
         for number in sorted({line["round"] for line in records}, reverse=True):
             ledger.close_round([line for line in records if line["round"] == number], number)
 

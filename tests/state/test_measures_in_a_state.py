@@ -23,7 +23,7 @@ from tallystick_state import views
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.step_roots import event_of, result_row
+from tallystick_state.step_roots import result_row
 from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -121,7 +121,7 @@ def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:
     assert line["measures"] == {"precision": "2/3", "units": "-1.500000000", "whole": "1/1"}
     assert StateEvent.from_line(event.to_line()) == event
     assert SampledEvent.from_line(event.to_line()).measures == event.measures
-    assert event_of(json.loads(json.dumps(result_row(event)))) == event
+    assert result_row(event)[-1]["measures"] == line["measures"]
     plain = attrs.evolve(event, measures={}, group=None)
     assert not {"measures", "group"} & json.loads(plain.to_line()).keys()
     assert not {"measures", "group"} & result_row(plain)[-1].keys()

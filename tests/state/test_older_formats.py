@@ -193,10 +193,10 @@ def test_a_group_that_does_not_follow_makes_no_state(tmp_path: Path) -> None:
 
 def test_an_older_export_is_no_side_and_no_audit(tmp_path: Path) -> None:
     """Its snapshots would be others than those that its checkpoints sign."""
-    said = message_of(run("dispute", FILE, FILE))
+    said = message_of(run("audit", "states", FILE, FILE))
     assert "found a state of the format 1, expected 3" in said
     weights = written(tmp_path / "weights.json", [{}])
-    assert "expected 3" in message_of(run("audit", FILE, "--weights", weights))
+    assert "expected 3" in message_of(run("audit", "export", FILE, "--weights", weights))
 
 
 def test_a_newer_format_asks_for_an_update(tmp_path: Path) -> None:

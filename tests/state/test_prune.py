@@ -19,10 +19,9 @@ from state.test_workflow_state import task
 from state.variants import put, variant
 
 from tallystick.errors import DamagedError, InputError, StateError, TallystickError
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.side import opened_side
+from tallystick_state.audit.states_audit import audit_states
 from tallystick_state.backup import restore
-from tallystick_state.checkpoints import checkpoint, growth, row_proof
+from tallystick_state.checkpoints import checkpoint, row_proof
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
@@ -276,7 +275,7 @@ def test_what_is_pruned_is_said_plainly(tmp_path: Path) -> None:
     row_proof(ledger, BEFORE, "reputations", ("hk-1", PYTHON)).check()
     whole.check()
     ledger.close_epoch()
-    growth(ledger, old, checkpoint(ledger, "test")).check()
+    verify(ledger, old)
     with ledger.queries() as queries:
         with pytest.raises(StateError, match="the round 1, whose records were pruned"):
             queries.round_scores(1)
@@ -303,8 +302,7 @@ def test_states_that_differ_after_a_pruning_are_told_apart(tmp_path: Path) -> No
     b.close_round(skills_of(20, CLOSED, "val-3"))
     for ledger in (a, b):
         ledger.close_epoch()
-    with opened_side(tmp_path / "a.db") as one, opened_side(tmp_path / "b.db") as two:
-        verdict = dispute(one, two, a.plugins).verdict
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db")
     assert (verdict.kind, verdict.epoch, verdict.step) == ("membership", CLOSED, "inputs")
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
-from examples import fast_rows
 from state.chronicle import Epoch, feed, history, register
 from state.subnet import Record, written
-from state.test_order import Feed, as_columns, backwards_by_validator
+from state.test_order import Feed, backwards_by_validator
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
@@ -39,7 +38,7 @@ def lived(
             return log.leaves, [log.rows(epoch) for epoch in range(len(told))]
 
 
-@pytest.mark.parametrize("fed", fast_rows([as_columns, backwards_by_validator], 0))
+@pytest.mark.parametrize("fed", [backwards_by_validator])
 def test_arrival_does_not_matter(fed: Feed, tmp_path: Path) -> None:
     told = history(7, epochs=2, plain=True)
     one, other = (

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from third_party import oracle
@@ -125,26 +124,18 @@ def test_a_factor_and_a_window_can_name_one_type(plugins: Registry, tmp_path: Pa
 # ---------------------------------------------------------------------------------------- files
 
 
-@pytest.fixture(scope="module")
-def plain(records: list[bytes]) -> list[dict[str, Any]]:
-    """Those whose consensus is one number: a column of Parquet has one type."""
-    every = map(json.loads, records)
-    return [each for each in every if not isinstance(each.get("consensus"), dict)]
-
-
 @pytest.mark.nightly
-def test_jsonl_parquet_and_facts_score_to_the_same_bytes(
-    blend: Scorer, plugins: Registry, plain: list[dict[str, Any]], tmp_path: Path
+def test_records_and_facts_score_to_the_same_bytes(
+    blend: Scorer, plugins: Registry, records: list[bytes], tmp_path: Path
 ) -> None:
-    sources = [tmp_path / name for name in ("lines.jsonl", "table.parquet", "facts.parquet")]
-    sources[0].write_text("".join(json.dumps(each) + "\n" for each in plain))
-    pq.write_table(pa.Table.from_struct_array(pa.array(plain)), sources[1])
-    taken = extract_file(sources[0], sources[2], plugins)
+    sources = [tmp_path / name for name in ("lines.jsonl", "facts.parquet")]
+    sources[0].write_bytes(b"\n".join(records))
+    taken = extract_file(*sources, plugins)
     receipts = [blend.score_file(each, tmp_path / f"{each.name}.results.jsonl") for each in sources]
     assert {receipt.counts.rejected for receipt in receipts} == {0}
     assert len({receipt.output_digest for receipt in receipts}) == 1
     lines = (tmp_path / "lines.jsonl.results.jsonl").read_text().splitlines()
-    assert len(lines) == len(plain) > 300
+    assert len(lines) == len(records) > 300
     for name, documents in (
         ("result-1", map(json.loads, lines[:100])),
         ("receipt-1", [receipts[0].to_dict()]),

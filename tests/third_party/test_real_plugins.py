@@ -137,7 +137,7 @@ def test_both_work_as_they_are_installed(tmp_path: Path) -> None:
         "from tallystick_chutes import made_up as m; from pathlib import Path; "
         "Path('hour').mkdir(); m.write(Path('hour'), 1)",
     )
-    audited = ("audit", "hour", "--rules", "chutes@1.0.0", "--export", "chutes/hour")
+    audited = ("audit", "folder", "hour", "--rules", "chutes@1.0.0", "--format", "chutes/hour")
     assert "this does not show" in environment.tallystick(*audited, status=1)
 
 

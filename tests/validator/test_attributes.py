@@ -73,10 +73,8 @@ def run(folder: Path, file: Mapping[str, Any] | None = None) -> Run:
     uids = {hotkey: uid for uid, hotkey in enumerate(MINERS)}
     uids[LATE] = chain.register(NETUID, LATE, coldkey="5Cold", stake_rao=5, permit=True)
     uids[twin] = chain.register(NETUID, twin, coldkey="5Cold")
-    attributes = AttributeFile()
-    if file is not None:
-        (folder / "round.json").write_text(json.dumps({"format": 1, **file}))
-        attributes = AttributeFile.load(folder / "round.json")
+    attributes = folder / "round.json"
+    attributes.write_text(json.dumps({"format": 1, **(file or {})}))
     options = Options(attributes=attributes)
 
     async def runs() -> tuple[str, tuple[str, ...]]:

@@ -20,9 +20,8 @@ from validator.states import opened
 from tallystick.errors import RefusedError, StateError, StoreError
 from tallystick_chain.network import Network
 from tallystick_state.ledger import Ledger
-from tallystick_validator.agreement import Counted
 from tallystick_validator.batches import Batch
-from tallystick_validator.closing import close, epochs_due, row_due
+from tallystick_validator.closing import Counted, close, epochs_due, row_due
 
 SLOTS = [{"uid": uid, "hotkey": hotkey, "types": [SKILL]} for uid, hotkey in enumerate(MINERS)]
 ALICE, BOB = "alice", "bob"

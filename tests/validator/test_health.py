@@ -17,7 +17,7 @@ from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.health import Problem
 from tallystick_validator.configuration import Configuration
-from tallystick_validator.daemon import Daemon, Until
+from tallystick_validator.daemon import Daemon
 from tallystick_validator.validator import Options, Validator
 
 ALICE = hotkey_of("alice")
@@ -158,7 +158,7 @@ def test_an_exchange_with_nobody_to_hear_is_told_at_the_start(
         'format = 1\n[validator]\nstate = "s.db"\nnetwork = "network.toml"\nfolder = "daemon"\n'
         f'[chain]\nurl = "simulate:none.toml"\nkey = "{ALICE}"\n{more}'
     )
-    daemon = Daemon(Configuration.load(file), NoLock(), Until())
+    daemon = Daemon(Configuration.load(file), NoLock())
     problems = told(daemon.validator)
     assert bool(lacks) == ("no-peers" in problems)
     assert all(name in problems["no-peers"].message for name in lacks)

@@ -254,13 +254,15 @@ def test_records_that_the_state_refused_can_be_sent_again(intake: Intake) -> Non
 
 
 def test_a_record_that_was_changed_on_the_disk_is_no_part_of_a_batch(
-    intake: Intake,
+    tmp_path: Path, admission: Admission
 ) -> None:
-    take(intake, lines(records(ALICE, 0, 2)))
-    intake.freeze(0)
-    with closing(sqlite3.connect(intake.path)) as connection, connection:
+    path = tmp_path / "i.db"
+    with Intake(path, admission) as intake:
+        take(intake, lines(records(ALICE, 0, 2)))
+        intake.freeze(0)
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE record SET line = replace(line, '30000', '30001') WHERE seq = 1")
-    with pytest.raises(StoreError, match="is not as it was written"):
+    with Intake(path, admission) as intake, pytest.raises(StoreError, match="as it was written"):
         intake.lines(0)
 
 
@@ -294,7 +296,7 @@ def test_a_file_of_another_validator_is_refused(tmp_path: Path, ledger: Ledger) 
     Intake(path, Admission(ledger.scorer, network(), ALICE)).close()
     with pytest.raises(InputError, match="found the intake of the validator"):
         Intake(path, Admission(ledger.scorer, network(), "bob"))
-    with pytest.raises(InputError, match="found the intake of the network"):
+    with pytest.raises(InputError, match="found the intake of the network file"):
         Intake(path, Admission(ledger.scorer, attrs.evolve(network(), name="two"), ALICE))
 
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
+from given import composite_of, emission_of, multiplier_of, tier_of
 from oracle.decimals import text
 from state.steps import window_steps, with_steps
 from state.weighing import window_score
@@ -19,12 +20,14 @@ from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
-from tallystick.io.chunks import LineChunk
-from tallystick.numbers.means import arithmetic_mean, geometric_mean
+from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
 from tallystick.records.decoding import MissedDeadline
+from tallystick.scoring.binding import UNIT
+from tallystick.scoring.compiled import compile_tree
+from tallystick.scoring.composite import Mean, MeanKind
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.epoch import EventResults, close_epoch, next_threshold
@@ -127,7 +130,7 @@ def _text(result: Scored) -> Json:
 
 
 def _event(rule_set: str, line: str) -> Json:
-    batch = decoder(rule_set).events(LineChunk([line.encode()], 1))
+    batch = decoder(rule_set).events(ItemChunk([line.encode()], 1))
     return {"error": batch.rejects[0].code} if batch.rejects else batch.events[0][1].to_line()
 
 
@@ -137,16 +140,19 @@ def _record_digest(_: object, line: str) -> Json:
     return record_digest(decoded.record if isinstance(decoded, MissedDeadline) else decoded)
 
 
-def _weighted(mean: Callable[..., int]) -> Callable[[object, Json], Json]:
+def _weighted(kind: MeanKind) -> Callable[[object, Json], Json]:
     def of(_: object, given: Json) -> Json:
+        names = [str(index) for index in range(len(given["weights"]))]
         weights = Weights.of([Decimal(weight) for weight in given["weights"]])
-        return to_text(mean([from_text(value) for value in given["values"]], weights))
+        values = dict(zip(names, map(from_text, given["values"]), strict=True))
+        tree = Mean.of(kind, names, weights).tree
+        return to_text(compile_tree(tree, {}, dict.fromkeys(names, UNIT)).nano((), values))
 
     return of
 
 
 def _composite(rule_set: str, given: Json) -> Json:
-    return f"{scorer(rule_set).composite(given['type'], given['axes']):f}"
+    return f"{composite_of(scorer(rule_set), given['type'], given['axes']):f}"
 
 
 def _emission(rule_set: str, terms: Json) -> Json:
@@ -297,14 +303,14 @@ def _admission(rule_set: str, given: Json) -> Json:
 
 
 def _given_composite(rule_set: str, row: Json) -> Json:
-    return f"{scorer(rule_set).composite(row['type'], cases.axes(row)):f}"
+    return f"{composite_of(scorer(rule_set), row['type'], cases.axes(row)):f}"
 
 
 def _given_quality(rule_set: str, row: Json) -> Json:
     thresholds = {"baseline": row["base"], "optimised": row["opt"], "novel": row["nov"]}
     moved = scorer(rule_set).with_thresholds({"executable_python": thresholds})
-    tier = moved.tier("executable_python", row["q"])
-    return {"tier": tier.name, "multiplier": f"{tier.multiplier:f}"}
+    tier = tier_of(moved, "executable_python", row["q"])
+    return {"tier": tier, "multiplier": f"{multiplier_of(moved, 'executable_python', tier):f}"}
 
 
 def _given_terms(rule_set: str, row: Json) -> Json:
@@ -315,9 +321,10 @@ def _given_terms(rule_set: str, row: Json) -> Json:
     record = cases.record(case, case.inputs[0])
     assert record["skill_type"] == kind
     result = own.score(record | {"role": row["role"], "epoch": row.get("epoch", 30)})
-    emission = own.emission(
+    emission = emission_of(
+        own,
         kind,
-        quality=row["q"] if "q" in row else own.composite(kind, cases.axes(row)),
+        quality=row["q"] if "q" in row else composite_of(own, kind, cases.axes(row)),
         tier=row["tier"],
         early_bonus=row["early"],
         consensus=row["consensus"],
@@ -406,8 +413,8 @@ _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
     "state_event": _event,
     "record_digest": _record_digest,
     "nano": lambda _, text: to_text(from_double(json.loads(text))),
-    "geometric_mean": _weighted(geometric_mean),
-    "arithmetic_mean": _weighted(arithmetic_mean),
+    "geometric_mean": _weighted("geometric"),
+    "arithmetic_mean": _weighted("arithmetic"),
     "median": lambda _, values: to_text(median([from_text(value) for value in values])),
     "composite": _composite,
     "emission_of": _emission,

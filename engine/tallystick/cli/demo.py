@@ -116,7 +116,7 @@ def _show(scorer: Scorer, registry: Registry) -> None:
 
 def _axes(scorer: Scorer, result: Result) -> str:
     axes = scorer.types[result.skill_type].axes
-    symbols = {axis.name: axis.formula.symbol or axis.name for axis in axes}
+    symbols = {axis.name: axis.symbol or axis.name for axis in axes}
     texts = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
     return "  ".join(texts) or "no submission"
 
@@ -125,7 +125,7 @@ def _legend(scorers: list[Scorer]) -> list[str]:
     """Return the meaning of each column, with the name of each letter, in alphabetical order."""
     axes = {axis for scorer in scorers for kind in scorer.types.values() for axis in kind.axes}
     # a space that does not break keeps a letter and its name on one line
-    names = sorted(f"{axis.formula.symbol}\xa0{axis.name}" for axis in axes if axis.formula.symbol)
+    names = sorted(f"{axis.symbol}\xa0{axis.name}" for axis in axes if axis.symbol)
     letters = ", ".join(dict.fromkeys(names)) or "none"
     width = max(len(word) for word, _ in _MEANINGS) + 2
     lines = list[str]()

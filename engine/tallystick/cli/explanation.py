@@ -11,7 +11,6 @@ from tallystick.scoring.explanation import (
     Cliff,
     CompositeStep,
     Explanation,
-    OperationStep,
     TierStep,
     ValueStep,
 )
@@ -41,13 +40,8 @@ def lines_of(explanation: Explanation) -> list[str]:
         lines += ["", "axes", *_steps(explanation.axes)]
     if explanation.measures:
         lines += ["", "measures", *_steps(explanation.measures)]
-    # a composite follows from the operations before it; others follow from the composite
-    for step in explanation.operations:
-        lines += ["", *_operation(step)] if step.role == "composite" else []
     if explanation.composite is not None:
         lines += ["", *_composite(explanation.composite)]
-    for step in explanation.operations:
-        lines += ["", *_operation(step)] if step.role != "composite" else []
     if explanation.tier is not None:
         lines += ["", *_tier(explanation.tier)]
     if explanation.emission is not None:
@@ -77,11 +71,6 @@ def _step(step: ValueStep) -> list[str]:
 
 def _published(value: Decimal | Fraction) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else ratio.to_text(value)
-
-
-def _operation(step: OperationStep) -> list[str]:
-    value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
-    return [f"{step.name} = {value}    [{step.kind}]", f"{_INDENT}{step.text}"]
 
 
 def _composite(step: CompositeStep) -> list[str]:

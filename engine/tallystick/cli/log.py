@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from tallystick.cli import settings
+from tallystick.cli import memory, settings
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_text
 from tallystick.errors import LockError, RefusedError, RuleSetError, TallystickError
@@ -200,9 +200,10 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 
 
 def options() -> list[click.Option]:
-    """Return the options of every command: which settings count, and what is logged."""
+    """Return the options of every command: settings, memory and what is logged."""
     return [
         settings.option(),
+        memory.option(),
         Setting(
             ["-v", "--verbose"],
             key="verbose",

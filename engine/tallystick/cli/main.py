@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from tallystick.cli import log, settings
+from tallystick.cli import log, memory, settings
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.shown import print_json, print_usage
@@ -140,6 +140,8 @@ def main() -> None:
     except SystemExit as end:
         log.finish(end.code)
         raise
+    finally:
+        memory.lift()
 
 
 def _run() -> None:
@@ -160,6 +162,14 @@ def _run() -> None:
     except TallystickError as error:
         _complain(error)
         sys.exit(_status_of(error))
+    except MemoryError:
+        size = memory.lift()
+        allowed = "the machine has" if size is None else f"the {size} bytes that are allowed"
+        log.complain(
+            f"found that the run takes more memory than {allowed}, expected less: allow more by "
+            "--memory, or give it less at a time"
+        )
+        sys.exit(2)
     except (ImportError, SyntaxError) as error:
         module = _module_of(error)
         if module is None:

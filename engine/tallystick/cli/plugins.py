@@ -50,6 +50,7 @@ def list_command(as_json: bool) -> None:
     refused = [{"name": name, "reason": why} for name, why in registry.refused.items()]
     refused += [{"name": name, "reason": f"commands: {why}"} for name, why in _refused_commands()]
     refused += [{"name": name, "reason": f"section: {why}"} for name, why in _refused_sections()]
+    refused += [{"name": name, "reason": why} for name, why in _refused_others()]
     if as_json:
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
@@ -104,6 +105,19 @@ def _refused_sections() -> Iterable[tuple[str, str]]:
     from tallystick.rules.section_lookup import refused_sections
 
     return refused_sections(installed_sections()).items()
+
+
+def _refused_others() -> Iterable[tuple[str, str]]:
+    """Return the reasons why lints, exports and the like are not used, by their names."""
+    from tallystick.plugins import commands, entries
+    from tallystick.scoring import lint
+
+    others = entries.installed_groups() - {entries.GROUP, entries.SECTIONS, commands.GROUP}
+    for group in sorted(others):
+        load = lint.load_lints if group == lint.GROUP else entries.imported
+        kind = group.removeprefix(f"{entries.PROJECT}.")
+        for name, why in entries.Extensions[object].installed(group, load).refused().items():
+            yield name, f"{kind}: {why}"
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:

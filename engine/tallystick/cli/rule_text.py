@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.numbers.nano import to_decimal
 from tallystick.rules.section_lookup import asked, sections_of
-from tallystick.scoring.tiers import MultiplierValue, TierValue
-from tallystick.scoring.value import ConstantValue, nano_text
+from tallystick.scoring.value import nano_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
-    from tallystick.scoring.value import FormulaValue, Value
+    from tallystick.scoring.value import Value
 
 _INDENT = "    "
 
@@ -57,7 +56,7 @@ def _formulas(scorer: Scorer) -> list[str]:
     return [_INDENT + line for value in values.values() for line in value.lines()]
 
 
-def _named_formulas(bound: BoundType) -> Iterator[FormulaValue]:
+def _named_formulas(bound: BoundType) -> Iterator[Value]:
     """Yield what stands under the formulas, and not with its type."""
     thresholds = bound.tiers.formulas.values() if bound.tiers is not None else ()
     emission = [bound.emission] if bound.emission is not None else []
@@ -65,27 +64,17 @@ def _named_formulas(bound: BoundType) -> Iterator[FormulaValue]:
 
 
 def _type(bound: BoundType) -> list[str]:
-    """Return a type: every value that is no formula of its own, in its order, and requirements."""
-    formulas = frozenset(_named_formulas(bound))
-    values = [value for value in bound.values if value not in formulas]
-    index = values.index(bound.gated)
-    composite = values[:index] if bound.has_quality else ()
-    text = [bound.name, *_lines(composite)]
+    """Return a type: what the rule set says of it apart from formulas, and its requirements."""
+    text = [bound.name]
+    if bound.has_quality:
+        told = (bound.composite, bound.quality) if bound.gates else (bound.composite,)
+        text += [_INDENT + line for value in told for line in value.lines()]
     if bound.measures:
         text.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
+    if bound.base_weight is not None:
+        text.append(f"{_INDENT}base weight: {nano_text(bound.base_weight)}")
     names = ", ".join(requirement.name for requirement, _ in bound.requirements)
-    text += [*_lines(v for v in values[index:] if not _is_told_elsewhere(v)), *_tiers(bound)]
-    return [*text, f"{_INDENT}requires: {names or 'nothing'}"]
-
-
-def _lines(values: Iterable[Value]) -> Iterator[str]:
-    return (_INDENT + line for value in values for line in value.lines())
-
-
-def _is_told_elsewhere(value: Value) -> bool:
-    """Return whether tiers have the value's text, or it is a factor that the type lacks."""
-    is_lacking = isinstance(value, ConstantValue) and value.role == "factor"
-    return is_lacking or isinstance(value, TierValue | MultiplierValue)
+    return [*text, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
 
 
 def _tiers(bound: BoundType) -> list[str]:

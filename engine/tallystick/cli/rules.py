@@ -79,8 +79,7 @@ def show_command(reference: str, as_json: bool) -> None:
     """The rule set with the formulas that it uses, as text.
 
     With --json its canonical form, which the digest covers, and the trees of its formulas and
-    requirements, from which any language can score. A value of a kind that cannot be exported is
-    under not_analysed, and the exit status is 1.
+    requirements, from which any language can score.
     """
     from tallystick.canonical import canonical_bytes
     from tallystick.cli.rule_text import lines_of, view_of
@@ -91,9 +90,8 @@ def show_command(reference: str, as_json: bool) -> None:
     scorer = load(reference, lookup=True)
     if as_json:
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
-        trees = trees_of(scorer)
-        print_json({"digest": scorer.digest, "canonical": form, **trees, **view_of(scorer)})
-        sys.exit(1 if "not_analysed" in trees else 0)
+        view = view_of(scorer)
+        print_json({"digest": scorer.digest, "canonical": form, **trees_of(scorer), **view})
     else:
         echo(*lines_of(scorer))
 

@@ -76,7 +76,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
-    """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
+    """Score the RECORDS of a JSONL file, or their facts, or a folder of such files.
 
     Results go to OUTPUT, the errors of bad records to a rejects file, and the digests of records
     and rules to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3 when the

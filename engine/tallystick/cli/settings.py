@@ -30,6 +30,7 @@ KEYS: Mapping[str, type] = {
     "lock": str,
     "locked": bool,
     "log_json": bool,
+    "memory": str,
     "rules": str,
     "verbose": bool,
     "workers": int,

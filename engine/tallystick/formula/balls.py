@@ -22,7 +22,7 @@ min, max   the radius of that which is taken, or the larger where the balls touc
 Each radius is multiplied by 1 + 2⁻⁴⁰ for its own roundings. A comparison is decided where the balls
 are apart, or both radii are 0. NumPy's power, exp and log are trusted to 2⁻⁴⁷ of the result, 64
 units in the last place; libraries claim 4. They are measured at first use
-(`functions_are_trusted`).
+(`doubles`).
 
 With y = m · 10⁹ and k the nearest whole number, k is the nano if (|y − k| + 10⁹ρ)(1 + 2⁻⁴⁰) +
 2⁻⁵²|y| < 1/2 and |y| < 2⁵¹. A row where that fails, or where a comparison is not decided that it
@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import attrs
@@ -44,8 +43,8 @@ from tallystick.errors import FormulaError
 from tallystick.formula.columns import CHUNK, Column
 from tallystick.formula.evaluate import compile_reference
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Kind, Node, arms_of, value_of
-from tallystick.numbers.functions import enclose_exp, enclose_log, enclose_root
+from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
+from tallystick.numbers.doubles import exp_and_log_are_trusted, power_is_trusted
 from tallystick.numbers.nano import NANO
 
 Doubles = npt.NDArray[np.float64]
@@ -59,12 +58,6 @@ _WHOLE = 2.0**53
 _LARGEST = 2.0**51
 _NARROW = 2.0**-12
 _HALF = 1 / 2
-_SAMPLE = 509
-"""Odd, so that vector code meets its remainder too."""
-_BITS = 400
-"""Bits behind the point of the integer enclosures that the sample is compared with."""
-_CLAIMED = Fraction(1, 1 << 48)
-_END = Fraction(1, 1 << _BITS - 1)
 _LN2 = 0.6931471805599454
 """A little more than ln 2."""
 
@@ -163,7 +156,7 @@ class BallProgram:
 
     def balls(self, balls: Sequence[Balls], rows: int) -> Balls:
         """Return the value of every row, not rounded."""
-        if not functions_are_trusted():
+        if not (exp_and_log_are_trusted() and power_is_trusted()):
             return Balls(np.zeros(rows), np.full(rows, np.inf))
         by_digest = {node.digest: ball for node, ball in zip(self.inputs, balls, strict=True)}
         with np.errstate(all="ignore"):
@@ -199,12 +192,22 @@ class _Evaluator:
                 return self._cases(node)
             case "power":
                 return _power(self.value(node.args[0]), value_of(node.args[1]))
+            case "geometric":
+                return self._geometric_mean(node)
             case "round":
                 return _rounded(self.value(node.args[0]), int(str(node.data[0])))
         if node.op not in _FUNCTIONS:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
         ball = _FUNCTIONS[node.op](*map(self.value, node.args))
         return Balls(ball.middle, ball.radius * _WIDER)
+
+    def _geometric_mean(self, node: Node) -> Balls:
+        powers = [_power(self.value(base), exponent) for base, exponent in factors_of(node)]
+        product = powers[0]
+        for factor in powers[1:]:
+            product = _product(product, factor)
+            product = Balls(product.middle, product.radius * _WIDER)
+        return product
 
     def truth(self, node: Node) -> tuple[Truths, Truths]:
         """Return where a condition holds, and where that is decided."""
@@ -371,30 +374,3 @@ _FUNCTIONS: Mapping[str, Callable[..., Balls]] = {
     "log": _log,
     "floor": _floor,
 }
-
-
-@cache
-def functions_are_trusted() -> bool:
-    """Return whether NumPy's power, exp and log keep the claimed error on a sample."""
-    to_exp, positive = np.linspace(-40.0, 40.0, _SAMPLE), 2.0 ** np.linspace(-20.0, 20.0, _SAMPLE)
-    eighths = np.arange(_SAMPLE) % 97 + 1
-    powers = zip(positive.tolist(), eighths.tolist(), strict=True)
-    return (
-        _are_near(np.exp(to_exp), [enclose_exp(*_ratio(x), _BITS) for x in to_exp.tolist()])
-        and _are_near(np.log(positive), [enclose_log(*_ratio(x), _BITS) for x in positive.tolist()])
-        and _are_near(
-            np.power(positive, eighths / 8.0),
-            [enclose_root(*_ratio(Fraction(x) ** n), 8, _BITS) for x, n in powers],
-        )
-    )
-
-
-def _ratio(value: float | Fraction) -> tuple[int, int]:
-    return value.as_integer_ratio()
-
-
-def _are_near(column: Doubles, enclosures: Sequence[tuple[int, int]]) -> bool:
-    return all(
-        abs(Fraction(double) - Fraction(low, 1 << _BITS)) <= abs(Fraction(double)) * _CLAIMED + _END
-        for double, (low, _) in zip(column.tolist(), enclosures, strict=True)
-    )

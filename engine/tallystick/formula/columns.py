@@ -1,24 +1,23 @@
 """The columns evaluator: the lowered form over NumPy columns, exact in 64-bit arithmetic.
 
-Each arm is a ratio n/d, wanted as nano, rounded half-even once. The proved sizes choose the
-cheapest strategy that is exact; q is the result, |·| a proved bound.
+Each arm is a ratio n/d of integer polynomials, wanted as nano, rounded half-even once. **Doubles
+propose, whole numbers confirm.** Let q = n · 10⁹ / d and u = 2⁻⁵³. The proposal is the whole number
+nearest to a quotient of doubles, whose error is bounded once, when the program is made:
 
-``constant``
-    d is a number and |n · 10⁹/g| fits int64 (g cancels): integer division and its remainder; below
-    2⁵² doubles, whose quotient is rounded once: one that is no tie is at least 1/(2d) from one,
-    which is more than half its ulp, and a tie is a double.
-``proposed``
-    d is a number below 2⁶¹: doubles propose q, at most one off because the relative error of the
-    numerator's terms stays below a quarter of 1/q; then the remainder n − q·d, exact modulo 2⁶⁴
-    because it is below 2·d, corrects q.
-``exact doubles``
-    0 ≤ n ≤ d < 2²³: n · 10⁹ < 2⁵³ is exact, the quotient is rounded once, and a quotient that is no
-    tie is at least 1/(2d) from one, more than half an ulp below 2³⁰: rint sees the right side.
-``corrected doubles``
-    0 ≤ n ≤ d < 2⁶¹ with n in int64: doubles propose q, at most 2⁻²¹ off; near a half the
-    remainder, exact modulo 2⁶⁴, corrects it.
+``whole``
+    n and d fit int64, so that both are exact and few roundings are left: where n · 10⁹ is below 2⁵³
+    there is one, of at most half an ulp of the largest q; else there are four, of at most 4u|q|.
+``doubles``
+    d is a number, and n may be larger: each of its terms is a product of doubles. A term of k atoms
+    rounds k conversions, k products and its coefficient, then the terms add up: so the error is at
+    most u · roundings · (the size of n · 10⁹) / d and 2u|q|.
 ``integers``
     anything else: the generated function of integers, row by row.
+
+A row whose quotient is further from every half than the bound is decided. An error of less than
+1/(2d) is none: a quotient that is no tie is at least that far from a half, and a tie is a double.
+The other rows are settled by the remainder of n · 10⁹ by d, which is exact modulo 2⁶⁴, as the
+proposal is at most one off and d is below 2⁶¹.
 
 Rows outside an arm hold harmless garbage: they are overwritten by the arm that they belong to.
 """
@@ -26,6 +25,7 @@ Rows outside an arm hold harmless garbage: they are overwritten by the arm that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from math import gcd
 from typing import Any
@@ -37,9 +37,17 @@ import numpy.typing as npt
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite, parts
 from tallystick.formula.integers import compile_integers
-from tallystick.formula.polynomial import Monomial, Polynomial, add, content, is_constant, scale
+from tallystick.formula.polynomial import (
+    ONE,
+    Monomial,
+    Polynomial,
+    add,
+    content,
+    is_constant,
+    scale,
+)
 from tallystick.formula.program import Arm, Cell, Program
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, publish
 
 Column = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -51,21 +59,26 @@ CHUNK = 1 << 15
 _INT64 = 1 << 63
 _DIVISOR = 1 << 61
 _DOUBLE = 1 << 53
-_EXACT = 1 << 23
-_SURE = 1 / 2 - 2.0**-7
-"""Distance from a whole number within which a ratio in doubles is sure to round to it."""
+_UNIT = Fraction(1, _DOUBLE)
+_NEAR = Fraction(1, 4)
+"""The largest error of a proposal: more than half of the rows are then decided by doubles."""
 _BYTE = 1 << 7
 _TWO = 2
 
 
 class ColumnProgram:
-    """A program with the strategy of each arm chosen; call it with columns."""
+    """A program with the proposal of each arm chosen; call it with columns.
+
+    Attributes:
+        program: the lowered form.
+        proposals: one an arm; none where the generated function of integers decides every row.
+    """
 
     def __init__(self, program: Program) -> None:
-        """Choose the strategies; the generated function is made only if it is needed."""
+        """Bound the errors; the generated function is made only if it is needed."""
         self.program = program
-        self.strategies = strategies_of(program)
-        self._integers = compile_integers(program) if "integers" in self.strategies else None
+        self.proposals = _proposals(program)
+        self._integers = None if self.proposals else compile_integers(program)
 
     def __call__(self, columns: Sequence[Column], rows: int) -> Column:
         """Return the value of every row, in nano.
@@ -96,8 +109,8 @@ class ColumnProgram:
     @cached_property
     def _values(self) -> tuple[_Value, ...]:
         """Gives the value of each arm."""
-        pairs = zip(self.program.arms, self.strategies, strict=True)
-        return tuple(_value_of(self.program, arm, strategy) for arm, strategy in pairs)
+        pairs = zip(self.program.arms, self.proposals, strict=True)
+        return tuple(_Value(self.program, arm, proposal) for arm, proposal in pairs)
 
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
         # counted in the units of its domain a fact is smaller, and fits a cheaper strategy
@@ -108,14 +121,29 @@ class ColumnProgram:
         _select(self._conditions.of(columns_of_chunk), self._values, columns_of_chunk, result)
 
 
-def strategies_of(program: Program) -> tuple[str, ...]:
-    """Return the strategy of each arm, by the names of this module's docstring."""
+@attrs.frozen
+class Proposal:
+    """How doubles propose the value of an arm.
+
+    Attributes:
+        is_whole: whether numerator and denominator are int64; else they are doubles.
+        error: the largest error of the quotient, in nano; 0 where no row can be rounded wrongly.
+    """
+
+    is_whole: bool
+    error: Fraction
+
+
+def _proposals(program: Program) -> tuple[Proposal, ...]:
+    """Return the proposal of each arm; none where one of them cannot be bounded."""
     cells = [pair for _, cell in program.cells for pair in zip(cell.arms, cell.values, strict=True)]
     narrow = all(_fits(arm.when, arm.scope) for arm in program.arms) and all(
         _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
     )
     # cells are shared by arms, so one that may overflow sends every arm to the integers
-    return tuple(_strategy(arm) if narrow else "integers" for arm in program.arms)
+    proposals = [_proposal(arm) for arm in program.arms] if narrow else []
+    known = tuple(each for each in proposals if each is not None)
+    return known if len(known) == len(program.arms) else ()
 
 
 def _fits(condition: Condition, scope: BranchRanges) -> bool:
@@ -124,31 +152,34 @@ def _fits(condition: Condition, scope: BranchRanges) -> bool:
     return all(_fits(part, scope) for part in parts(condition))
 
 
-def _strategy(arm: Arm) -> str:
-    known = arm.known
-    numerator, denominator = known.size(arm.numerator), known.size(arm.denominator)
-    if is_constant(arm.denominator):
-        return _constant_strategy(arm, numerator)
-    low, high = arm.bounds()
-    if low < 0 or high > 1 or numerator >= _INT64 or denominator >= _DIVISOR:
-        return "integers"
-    return "exact doubles" if max(numerator, denominator) < _EXACT else "corrected doubles"
+def _proposal(arm: Arm) -> Proposal | None:
+    """Return the proposal of an arm; None where its error is not small enough."""
+    times, numerator, denominator = _scaled(arm)
+    size, divisor = arm.known.size(numerator), arm.known.size(denominator)
+    largest = max(map(abs, arm.bounds())) * NANO
+    whole = size < _INT64
+    if divisor >= _DIVISOR or not (whole or is_constant(denominator)):
+        return None
+    if denominator == ONE and times * size < _INT64:
+        return Proposal(is_whole=True, error=Fraction(0))
+    if not whole:
+        # a term of k atoms rounds k conversions, k products and its coefficient; then terms add up
+        roundings = len(numerator) + 2 * max(map(len, numerator)) + 2
+        error = _UNIT * roundings * times * size / denominator[()] + 2 * _UNIT * largest
+    elif times * size < _DOUBLE:
+        error = Fraction(2) ** (largest.__ceil__().bit_length() - 54)
+        error = Fraction(0) if error * 2 * divisor < 1 else error
+    else:
+        error = 4 * _UNIT * largest
+    return Proposal(whole, error) if error < _NEAR else None
 
 
-def _constant_strategy(arm: Arm, numerator: int) -> str:
-    times, divisor = _nano_over(arm.denominator[()])
-    size = times * numerator
-    if size + 2 * divisor < _INT64:
-        return "constant"
-    # a term of k atoms rounds k conversions, k products and its coefficient; then the terms add up
-    roundings = len(arm.numerator) + 2 * max(map(len, arm.numerator), default=0) + 2
-    near = size * roundings < divisor * (_DOUBLE // 4) and size // divisor < _DOUBLE // 8
-    return "proposed" if divisor < _DIVISOR and near else "integers"
-
-
-def _nano_over(denominator: int) -> tuple[int, int]:
-    shared = gcd(NANO, denominator)
-    return NANO // shared, denominator // shared
+def _scaled(arm: Arm) -> tuple[int, Polynomial, Polynomial]:
+    """Return what the numerator is multiplied with, and both sides without what they share."""
+    if not is_constant(arm.denominator):
+        return NANO, arm.numerator, arm.denominator
+    shared = gcd(NANO, arm.denominator[()])
+    return NANO // shared, arm.numerator, {(): arm.denominator[()] // shared}
 
 
 @attrs.frozen(eq=False)
@@ -169,12 +200,73 @@ class _Function:
         return self.call(*(columns if rows is None else [c.take(rows) for c in columns]))
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class _Value:
-    """The value of an arm in nano: a number, or a function that gives a column or one number."""
+    """The value of an arm in nano: a number, or what doubles propose and whole numbers confirm.
 
-    number: int = 0
-    function: _Function | None = None
+    Attributes:
+        program: that has the arm.
+        arm: which.
+        proposal: how doubles propose it.
+    """
+
+    program: Program
+    arm: Arm
+    proposal: Proposal
+
+    @cached_property
+    def number(self) -> int | None:
+        """The number that it is in every row; None where it varies."""
+        numerator, denominator = self.arm.numerator, self.arm.denominator
+        if not (is_constant(numerator) and is_constant(denominator)):
+            return None
+        return publish(Fraction(numerator.get((), 0), denominator[()]))
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether the numerator itself is the value, as nothing divides it."""
+        times, numerator, denominator = _scaled(self.arm)
+        return denominator == ONE and times * self.arm.known.size(numerator) < _INT64
+
+    @cached_property
+    def _proposed(self) -> _Function:
+        """Gives the quotient of every row in doubles, or the value that nothing divides."""
+        writer, (times, numerator, denominator) = _Writer(self.program), _scaled(self.arm)
+        if not self.proposal.is_whole:
+            above = writer.in_doubles(scale(numerator, times))
+        elif times * self.arm.known.size(numerator) < _INT64:
+            above = writer.polynomial(scale(numerator, times))
+        else:
+            above = f"{writer.polynomial(numerator)} * {float(times)!r}"
+        below = "" if self._is_whole else f" / {writer.divisor(denominator)}"
+        return writer.function(f"{above}{below}")
+
+    @cached_property
+    def _confirmed(self) -> _Function:
+        """Gives the numerator, times 10⁹, and the denominator, both modulo 2⁶⁴."""
+        writer, (times, numerator, denominator) = _Writer(self.program), _scaled(self.arm)
+        above = writer.polynomial(scale(numerator, times))
+        return writer.function(f"{above}, {writer.divisor(denominator)}")
+
+    def of(self, given: Columns, rows: Rows | None) -> Column | int:
+        """Return the value in these rows; None is all of them."""
+        if self.number is not None:
+            return self.number
+        quotient = self._proposed.of(given, rows)
+        if self._is_whole:
+            whole: Column = quotient
+            return whole
+        nearest = np.rint(quotient)
+        result: Column = nearest.astype(np.int64)
+        if not self.proposal.error:
+            return result
+        np.abs(np.subtract(quotient, nearest, out=quotient), out=quotient)
+        # of rows outside the arm the quotient may be no number
+        unsure = np.flatnonzero(~(quotient < 1 / 2 - float(self.proposal.error)))
+        if len(unsure):
+            sides = self._confirmed.of(given, unsure if rows is None else rows[unsure])
+            result[unsure] = corrected(result.take(unsure), *sides)
+        return result
 
 
 class _Writer:
@@ -193,14 +285,7 @@ class _Writer:
         """Return the function that gives a result, an expression over what was written."""
         parameters = ", ".join(f"x{index}" for index in self._inputs)
         lines = [f"def value({parameters}):", *self._lines, f"    return {result}"]
-        namespace: dict[str, Any] = {
-            "np": np,
-            "divided": _divided,
-            "divided_in_doubles": _divided_in_doubles,
-            "proposed": _proposed,
-            "ratio": _ratio,
-            "corrected_ratio": _corrected_ratio,
-        }
+        namespace: dict[str, Any] = {"np": np}
         exec("\n".join(lines), namespace)  # noqa: S102  # made of integers and atom numbers only
         return _Function(tuple(self._inputs), namespace["value"])
 
@@ -210,7 +295,7 @@ class _Writer:
 
     def polynomial(self, polynomial: Polynomial) -> str:
         """Return the value of a polynomial; a number when it reads no atom."""
-        rest = _wrapped(polynomial.get((), 0))
+        rest = wrapped(polynomial.get((), 0))
         total = self.sum(polynomial)
         if not total:
             return f"np.int64({rest})"
@@ -230,21 +315,25 @@ class _Writer:
         text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
         return self._named(text.removeprefix("+ ")) if len(terms) > 1 else "".join(parts)
 
-    def both(self, polynomial: Polynomial) -> str:
-        """Return the polynomial modulo 2⁶⁴, and in doubles."""
-        whole = [self._term(c, m) if m else str(_wrapped(c)) for m, c in polynomial.items()]
-        double = [
-            "*".join([repr(float(c)), *(self._atom(index) for index in m)])
-            for m, c in polynomial.items()
-        ]
-        return f"{' + '.join(whole)}, {' + '.join(double)}"
+    def in_doubles(self, polynomial: Polynomial) -> str:
+        """Return the polynomial in doubles."""
+        return "({})".format(
+            " + ".join(
+                "*".join([repr(float(c)), *(self._atom(index) for index in m)])
+                for m, c in polynomial.items()
+            )
+        )
+
+    def divisor(self, polynomial: Polynomial) -> str:
+        """Return a polynomial to divide by; one that reads no atom as the plain number."""
+        return str(polynomial[()]) if is_constant(polynomial) else self.polynomial(polynomial)
 
     def _term(self, coefficient: int, monomial: Monomial) -> str:
         atoms = [self._atom(index) for index in monomial]
         if coefficient == 1:
             return self._named(" * ".join(atoms)) if len(atoms) > 1 else atoms[0]
         # a coefficient beyond 64 bits belongs to a term that is proved to be 0
-        return self._named(" * ".join([*atoms, str(_wrapped(coefficient))]))
+        return self._named(" * ".join([*atoms, str(wrapped(coefficient))]))
 
     def _atom(self, index: int) -> str:
         atom = self.program.atoms[index]
@@ -320,23 +409,19 @@ def _select(
     up, the arm of most rows is computed for all, and the other arms for their own rows.
     """
     masks = _apart(conditions, len(result))
-    varying = [arm for arm, value in enumerate(values) if value.function is not None]
+    varying = [arm for arm, value in enumerate(values) if value.number is None]
     if not varying:
-        result[:] = _looked_up([value.number for value in values], masks)
+        result[:] = _looked_up([value.number or 0 for value in values], masks)
         return
     counts = [np.count_nonzero(masks[arm]) for arm in varying]
     most, rest = varying[counts.index(max(counts))], list(range(len(values)))
     if 2 * max(counts) >= len(result):
-        result[:] = _values_of(values[most], given, None)
+        result[:] = values[most].of(given, None)
         rest = [arm for arm in rest if arm != most]
     for arm in rest:
         rows = np.flatnonzero(masks[arm])
         if len(rows):
-            result[rows] = _values_of(values[arm], given, rows)
-
-
-def _values_of(value: _Value, given: Columns, rows: Rows | None) -> Column | int:
-    return value.number if value.function is None else value.function.of(given, rows)
+            result[rows] = values[arm].of(given, rows)
 
 
 def _apart(conditions: Sequence[Truths], rows: int) -> list[Truths]:
@@ -362,70 +447,14 @@ def _looked_up(numbers: Sequence[int], masks: Sequence[Truths]) -> Column | int:
     return np.array(numbers, np.int64).take(places, mode="clip")
 
 
-def _wrapped(value: int) -> int:
+def wrapped(value: int) -> int:
     """Return the value modulo 2⁶⁴, as a signed integer."""
     return (value + _INT64) % (2 * _INT64) - _INT64
 
 
-def _value_of(program: Program, arm: Arm, strategy: str) -> _Value:
-    writer = _Writer(program)
-    if strategy == "integers":
-        return _Value()
-    if strategy in ("constant", "proposed"):
-        times, divisor = _nano_over(arm.denominator[()])
-        scaled = {m: c * times for m, c in arm.numerator.items()}
-        if strategy == "proposed":
-            return _Value(function=writer.function(f"proposed({writer.both(scaled)}, {divisor})"))
-        if is_constant(scaled):
-            return _Value(int(_divided(np.array([scaled.get((), 0)], np.int64), divisor)[0]))
-        small = times * arm.known.size(arm.numerator) < _DOUBLE // 2
-        divide = "divided_in_doubles" if small else "divided"
-        return _Value(function=writer.function(f"{divide}({writer.polynomial(scaled)}, {divisor})"))
-    ratio = "ratio" if strategy == "exact doubles" else "corrected_ratio"
-    both = f"{writer.polynomial(arm.numerator)}, {writer.polynomial(arm.denominator)}"
-    return _Value(function=writer.function(f"{ratio}({both})"))
-
-
-def _ratio(numerator: Column, denominator: Column) -> Column:
-    return np.rint(numerator * 1e9 / denominator).astype(np.int64)
-
-
-def _corrected_ratio(numerator: Column, denominator: Column) -> Column:
-    """Doubles decide what is not near a half: they are at most 2⁻²¹ off."""
-    ratio = numerator * 1e9 / denominator
-    nearest = np.rint(ratio)
-    nanos: Column = nearest.astype(np.int64)
-    np.abs(np.subtract(ratio, nearest, out=ratio), out=ratio)
-    # of rows outside the arm the ratio may be no number
-    unsure = np.flatnonzero(~(ratio < _SURE))
-    if len(unsure):
-        above, below = (c.take(unsure) if np.ndim(c) else c for c in (numerator, denominator))
-        nanos[unsure] = _corrected(nanos.take(unsure), above * NANO, below)
-    return nanos
-
-
-def _divided(numerator: Column, divisor: int) -> Column:
-    if divisor == 1:
-        return numerator
-    quotient = numerator // divisor
-    twice = 2 * (numerator - quotient * divisor) + (quotient & 1)
-    return quotient + (twice > divisor)
-
-
-def _divided_in_doubles(numerator: Column, divisor: int) -> Column:
-    if divisor == 1:
-        return numerator
-    quotient = numerator / divisor
-    return np.rint(quotient, out=quotient).astype(np.int64)
-
-
-def _proposed(wrapped: Column, double: npt.NDArray[np.float64], divisor: int) -> Column:
-    return _corrected(np.rint(double / divisor).astype(np.int64), wrapped, divisor)
-
-
-def _corrected(guess: Column, numerator: Column, divisor: Column | int) -> Column:
+def corrected(guess: Column, numerator: Column, divisor: Column | int) -> Column:
     """The half-even quotient from a guess at most one off; sums wrap, the remainder is exact."""
     twice = 2 * (numerator - guess * divisor)
     odd = guess & 1
-    corrected: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
-    return corrected
+    result: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
+    return result

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tallystick.errors import FormulaError, NumberError, UndecidedError
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Node, arms_of, value_of
+from tallystick.formula.tree import Node, arms_of, value_of, weights_of
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
@@ -133,6 +133,12 @@ class _Evaluator:
         exponent = value_of(node.args[1])
         return _within_domain(lambda x: real.power(x, exponent), self.value(node.args[0]))
 
+    def _geometric(self, node: Node) -> Exact:
+        weights = weights_of(node)
+        return _within_domain(
+            lambda *values: real.geometric_mean(values, weights), *map(self.value, node.args)
+        )
+
     def _exp(self, node: Node) -> Exact:
         return _within_domain(real.exp, self.value(node.args[0]))
 
@@ -162,8 +168,8 @@ class _Evaluator:
         return self.value(otherwise)
 
 
-def _within_domain(function: Callable[[Exact], Exact], value: Exact) -> Exact:
+def _within_domain(function: Callable[..., Exact], *values: Exact) -> Exact:
     try:
-        return function(value)
+        return function(*values)
     except NumberError as error:
         raise FormulaError(f"{error}: put what is not in an earlier case") from error

@@ -1,6 +1,6 @@
-"""The domains and the ranges of the operators that are no ratios: power, exp, log, floor, round.
+"""The domains and the ranges of the operators that are no ratios: powers, means, exp, log, floor.
 
-Each rises or falls all along, so that its ends are those of its argument. An irrational end is
+Each rises or falls all along, so that its ends are those of its arguments. An irrational end is
 widened to the next of the numbers that are 2⁻⁶⁴ apart.
 """
 
@@ -14,7 +14,7 @@ import attrs
 from tallystick.errors import FormulaError
 from tallystick.formula.program import Arm
 from tallystick.formula.text import decimal_text, render
-from tallystick.formula.tree import Node, value_of
+from tallystick.formula.tree import Node, value_of, weights_of
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
 
@@ -39,8 +39,8 @@ class Argument:
     is_positive: bool
 
 
-def argument_of(node: Node, arms: Sequence[Arm]) -> Argument:
-    """Return the range of an argument from its arms; held to the domain of the operator.
+def argument_of(node: Node, of: Node, arms: Sequence[Arm]) -> Argument:
+    """Return the range of an argument of an operator from its arms; held to the domain of that.
 
     Raises:
         FormulaError: it can be outside the domain.
@@ -51,18 +51,22 @@ def argument_of(node: Node, arms: Sequence[Arm]) -> Argument:
         arm.bounds()[0] >= 0 and arm.known.sign(arm.numerator) > 0 for arm in arms
     )
     argument = Argument(low, high, positive)
-    _check_domain(node, argument)
+    _check_domain(node, of, argument)
     return argument
 
 
-def range_of_function(node: Node, argument: Argument) -> tuple[Fraction, Fraction]:
-    """The range of an operator over that of its argument; that of `floor` and `round` is exact."""
-    ends = [_around(_value(node, end)) for end in (argument.low, argument.high)]
+def range_of_function(node: Node, arguments: Sequence[Argument]) -> tuple[Fraction, Fraction]:
+    """The range of an operator over those of its arguments; of `floor` and `round` it is exact."""
+    lows, highs = [each.low for each in arguments], [each.high for each in arguments]
+    ends = [_around(_value(node, numbers)) for numbers in (lows, highs)]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def _value(node: Node, argument: Fraction) -> Exact:
+def _value(node: Node, arguments: Sequence[Fraction]) -> Exact:
+    argument = arguments[0]
     match node.op:
+        case "geometric":
+            return real.geometric_mean(arguments, weights_of(node))
         case "power":
             return real.power(argument, value_of(node.args[1]))
         case "exp":
@@ -74,24 +78,25 @@ def _value(node: Node, argument: Fraction) -> Exact:
     return real.places(argument, int(str(node.data[0])))
 
 
-def _check_domain(node: Node, argument: Argument) -> None:
+def _check_domain(node: Node, of: Node, argument: Argument) -> None:
     low, high = argument.low, argument.high
     falls = node.op == "power" and value_of(node.args[1]) <= 0
-    if node.op == "power" and low < 0:
-        raise _refused(node, argument, "be below 0")
+    if node.op in {"power", "geometric"} and low < 0:
+        raise _refused(node, of, argument, "be below 0")
     if (node.op == "log" or falls) and not argument.is_positive:
-        raise _refused(node, argument, "be 0 or below" if low < 0 else "be 0")
+        raise _refused(node, of, argument, "be 0 or below" if low < 0 else "be 0")
     if (node.op == "log" or falls) and not low:
-        raise _refused(node, argument, "come as near to 0 as one likes")
+        raise _refused(node, of, argument, "come as near to 0 as one likes")
     if node.op == "exp" and (low < LEAST_TO_EXP or high > MOST_TO_EXP):
         expected = f"be outside {decimal_text(LEAST_TO_EXP)} to {decimal_text(MOST_TO_EXP)}"
-        raise _refused(node, argument, expected)
+        raise _refused(node, of, argument, expected)
 
 
-def _refused(node: Node, argument: Argument, can: str) -> FormulaError:
-    name = {"log": "the logarithm of", "exp": "exp of"}.get(node.op, "a power of")
+def _refused(node: Node, of: Node, argument: Argument, can: str) -> FormulaError:
+    names = {"log": "the logarithm of", "exp": "exp of", "geometric": "a geometric mean of"}
+    name = names.get(node.op, "a power of")
     return FormulaError(
-        f"found {name} {render(node.args[0])}, which can {can} where it is reached (range "
+        f"found {name} {render(of)}, which can {can} where it is reached (range "
         f"{decimal_text(argument.low)} to {decimal_text(argument.high)}): put it in an earlier "
         "case, or require it of the record"
     )

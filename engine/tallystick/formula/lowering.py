@@ -9,9 +9,9 @@ which is what ``columns`` chooses its arithmetic by.
 A piecewise value inside an expression (``min``, ``|x|``, ``cases``) becomes a *cell*: an atom with
 arms of its own, evaluated before the rest.
 
-A power, an exp, a log, a floor or a rounding is no such ratio. It becomes a *bounded* atom, whose
-range follows from that of its argument, and so does a piecewise value that has one in it. What is
-lowered so is proved, but does not run: `balls` and `evaluate` do.
+A power, a geometric mean, an exp, a log, a floor or a rounding is no such ratio. It becomes a
+*bounded* atom, whose range follows from those of its arguments, and so does a piecewise value that
+has one in it. What is lowered so is proved, but does not run: `balls` and `evaluate` do.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class _Lowering:
                 return self._published(node)
             case "add" | "sub" | "mul" | "div":
                 return self._arithmetic(node, known)
-            case "power" | "exp" | "log" | "floor" | "round":
+            case "power" | "geometric" | "exp" | "log" | "floor" | "round":
                 return self._function(node, known)
         raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
 
@@ -185,7 +185,10 @@ class _Lowering:
         left, right = (self.ratio(argument, known) for argument in node.args)
         (n, d), (m, e) = left, right
         if node.op == "mul":
-            return multiply(n, m), multiply(d, e)
+            product = multiply(n, m)
+            if node.args[0].digest == node.args[1].digest:
+                known.square(n, product)
+            return product, multiply(d, e)
         if node.op == "div":
             return self._division(node, left, right, known)
         sign = 1 if node.op == "add" else -1
@@ -206,16 +209,19 @@ class _Lowering:
         return scale(multiply(n, e), sign), scale(multiply(d, m), sign)
 
     def _function(self, node: Node, known: BranchRanges) -> Ratio:
-        """Return an operator that is no ratio of its argument, by the range of that."""
+        """Return an operator that is no ratio of its arguments, by the ranges of these."""
         scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
         # one atom for both uses of a node, so that they cancel and compare equal
         if node.digest not in known.atoms:
-            arms = self.arms(node.args[0], known)
-            if not arms:
+            read = node.args if node.op == "geometric" else node.args[:1]
+            arms = [self.arms(argument, known) for argument in read]
+            if not all(arms):
                 return ZERO, ONE  # never reached
-            argument = argument_of(node, arms)
-            low, high = range_of_function(node, argument)
-            positive = node.op == "exp" or (node.op == "power" and argument.is_positive)
+            arguments = [argument_of(node, *each) for each in zip(read, arms, strict=True)]
+            low, high = range_of_function(node, arguments)
+            positive = node.op in {"exp", "power", "geometric"} and (
+                node.op == "exp" or all(argument.is_positive for argument in arguments)
+            )
             known.atoms[node.digest] = (
                 self.atom(Bounded(), (int(low * scaled), int(high * scaled)))
                 if node.op in {"floor", "round"}

@@ -9,20 +9,16 @@ Names come from plugins and rule sets: every one is made visible and escaped her
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from tallystick.formula.facts import arguments_of
-from tallystick.formula.text import Leaf, decimal_text, render, substituted, told_apart
-from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, leaves, value_of
+from tallystick.formula.printer import POWER, PRODUCT, Leaf, Printer, definitions, top_of
+from tallystick.formula.text import decimal_text, leaf_of, render
+from tallystick.formula.tree import Node
 from tallystick.io.text import visible
 
-_STRENGTHS = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
-_STRENGTHS |= {"add": 5, "sub": 5, "mul": 6}
-_SIGNS = {"lt": "<", "le": "≤", "eq": "=", "add": "+", "sub": "−", "mul": "·"}
-_WORDS = {"or": "or", "and": "and"}
-_PRODUCT, _POWER = 6, 8
-"""The strengths of a product and a power: an argument of a lesser one is in brackets."""
+_WORDS = frozenset({"or", "and"})
 
 
 def expression(node: Node, leaf: Leaf | None = None) -> str:
@@ -32,34 +28,19 @@ def expression(node: Node, leaf: Leaf | None = None) -> str:
     >>> print(expression(number("x") / 2))
     <math alttext="x / 2"><mfrac><mtext>x</mtext><mn>2</mn></mfrac></math>
     """
-    shown = leaf or _leaf_of(node)
-    top = node.args[0] if node.op == "label" else node
-    return _math(_Writer(shown).write(top, 0), render(node, shown))
+    shown = leaf or leaf_of(node)
+    return _math(_MathML(shown).write(top_of(node)), render(node, shown))
 
 
 def equations(name: str, node: Node, leaf: Leaf | None = None) -> list[str]:
     """Return the formula under a name, after the labels that it uses, a ``<math>`` element each."""
-    shown = leaf or _leaf_of(node)
-    labelled: dict[str, Node] = {}
-    _collect(node, labelled)
-    labelled.pop(name, None)
-    return [_equation(label, tree, shown) for label, tree in (*labelled.items(), (name, node))]
-
-
-def _leaf_of(node: Node) -> Leaf:
-    return substituted(told_apart(leaves(node, "fact")))
-
-
-def _collect(node: Node, found: dict[str, Node]) -> None:
-    for argument in node.args:
-        _collect(argument, found)
-    if node.op == "label":
-        found.setdefault(str(node.data[0]), node)
+    shown = leaf or leaf_of(node)
+    return [_equation(label, tree, shown) for label, tree in definitions(name, node)]
 
 
 def _equation(name: str, node: Node, leaf: Leaf) -> str:
-    top = node.args[0] if node.op == "label" else node
-    body = _row(_name(name), _sign("="), _Writer(leaf).write(top, 0, is_whole=True))
+    top = top_of(node)
+    body = _row(_name(name), _sign("="), _MathML(leaf).write(top))
     return _math(body, f"{name} = {render(top, leaf)}")
 
 
@@ -127,114 +108,68 @@ def _last_factor(node: Node) -> Node:
     return node.args[1] if node.op == "mul" else node
 
 
-class _Writer:
-    def __init__(self, leaf: Leaf) -> None:
-        self.leaf = leaf
+class _MathML(Printer):
+    def number(self, value: Fraction, outer: int) -> str:
+        body = _number(value)
+        return _bracketed(body) if value < 0 and outer >= PRODUCT else body
 
-    def write(self, node: Node, outer: int, *, is_whole: bool = False) -> str:
-        if node.op in _STRENGTHS and node.op != "not":
-            body = self._binary(node)
-            return _bracketed(body) if _STRENGTHS[node.op] < outer else body
-        if node.op == "cases":
-            return self._cases(node) if is_whole or not outer else _bracketed(self._cases(node))
-        return (self._function if node.op in BEYOND_RATIOS else self._other)(node, outer)
+    def name(self, text: str) -> str:
+        return _name(text)
 
-    def _other(self, node: Node, outer: int) -> str:
-        first = node.args[0] if node.args else node
-        match node.op:
-            case "const":
-                value = value_of(node)
-                body = _number(value)
-                return _bracketed(body) if value < 0 and outer >= _PRODUCT else body
-            case "label":
-                return _name(str(node.data[0]))
-            case "div":
-                numerator, denominator = (self.write(argument, 0) for argument in node.args)
-                body = f"<mfrac>{numerator}{denominator}</mfrac>"
-                return _bracketed(body) if outer >= _POWER else body
-            case "rank":
-                name = self._choice_name(first)
-                return _row(_text("rank"), _bracketed(name)) if outer else name
-            case "min" | "max":
-                left, right = (self.write(argument, 0) for argument in node.args)
-                return _row(_text(node.op), _bracketed(_row(left, "<mo>,</mo>", right)))
-            case "abs":
-                return _fence("|", self.write(first, 0), "|")
-            case "not":
-                body = self._not(first)
-                return _bracketed(body) if outer > _STRENGTHS["not"] else body
-        text = self.leaf(node)
-        return _name(text) if node.op != "fact" else _text(text)
+    def words(self, text: str) -> str:
+        return _text(text)
 
-    def _binary(self, node: Node) -> str:
-        left, right = node.args
-        if node.op == "eq" and left.op == "rank":
-            return self._choice(left, "=", right)
+    def bracketed(self, body: str) -> str:
+        return _bracketed(body)
+
+    def fenced(self, left: str, body: str, right: str) -> str:
+        return _fence(left, body, right)
+
+    def infix(self, left: str, sign: str, right: str) -> str:
+        return _row(left, _word(sign) if sign in _WORDS else _sign(sign), right)
+
+    def negated(self, body: str) -> str:
+        return _row(_word("not"), body)
+
+    def call(self, name: str, arguments: Sequence[str]) -> str:
+        first, *further = arguments
+        return _row(_text(name), _bracketed(_listed(first, further)))
+
+    def root(self, base: Node, degree: int) -> str:
+        inner = self.write(base)
+        return (
+            f"<msqrt>{inner}</msqrt>" if degree == 2 else f"<mroot>{inner}<mn>{degree}</mn></mroot>"
+        )
+
+    def raised(self, base: Node, exponent: Node) -> str:
+        return f"<msup>{self.write(base, POWER)}{self.write(exponent)}</msup>"
+
+    def cases(self, rows: Sequence[tuple[str, str]], otherwise: str, outer: int) -> str:
+        told = [(value, _row(_word("if"), when)) for value, when in rows]
+        told.append((otherwise, _word("otherwise")))
+        cells = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in told)
+        body = _row('<mo fence="true" stretchy="true">{</mo>', f"<mtable>{cells}</mtable>")
+        return _bracketed(body) if outer else body
+
+    def write(self, node: Node, outer: int = 0) -> str:
+        if node.op == "div":
+            numerator, denominator = map(self.write, node.args)
+            body = f"<mfrac>{numerator}{denominator}</mfrac>"
+            return _bracketed(body) if outer >= POWER else body
+        return super().write(node, outer)
+
+    def function(self, node: Node, arguments: Sequence[str]) -> str:
+        if node.op == "exp":
+            return f"<msup><mi>e</mi>{arguments[0]}</msup>"
+        return super().function(node, arguments)
+
+    def binary(self, node: Node) -> str:
         base, times = _repeated(node)
         if times > 1:
-            return f"<msup>{self.write(base, _POWER)}<mn>{times}</mn></msup>"
-        strength = _STRENGTHS[node.op]
-        compares = node.op in ("lt", "le", "eq")
-        inner = strength + (compares or node.op == "sub")
-        sign = _word(_WORDS[node.op]) if node.op in _WORDS else _sign(_SIGNS[node.op])
-        return _row(self.write(left, strength + compares), sign, self.write(right, inner))
+            return f"<msup>{self.write(base, POWER)}<mn>{times}</mn></msup>"
+        return super().binary(node)
 
-    def _function(self, node: Node, outer: int) -> str:
-        if node.op == "power":
-            body = self._power(*node.args)
-            return _bracketed(body) if outer >= _POWER else body
-        argument = self.write(node.args[0], 0)
-        match node.op:
-            case "floor":
-                return _fence("⌊", argument, "⌋")
-            case "exp":
-                return f"<msup><mi>e</mi>{argument}</msup>"
-            case "round":
-                number = node.data[0]
-                places = _text(f"{number} place{'' if number == 1 else 's'}")
-                return _row(_text("round"), _bracketed(_row(argument, "<mo>,</mo>", places)))
-        return _row(_text("ln"), _bracketed(argument))
 
-    def _power(self, base: Node, exponent: Node) -> str:
-        if exponent.op == "const":
-            numerator, degree = value_of(exponent).as_integer_ratio()
-            if numerator == 1 < degree:
-                inner = self.write(base, 0)
-                if degree == 2:
-                    return f"<msqrt>{inner}</msqrt>"
-                return f"<mroot>{inner}<mn>{degree}</mn></mroot>"
-        return f"<msup>{self.write(base, _POWER)}{self.write(exponent, 0)}</msup>"
-
-    def _not(self, node: Node) -> str:
-        if node.op == "eq" and node.args[0].op == "rank":
-            return self._choice(node.args[0], "≠", node.args[1])
-        return _row(_word("not"), self.write(node, _STRENGTHS["not"] + 1))
-
-    def _choice(self, left: Node, sign: str, right: Node) -> str:
-        """Return the comparison of a choice with an option, by the name of the option."""
-        choice = left.args[0]
-        options = arguments_of(choice.unlabelled)
-        name = self._choice_name(choice)
-        if right.op == "const":
-            position = value_of(right)
-            if position in range(len(options)):
-                return _row(name, _sign(sign), _text(str(options[int(position)])))
-            return _row(_text("rank"), _bracketed(name), _sign(sign), _number(position))
-        if right.op == "rank":
-            return _row(name, _sign(sign), self._choice_name(right.args[0]))
-        compared = self.write(right, _STRENGTHS["eq"] + 1)
-        return _row(_text("rank"), _bracketed(name), _sign(sign), compared)
-
-    def _choice_name(self, choice: Node) -> str:
-        if choice.op == "label":
-            return _name(str(choice.data[0]))
-        return _text(self.leaf(choice))
-
-    def _cases(self, node: Node) -> str:
-        arms, otherwise = arms_of(node)
-        rows = [
-            (self.write(value, 0), _row(_word("if"), self.write(when, 0))) for when, value in arms
-        ]
-        rows.append((self.write(otherwise, 0), _word("otherwise")))
-        cells = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in rows)
-        return _row('<mo fence="true" stretchy="true">{</mo>', f"<mtable>{cells}</mtable>")
+def _listed(first: str, further: Sequence[str]) -> str:
+    """Return arguments with commas between; one alone as it is."""
+    return _row(first, *(f"<mo>,</mo>{each}" for each in further)) if further else first

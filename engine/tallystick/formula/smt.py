@@ -5,9 +5,9 @@ is unsatisfiable over real unknowns has no record either, so that a proof may fo
 whole numbers; ``exact`` unknowns remember it. A published value is bound to its exact one by
 ``rounded`` and ``same_order``, which hold of rounding half-even to nano.
 
-The solver knows no powers, exp and log: each is an unknown of its own, of which some things are
-told that hold of the true value (`Function`). So a proof is one, and what the solver finds instead
-may be no record; who asks tries it with the engine.
+The solver knows no powers, geometric means, exp and log: each is an unknown of its own, of which
+some things are told that hold of the true value (`Function`). So a proof is one, and what the
+solver finds instead may be no record; who asks tries it with the engine.
 
 Needs the extra ``prove``.
 """
@@ -25,7 +25,7 @@ from tallystick.errors import FormulaError, TallystickError
 from tallystick.extras import missing
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Kind, Node, arms_of, value_of
+from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
 from tallystick.numbers.nano import NANO
 
 try:
@@ -69,19 +69,24 @@ class Division:
 
 @attrs.frozen(eq=False)
 class Function:
-    """An unknown in the place of a power, an exp, a log or a rounding.
+    """An unknown in the place of a power, a geometric mean, an exp, a log or a rounding.
 
     Attributes:
         op: the operator.
-        exponent: that of a power; the scale of a rounding; else 0.
-        argument: what it is given.
+        exponents: those of a power or a mean; the scale of a rounding; else none.
+        arguments: what it is given.
         value: the unknown.
     """
 
     op: str
-    exponent: Fraction
-    argument: Term
+    exponents: tuple[Fraction, ...]
+    arguments: tuple[Term, ...]
     value: Term
+
+    @property
+    def argument(self) -> Term:
+        """The first argument, of most operators the only one."""
+        return self.arguments[0]
 
     @property
     def told(self) -> Iterator[Truth]:
@@ -97,9 +102,14 @@ class Function:
                 yield z3.Implies(x > nought, (x < one) == (y < nought))
             case "power":
                 yield from self._of_power(x, y)
+            case "geometric":
+                # a number that is 0 makes it 0, and it is between the least and the greatest
+                yield z3.Implies(z3.Or([each == nought for each in self.arguments]), y == nought)
+                yield z3.Or([each <= y for each in self.arguments])
+                yield z3.Or([each >= y for each in self.arguments])
 
     def _of_power(self, x: Term, y: Term) -> Iterator[Truth]:
-        nought, one, (p, q) = number(0), number(1), self.exponent.as_integer_ratio()
+        nought, one, (p, q) = number(0), number(1), self.exponents[0].as_integer_ratio()
         if p == 0:
             yield y == one
             return
@@ -121,17 +131,22 @@ class Function:
 
     def ordered(self, other: Function) -> Iterator[Truth]:
         """Yield the conditions on two functions of one operator and exponent: their order."""
-        if (self.op, self.exponent) != (other.op, other.exponent):
+        if (self.op, self.exponents) != (other.op, other.exponents):
             return
         (x, y), (v, w) = (self.argument, self.value), (other.argument, other.value)
+        if self.op == "geometric":
+            pairs = list(zip(self.arguments, other.arguments, strict=True))
+            yield z3.Implies(z3.And([mine <= theirs for mine, theirs in pairs]), y <= w)
+            yield z3.Implies(z3.And([mine >= theirs for mine, theirs in pairs]), y >= w)
+            return
         if self.op == "round":
             yield z3.And(z3.Implies(x <= v, y <= w), z3.Implies(v <= x, w <= y))
             return
-        rises = self.op != "power" or self.exponent > 0
+        rises = self.op != "power" or self.exponents[0] > 0
         inside = z3.And(x > 0, v > 0) if self.op != "exp" else z3.BoolVal(True)
         falls = z3.And((x < v) == (w < y), (v < x) == (y < w))
         rising = z3.And((x < v) == (y < w), (v < x) == (w < y))
-        if self.exponent or self.op != "power":
+        if self.op != "power" or self.exponents[0]:
             yield z3.Implies(inside, rising if rises else falls)
 
 
@@ -248,11 +263,18 @@ class Encoder:
 
     Attributes:
         divisions: every division that was read so far.
-        functions: every power, exp, log and rounding that was read so far.
+        functions: every power, geometric mean, exp, log and rounding that was read so far.
         told: what holds of these.
     """
 
-    def __init__(self, facts: Unknowns, published: Unknowns, name: str | None = None) -> None:
+    def __init__(
+        self,
+        facts: Unknowns,
+        published: Unknowns,
+        name: str | None = None,
+        *,
+        least: Fraction | None = None,
+    ) -> None:
         """Read over these unknowns.
 
         Args:
@@ -260,8 +282,10 @@ class Encoder:
             published: by name.
             name: what no other encoder of a question is called. By it functions are named; without
                 it their names, and so what the solver does, depend on all that were read before.
+            least: to search and not to prove, the least number of a geometric mean that is not 0;
+                the arithmetic mean then stands for it.
         """
-        self._facts, self._published, self._name = facts, published, name
+        self._facts, self._published, self._name, self._least = facts, published, name, least
         self._reached: Truth = z3.BoolVal(True)
         self.divisions: list[Division] = []
         self.functions: list[Function] = []
@@ -284,29 +308,45 @@ class Encoder:
                 return self._cases(node)
             case "power" | "exp" | "log" | "floor" | "round":
                 return self._function(node)
+            case "geometric":
+                return self._geometric_mean(node)
         return self._arithmetic(node)
+
+    def _geometric_mean(self, node: Node) -> Term:
+        exponents = tuple(exponent for _, exponent in factors_of(node))
+        arguments = tuple(map(self.value, node.args))
+        if self._least is None:
+            value = self._new(node.op, z3.Real, z3.FreshReal)
+            return self._told(Function(node.op, exponents, arguments, value))
+        zero = z3.Or([argument == 0 for argument in arguments])
+        enough = z3.And([argument >= number(self._least) for argument in arguments])
+        self.told.append(z3.Or(zero, enough))
+        terms = zip(map(number, exponents), arguments, strict=True)
+        return z3.If(zero, number(0), z3.Sum([share * argument for share, argument in terms]))
+
+    def _told(self, function: Function) -> Term:
+        """Note what holds of a function, and return its unknown."""
+        ordered = (t for earlier in self.functions for t in function.ordered(earlier))
+        self.told += [*function.told, *ordered]
+        self.functions.append(function)
+        return function.value
 
     def _function(self, node: Node) -> Term:
         argument = self.value(node.args[0])
         if node.op == "floor":
             return z3.ToReal(z3.ToInt(argument))
-        exponent, value = Fraction(0), self._new(node.op, z3.Real, z3.FreshReal)
+        exponents: tuple[Fraction, ...] = ()
+        value = self._new(node.op, z3.Real, z3.FreshReal)
         if node.op == "power":
-            exponent = value_of(node.args[1])
+            exponents = (value_of(node.args[1]),)
         if node.op == "round":
             scale = 10 ** int(str(node.data[0]))
             whole = self._new("whole", z3.Int, z3.FreshInt)
             half = number(Fraction(1, 2 * scale))
             value = z3.ToReal(whole) * number(Fraction(1, scale))
             self.told.append(z3.And(value - argument <= half, argument - value <= half))
-            exponent = Fraction(scale)
-        function = Function(node.op, exponent, argument, value)
-        self.told += [
-            *function.told,
-            *(t for earlier in self.functions for t in function.ordered(earlier)),
-        ]
-        self.functions.append(function)
-        return value
+            exponents = (Fraction(scale),)
+        return self._told(Function(node.op, exponents, (argument,), value))
 
     def _new(self, kind: str, named: Callable[[str], Term], new: Callable[[str], Term]) -> Term:
         if self._name is None:

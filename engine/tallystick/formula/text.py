@@ -12,25 +12,18 @@ own, so that it reads like the document it comes from::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from tallystick.formula.facts import arguments_of, reader_of
-from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, leaves, value_of
+from tallystick.formula.facts import reader_of
+from tallystick.formula.printer import POWER, PRODUCT, Leaf, Printer, definitions, top_of
+from tallystick.formula.tree import Node, arms_of, leaves
 from tallystick.numbers.real import Exact, decimal
-
-_PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
-_PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6, "power": 8}
-_SIGNS = {"or": "or", "and": "and", "lt": "<", "le": "≤", "eq": "="}
-_SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _LONG_BITS = 1 << 11
 """Nobody reads longer numbers, and Python writes none that are seven times as long."""
-
-Leaf = Callable[[Node], str]
-"""Renders a fact, a parameter or a published value."""
 
 
 def decimal_text(value: Exact) -> str:
@@ -68,7 +61,9 @@ def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
     A condition that the record decides is in brackets, which count as 1 where it holds. Two paths
     with the same last name are shown whole. ``named`` shows a path in another way.
     """
-    return reader_of(fact).text(fact, named or _naming(fact))
+    reader = reader_of(fact)
+    text, summand = reader.text(fact, named or _naming(fact)), reader.summand(fact)
+    return text if summand is None else f"{text} ({render(summand)})"
 
 
 def _naming(fact: Node) -> Callable[[str], str]:
@@ -90,48 +85,32 @@ def leaf_text(node: Node) -> str:
     """Return a fact, a parameter or a value by its name; one before it is published is told so."""
     if node.op == "unrounded":
         return f"unrounded({node.data[0]})"
-    return fact_text(node) if node.op == "fact" else str(node.data[0])
+    return fact_text(node) if node.op == "fact" else str(node.data[0]) or node.op
 
 
 def render(node: Node, leaf: Leaf | None = None) -> str:
     """Return one expression, with labels shown by name below the top."""
-    leaf = leaf or _leaf_of(node)
-    top = node.args[0] if node.op == "label" else node
-    return _Writer(leaf).write(top, 0)
+    return _Text(leaf or leaf_of(node)).write(top_of(node))
 
 
 def lines(name: str, node: Node, leaf: Leaf | None = None) -> list[str]:
     """The formula under a name, after the labels that it uses, each case on a line of its own."""
-    leaf = leaf or _leaf_of(node)
-    labelled: dict[str, Node] = {}
-    _collect(node, labelled)
-    labelled.pop(name, None)
-    return [
-        line
-        for label, tree in (*labelled.items(), (name, node))
-        for line in _case(label, tree, leaf)
-    ]
+    text = _Text(leaf or leaf_of(node))
+    return [line for label, tree in definitions(name, node) for line in _case(label, tree, text)]
 
 
-def _leaf_of(node: Node) -> Leaf:
+def leaf_of(node: Node) -> Leaf:
+    """Return what shows the leaves of a tree by their names, its facts told apart."""
     return substituted(told_apart(leaves(node, "fact")))
 
 
-def _collect(node: Node, found: dict[str, Node]) -> None:
-    for argument in node.args:
-        _collect(argument, found)
-    if node.op == "label":
-        found.setdefault(str(node.data[0]), node)
-
-
-def _case(name: str, node: Node, leaf: Leaf) -> list[str]:
-    top = node.args[0] if node.op == "label" else node
+def _case(name: str, node: Node, text: _Text) -> list[str]:
+    top = top_of(node)
     if top.op != "cases":
-        return [f"{name} = {render(top, leaf)}"]
+        return [f"{name} = {text.write(top)}"]
     arms, otherwise = arms_of(top)
-    writer = _Writer(leaf)
-    rows = [(writer.write(v, 0), f"if {writer.write(c, 0)}") for c, v in arms]
-    rows.append((writer.write(otherwise, 0), "otherwise"))
+    rows = [(text.write(value), f"if {text.write(when)}") for when, value in arms]
+    rows.append((text.write(otherwise), "otherwise"))
     width = max(len(value) for value, _ in rows)
     margin = " " * len(name)
     return [
@@ -140,93 +119,43 @@ def _case(name: str, node: Node, leaf: Leaf) -> list[str]:
     ]
 
 
-class _Writer:
-    def __init__(self, leaf: Leaf) -> None:
-        self.leaf = leaf
+class _Text(Printer):
+    def number(self, value: Fraction, outer: int) -> str:
+        text = _in_formula(value)
+        return f"({text})" if "/" in text and outer >= PRODUCT else text
 
-    def write(self, node: Node, outer: int) -> str:
-        if node.op in _SIGNS:
-            text = self._binary(node)
-            return f"({text})" if _PRECEDENCE[node.op] < outer else text
-        return (self._function if node.op in BEYOND_RATIOS else self._other)(node, outer)
+    def name(self, text: str) -> str:
+        return text
 
-    def _other(self, node: Node, outer: int) -> str:
-        first = node.args[0] if node.args else node
-        match node.op:
-            case "const":
-                text = _in_formula(value_of(node))
-                return f"({text})" if "/" in text and outer >= _PRECEDENCE["mul"] else text
-            case "label":
-                return str(node.data[0])
-            case "rank":
-                return f"rank({self._name(first)})" if outer else self._name(first)
-            case "min" | "max":
-                return f"{node.op}({', '.join(self.write(a, 0) for a in node.args)})"
-            case "abs":
-                return f"|{self.write(first, 0)}|"
-            case "not":
-                text = self._not(first)
-                return f"({text})" if outer > _PRECEDENCE["not"] else text
-            case "cases":
-                return self._cases(node)
-            case _:
-                return self.leaf(node)
+    def words(self, text: str) -> str:
+        return text
 
-    def _binary(self, node: Node) -> str:
-        left, right = node.args
-        if node.op == "eq" and left.op == "rank":
-            return self._choice(left, "=", right)
-        strength = _PRECEDENCE[node.op]
-        compares = node.op in ("lt", "le", "eq")
-        inner = strength + (compares or node.op in ("sub", "div"))
-        first = self.write(left, strength + compares)
-        return f"{first} {_SIGNS[node.op]} {self.write(right, inner)}"
+    def bracketed(self, body: str) -> str:
+        return f"({body})"
 
-    def _function(self, node: Node, outer: int) -> str:
-        if node.op == "power":
-            text = self._power(*node.args)
-            return f"({text})" if outer >= _PRECEDENCE["power"] else text
-        argument = self.write(node.args[0], 0)
-        match node.op:
-            case "floor":
-                return f"⌊{argument}⌋"
-            case "round":
-                number = node.data[0]
-                return f"round({argument}, {number} place{'' if number == 1 else 's'})"
-        return f"{'ln' if node.op == 'log' else node.op}({argument})"
+    def fenced(self, left: str, body: str, right: str) -> str:
+        return f"{left}{body}{right}"
 
-    def _power(self, base: Node, exponent: Node) -> str:
-        text = self.write(base, _PRECEDENCE["power"])
-        if exponent.op == "const":
-            numerator, degree = value_of(exponent).as_integer_ratio()
-            if numerator == 1 < degree:
-                return f"{'' if degree == 2 else str(degree).translate(_RAISED)}√{text}"
-        return f"{text}^{self.write(exponent, _PRECEDENCE['power'])}"
+    def infix(self, left: str, sign: str, right: str) -> str:
+        return f"{left} {sign} {right}"
 
-    def _not(self, node: Node) -> str:
-        if node.op == "eq" and node.args[0].op == "rank":
-            return self._choice(node.args[0], "≠", node.args[1])
-        return f"not {self.write(node, _PRECEDENCE['not'] + 1)}"
+    def negated(self, body: str) -> str:
+        return f"not {body}"
 
-    def _choice(self, left: Node, sign: str, right: Node) -> str:
-        choice = left.args[0]
-        options = arguments_of(choice.unlabelled)
-        if right.op == "const":
-            position = value_of(right)
-            if position in range(len(options)):
-                return f"{self._name(choice)} {sign} {options[int(position)]}"
-            return f"rank({self._name(choice)}) {sign} {_in_formula(position)}"
-        if right.op == "rank":
-            return f"{self._name(choice)} {sign} {self._name(right.args[0])}"
-        return f"rank({self._name(choice)}) {sign} {self.write(right, _PRECEDENCE['eq'] + 1)}"
+    def call(self, name: str, arguments: Sequence[str]) -> str:
+        return f"{name}({', '.join(arguments)})"
 
-    def _name(self, choice: Node) -> str:
-        return str(choice.data[0]) if choice.op == "label" else self.leaf(choice)
+    def root(self, base: Node, degree: int) -> str:
+        raised = "" if degree == 2 else str(degree).translate(_RAISED)
+        return f"{raised}√{self.write(base, POWER)}"
 
-    def _cases(self, node: Node) -> str:
-        arms, otherwise = arms_of(node)
-        rows = [f"{self.write(v, 0)} if {self.write(c, 0)}" for c, v in arms]
-        return "{ " + "; ".join([*rows, f"{self.write(otherwise, 0)} otherwise"]) + " }"
+    def raised(self, base: Node, exponent: Node) -> str:
+        return f"{self.write(base, POWER)}^{self.write(exponent, POWER)}"
+
+    def cases(self, rows: Sequence[tuple[str, str]], otherwise: str, outer: int) -> str:
+        del outer
+        texts = [f"{value} if {when}" for value, when in rows]
+        return "{ " + "; ".join([*texts, f"{otherwise} otherwise"]) + " }"
 
 
 def _last(path: str) -> str:

@@ -20,6 +20,7 @@ add … div  x, y                                  x + y, x − y, x · y, x / y
 min, max   x, y                                  the smaller, the larger
 abs        x                                     |x|
 power      x, p/q                                x to the power p/q; √x is x to the power 1/2
+geometric  x₁, x₂ …; D, a₁, a₂ …                 (x₁^a₁ · x₂^a₂ …)^(1/D): their geometric mean
 exp, log   x                                     e to the power x; the natural logarithm of x
 floor      x                                     the largest whole number that is at most x
 round      x; n                                  x to n places, of two equally near the even one
@@ -42,10 +43,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, NumberError
+from tallystick.numbers.weights import Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_NODES = 4096
 """The largest formula; a subtree counts as often as it is used."""
@@ -60,7 +62,7 @@ MAX_PLACES = 9
 """The most places that ``places`` keeps."""
 MAX_DEGREE = 10_000
 """The highest power of what is read: a fact of six digits has 60 000 there."""
-BEYOND_RATIOS = ("power", "exp", "log", "floor", "round")
+BEYOND_RATIOS = ("power", "geometric", "exp", "log", "floor", "round")
 """The operators whose value is no ratio of polynomials of what they read."""
 
 _BY_ONE = ("min", "max", "lt", "le", "eq", "and", "or", "cases")
@@ -232,6 +234,11 @@ Operand = Node | int | Fraction | Decimal
 
 def _degree(node: Node) -> int:
     """Return the maximum of (digits of a node's exact value) / (digits of its inputs)."""
+    if node.op == "geometric":
+        weights = weights_of(node)
+        powers = zip(node.args, weights.numerators, strict=True)
+        raised = _checked_degree(sum(argument.degree * a for argument, a in powers))
+        return max(-(-raised // weights.denominator), 1)
     if node.op != "power" or node.args[1].op != "const":
         together = max if node.op in _BY_ONE else sum
         return _checked_degree(together([argument.degree for argument in node.args] or [1]))
@@ -342,6 +349,42 @@ def root(value: Operand, degree: int) -> Node:
             f"found the root of degree {degree!r}, expected a whole number from 1 to {MAX_EXPONENT}"
         )
     return power(value, Fraction(1, degree))
+
+
+def geometric_mean(values: Sequence[Operand], weights: Sequence[Fraction | Decimal | int]) -> Node:
+    """Return the weighted geometric mean of numbers; one whose weight is 0 takes no part.
+
+    Args:
+        values: each at least 0 wherever it is reached.
+        weights: one for each, of at most three decimals, which sum to one.
+
+    Raises:
+        FormulaError: the weights are no shares of one, or there are more or fewer than values.
+    """
+    try:
+        shares = Weights.of(weights)
+    except NumberError as error:
+        raise FormulaError(str(error)) from error
+    if shares.count != len(values):
+        raise FormulaError(
+            f"found {shares.count} weights of {len(values)} numbers, expected as many"
+        )
+    kept = tuple(_numeric(values[index]) for index in shares.kept)
+    return Node("geometric", kept, (shares.denominator, *shares.numerators))
+
+
+def weights_of(node: Node) -> Weights:
+    """Return the weights of a ``geometric`` node, one for each argument."""
+    denominator, *numerators = (int(str(number)) for number in node.data)
+    count = len(node.args)
+    return Weights(count, tuple(range(count)), tuple(numerators), denominator)
+
+
+def factors_of(node: Node) -> list[tuple[Node, Fraction]]:
+    """Return the arguments of a ``geometric`` node, each with its exponent."""
+    weights = weights_of(node)
+    exponents = (Fraction(a, weights.denominator) for a in weights.numerators)
+    return list(zip(node.args, exponents, strict=True))
 
 
 def exp(value: Operand) -> Node:

@@ -32,17 +32,6 @@ _BLOCK_BYTES = 2**17
 _START_BYTES = 8
 
 
-@attrs.frozen
-class LongLine:
-    """A record whose line would be too long, which is why nobody made it.
-
-    Attributes:
-        start: the first bytes of the line.
-    """
-
-    start: bytes
-
-
 @attrs.define
 class Splitter:
     """Makes lines of blocks of bytes.
@@ -69,8 +58,9 @@ class Splitter:
         return lines
 
     def rest(self) -> list[bytes]:
-        """Return the last line, if it has no line end."""
-        return [self._start] if self._start else []
+        """Return the last line, if it has no line end; once."""
+        start, self._start = self._start, b""
+        return [start] if start else []
 
 
 @attrs.define
@@ -112,14 +102,12 @@ class LineReader:
     Attributes:
         path: the file.
         block_bytes: how much is read at a time.
-        limit: the longest line that is kept whole, in bytes.
         bytes_read: how many bytes of the file have been read so far.
         lines_read: how many lines have ended so far, as who cuts the blocks into lines tells.
     """
 
     path: Path = attrs.field(converter=Path)
     block_bytes: int = _BLOCK_BYTES
-    limit: int = MAX_LINE_BYTES
     bytes_read: int = attrs.field(default=0, init=False)
     lines_read: int = attrs.field(default=0, init=False)
     _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)

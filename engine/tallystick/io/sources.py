@@ -1,4 +1,9 @@
-"""Sources: an input as chunks, read once with bounded memory.
+"""Sources: an input as chunks of consecutive records, read once with bounded memory.
+
+A chunk is worked on by itself. In this process it is read as its records are decoded, while each is
+still in the cache; others are given the place of a smaller one in the file, or its records where
+they cannot read it themselves. Where a chunk of lines ends is a function of the bytes alone: at the
+first line end by which it has so many bytes or lines.
 
 A folder is the files in it, in the order of the bytes of their names. Records are numbered over all
 of them, as if the files were one. Hidden files are passed over; anything else that is not a file of
@@ -8,27 +13,149 @@ records is refused, because what is left out in silence is missed by nobody.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+import attrs
+import numpy as np
 
 from tallystick.canonical import digest_of_bytes, digest_of_file
 from tallystick.errors import EmptyInputError, InputError
-from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
 from tallystick.io.inputs import CODECS, codec_of, opened
-from tallystick.io.lines import LineReader
+from tallystick.io.lines import LineReader, Splitter
 from tallystick.io.paths import is_receipt_beside
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import numpy.typing as npt
 
-ROWS = 1 << 12
-"""Number of rows of a Parquet file of records in a chunk."""
 SUFFIXES = (".jsonl", *CODECS, ".parquet")
-"""Endings of the names of files of records, in lower case."""
+"""Endings of the names of files of records, and of facts, in lower case."""
+CHUNK_BYTES, CHUNK_LINES = 3 << 23, 1 << 15
+"""Size and number of lines that end a chunk: then a type has rows enough for columns to pay."""
+SHARES = 2
+"""Number of chunks that others are given in the place of one, so that they share work evenly."""
+
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+_ITEMS = 1 << 12
+"""Number of records of a program in a chunk."""
+_READ_BYTES = 1 << 17
+_LINE_END = 10
+
+
+_Item = TypeVar("_Item", bytes, bytes | Mapping[str, Any])
+
+
+class Chunk(Protocol):
+    """Consecutive records of any kind of input; those that go by their place can be pickled."""
+
+    @property
+    def first(self) -> int:
+        """The number of the first record, over the whole input."""
+
+    def items(self) -> Sequence[bytes | Mapping[str, Any]]:
+        """Return the records as they came: lines without their line ends, or mappings.
+
+        Raises:
+            InputError: they cannot be read, now or when they are looked at.
+        """
+
+
+@attrs.frozen
+class ItemChunk(Generic[_Item]):
+    """Consecutive records themselves: lines, or mappings of a program."""
+
+    records: Sequence[_Item]
+    first: int
+
+    def items(self) -> Sequence[_Item]:
+        """Return the records."""
+        return self.records
+
+
+class Lines(Sequence[bytes]):
+    """Lines that are read as somebody first goes through them, and kept."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        """Read nothing yet; one that is too long is cut as by ``Splitter``."""
+        self._blocks, self._splitter, self._read = blocks, Splitter(), list[bytes]()
+
+    def __iter__(self) -> Iterator[bytes]:
+        # a call for each block, not each line
+        return chain.from_iterable(chain((self._read,), self._unread()))
+
+    def _unread(self) -> Iterator[list[bytes]]:
+        """Yield the lines of each block that nobody has looked at yet."""
+        ended = map(self._splitter.lines, self._blocks)
+        for lines in chain(ended, iter(self._splitter.rest, [])):
+            self._read += lines
+            yield lines
+
+    def _whole(self) -> list[bytes]:
+        for _ in self._unread():
+            pass
+        return self._read
+
+    def __len__(self) -> int:
+        return len(self._whole())
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        return self._whole()[index]
+
+
+@attrs.frozen
+class FileChunk:
+    """Consecutive lines of a file, by their place.
+
+    Attributes:
+        path: the file.
+        offset: where the first line begins, in bytes.
+        size: how many bytes there are, with line ends.
+        first: the number of the first line, over the whole input.
+        checksum: CRC-32 of the bytes, by which a file that has changed is known.
+    """
+
+    path: Path
+    offset: int
+    size: int
+    first: int
+    checksum: int
+
+    def items(self) -> Lines:
+        """Return the lines.
+
+        Raises:
+            InputError: when they are read: the file cannot be, or does not have these bytes.
+        """
+        return Lines(self._blocks())
+
+    def _blocks(self) -> Iterator[bytes]:
+        checksum, left = 0, self.size
+        with opened(self.path) as file:
+            try:
+                file.seek(self.offset)
+                while left and (data := file.read(min(_READ_BYTES, left))):
+                    checksum, left = zlib.crc32(data, checksum), left - len(data)
+                    yield data
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}: the file cannot be read at byte {self.offset} "
+                    f"({error.strerror or error}): check the disk and run again"
+                ) from error
+        # what is shorter than it was has another checksum
+        if checksum != self.checksum:
+            raise InputError(
+                f"{self.path}: found other bytes from byte {self.offset} on than before, expected "
+                "a file that stays as it is, the same for every worker: run again"
+            )
 
 
 class Source(Protocol):
@@ -53,7 +180,7 @@ class Source(Protocol):
         """``sha256:`` and the digest of the bytes, complete after the last chunk."""
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Return the chunks as they are read, to be worked on one after the other in this process.
+        """Return the chunks, to be worked on one after the other in this process.
 
         Raises:
             InputError: the input cannot be read.
@@ -67,90 +194,139 @@ class Source(Protocol):
         """
 
 
+@attrs.frozen
+class _Part:
+    """Bytes of a chunk, as many as were read at once.
+
+    Attributes:
+        data: the bytes; there may be none.
+        line_ends: how many lines end in them.
+        last: whether the chunk ends with them.
+    """
+
+    data: bytes
+    line_ends: int
+    last: bool
+
+
 class JsonLinesSource:
-    """One JSON object a line."""
+    """One JSON object a line.
 
-    def __init__(self, path: Path, first: int = 1) -> None:
-        """Read nothing yet; ``first`` is the number of the first line."""
-        self._path = path
-        self._chunks = ChunkReader(LineReader(path), first)
-        self.size = _size(path)
+    Attributes:
+        reader: of the file.
+        next: the number of the line after the last chunk.
+    """
 
-    @property
-    def next(self) -> int:
-        """The number of the line after the last chunk."""
-        return self._chunks.next
+    def __init__(self, path: Path, first: int = 1, reader: LineReader | None = None) -> None:
+        """Read nothing yet.
+
+        Args:
+            path: the file.
+            first: the number of the first line.
+            reader: how it is read, if not by default.
+        """
+        self._path, self._first = path, first
+        self.reader = reader or LineReader(path)
+        self.next, self.size = first, size_of(path)
 
     @property
     def bytes_read(self) -> int:
         """The number of bytes read so far."""
-        return self._chunks.reader.bytes_read
+        return self.reader.bytes_read
 
     @property
     def digest(self) -> str:
         """``sha256:`` and the digest of what was read so far."""
-        return self._chunks.reader.digest
+        return self.reader.digest
 
-    def __iter__(self) -> Iterator[Chunk]:
-        """Return the lines."""
-        return iter(self._chunks)
-
-    def places(self) -> Iterator[Chunk]:
-        """Return the places of the lines, or the lines of what cannot be read in parts."""
-        can_be_read_apart = is_seekable(self._path) and codec_of(self._path) is None
-        return self._chunks.places() if can_be_read_apart else iter(self._chunks)
-
-
-class ParquetSource:
-    """The fields of records as columns; structs are objects, null is left out."""
-
-    def __init__(self, path: Path, first: int = 1) -> None:
-        """Read nothing yet; ``first`` is the number of the first row."""
-        self._path = path
-        self._first = self.next = first
-        self.size = _size(path)
-        self.bytes_read = 0
-        self.digest = ""
-
-    def __iter__(self) -> Iterator[Chunk]:
-        """Yield the rows."""
-        for batch, first in self._batches():
-            yield RowChunk(self._path, batch, first)
+    def __iter__(self) -> Iterator[ItemChunk[bytes]]:
+        """Yield the lines, which are read as they are looked at, at the latest before the next."""
+        for parts in self._chunks(1):
+            lines = Lines(part.data for part in parts if part.data)
+            yield ItemChunk(lines, self.next)
+            self.next += len(lines)
 
     def places(self) -> Iterator[Chunk]:
-        """Return the rows themselves, as a row group is more than a chunk."""
-        return iter(self)
+        """Yield the places of the lines, or the lines of what cannot be read in parts."""
+        by_place = is_seekable(self._path) and codec_of(self._path) is None
+        # workers may have another working directory
+        path, offset = self._path.absolute(), 0
+        for parts in self._chunks(SHARES):
+            if by_place:
+                size = lines = checksum = 0
+                end = b""
+                for part in parts:
+                    size, lines = size + len(part.data), lines + part.line_ends
+                    checksum, end = zlib.crc32(part.data, checksum), part.data[-1:] or end
+                yield FileChunk(path, offset, size, self.next, checksum)
+                # the last line of a file may have no line end
+                offset, self.next = offset + size, self.next + lines + (end != b"\n")
+            else:
+                held = [*Lines(part.data for part in parts if part.data)]
+                yield ItemChunk(held, self.next)
+                self.next += len(held)
 
-    def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield consecutive rows, and the number of the first."""
-        from tallystick.io.parquet import parquet_errors
+    def _chunks(self, shares: int) -> Iterator[Iterator[_Part]]:
+        """Yield the parts of each chunk; those of one have to be read before the next."""
+        parts = self._parts(_Cutter(max(1, CHUNK_BYTES // shares), max(1, CHUNK_LINES // shares)))
+        for part in parts:
+            if part.data:
+                yield _to_the_last(chain((part,), parts))
+        if self.next == self._first:
+            raise EmptyInputError(
+                f"{self._path}: the file is empty, expected one JSON record a line"
+            )
 
-        with opened(self._path) as file, parquet_errors(self._path):
-            # first, as a pipe cannot do this and may have no end
-            file.seek(0)
-            # of the same handle as the rows, so that it is of the bytes that are read
-            self.digest = digest_of_file(file)
-            yield from self._rows(file)
+    def _parts(self, cutter: _Cutter) -> Iterator[_Part]:
+        for block in self.reader.blocks():
+            for part in cutter.parts(block):
+                self.reader.lines_read += part.line_ends
+                yield part
+        yield _Part(b"", 0, last=True)
 
-    def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
-        from tallystick.io.pages import footer_of, rows_at_a_time
-        from tallystick.io.parquet import parquet_file
-        from tallystick.io.tables import LARGEST_ROW, parts
 
-        footer = footer_of(self._path, file)
-        if footer.metadata.num_rows == 0:
-            raise EmptyInputError(f"{self._path}: the file has no rows, expected records")
-        rows = rows_at_a_time(self._path, file, footer, ROWS)
-        with parquet_file(file, footer.metadata) as parquet:
-            self.next = self._first
-            for batch in parquet.iter_batches(rows):
-                for part, _ in parts(batch, LARGEST_ROW, ROWS, self.next):
-                    first, self.next = self.next, self.next + part.num_rows
-                    read = self.next - self._first
-                    self.bytes_read = (
-                        self.size * min(read, footer.metadata.num_rows) // footer.metadata.num_rows
-                    )
-                    yield part, first
+def _to_the_last(parts: Iterator[_Part]) -> Iterator[_Part]:
+    for part in parts:
+        yield part
+        if part.last:
+            return
+
+
+@attrs.define
+class _Cutter:
+    """Finds the ends of chunks; it knows how much the chunk at hand has so far."""
+
+    most_bytes: int
+    most_lines: int
+    size: int = 0
+    lines: int = 0
+
+    def parts(self, data: bytes) -> Iterator[_Part]:
+        """Yield the bytes of one block, apart by chunk."""
+        # several times as fast as bytes.count
+        lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LINE_END))
+        if self.size + len(data) < self.most_bytes and self.lines + lines < self.most_lines:
+            self.size, self.lines = self.size + len(data), self.lines + lines
+            yield _Part(data, lines, last=False)
+        else:
+            yield from self._cut(data)
+
+    def _cut(self, data: bytes) -> Iterator[_Part]:
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_END) + 1
+        start = passed = 0
+        while (last := self._last(ends, start, passed)) < len(ends):
+            end = int(ends[last])
+            yield _Part(data[start:end], last + 1 - passed, last=True)
+            start, passed, self.size, self.lines = end, last + 1, 0, 0
+        if start < len(data):
+            self.size += len(data) - start
+            self.lines += len(ends) - passed
+            yield _Part(data[start:], len(ends) - passed, last=False)
+
+    def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
+        """Return the index of the line end in a block that ends the chunk begun at ``start``."""
+        by_size = int(np.searchsorted(ends, start + self.most_bytes - self.size))
+        return max(passed, min(by_size, passed + self.most_lines - self.lines - 1))
 
 
 class ItemSource:
@@ -166,7 +342,7 @@ class ItemSource:
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the records."""
         remaining = iter(self._items)
-        while page := [_item(item) for item in islice(remaining, ROWS)]:
+        while page := [_item(item) for item in islice(remaining, _ITEMS)]:
             chunk = ItemChunk(page, self.next)
             self.next += len(page)
             yield chunk
@@ -309,6 +485,13 @@ def _folder_digest(digests: Sequence[str], paths: Sequence[Path]) -> str:
     return digest_of_bytes(b"".join(lines))
 
 
+def is_seekable(path: Path) -> bool:
+    """Return whether any part of a file can be read by itself; of a pipe none can."""
+    with suppress(OSError, ValueError):
+        return path != STANDARD and path.is_file()
+    return False
+
+
 def is_folder(path: Path) -> bool:
     """Return whether a name is that of a folder; a name that no file can have is none."""
     try:
@@ -317,7 +500,8 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes; 0 where that is not known, as of a pipe."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):

@@ -15,7 +15,6 @@ from pathlib import Path
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
 from tallystick.io.inputs import start_of
 from tallystick.lock.lock_file import (
@@ -36,6 +35,7 @@ from tallystick.plugins.code import (
     content,
     engine_digest,
     engine_files,
+    file_digests,
     plugin_digest,
     plugin_files,
     state_digest,
@@ -205,8 +205,7 @@ def _files(
         by = f"{error.by}, which is imported in its place"
         yield LockDifference(f"the file {error.path} of {what}", by, "the file itself")
         return
-    here = {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
-    pairs = list(_pairs(f"the file {{}} of {what}", here, locked))
+    pairs = list(_pairs(f"the file {{}} of {what}", file_digests(files), locked))
     # files are equal and the digest of all is not: the lock was written by hand
     yield from pairs or _one(f"the files of {what}", digest, wanted)
 

@@ -10,21 +10,20 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import PREFIX
 from tallystick.lock.lock_file import RULE_SETS, Lock, vectors_digest
 from tallystick.plugins.code import (
     SCORING,
     STATE,
-    Files,
     content,
     engine_files,
+    file_digests,
     files,
     package_of,
     path_of,
     plugin_files,
     state_files,
 )
-from tallystick.plugins.entries import GROUP, SECTIONS, Entries, allowed_names, installed_entries
+from tallystick.plugins.entries import GROUP, SECTIONS, Extensions, imported
 
 _ENGINE = "tallystick"
 _VECTORS = f"{_ENGINE}/_data/vectors/rows.json"
@@ -65,14 +64,13 @@ def installed_files() -> tuple[PinnedFile, ...]:
         PluginError: a file cannot be read, or is shadowed.
     """
     rules = {f"{RULE_SETS}{name}": content(path) for name, path in files(resources.folder("rules"))}
-    scoring = [_in_package(_ENGINE, _digests({**engine_files(), **rules}))]
-    groups = (Entries(installed_entries(group), allowed_names()) for group in (GROUP, SECTIONS))
-    for module in (
-        extensions.entry(name).module for extensions in groups for name in extensions.names()
-    ):
-        digests = _digests(plugin_files(module) or {})
+    scoring = [_in_package(_ENGINE, file_digests({**engine_files(), **rules}))]
+    groups = (Extensions.installed(group, imported) for group in (GROUP, SECTIONS))
+    offers = (extensions.entry(name) for extensions in groups for name in extensions.names())
+    for module in (entry.module for entry in offers if entry is not None):
+        digests = file_digests(plugin_files(module) or {})
         scoring.append(_in_package(package_of(module), digests))
-    return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))
+    return _listed([*scoring, {_VECTORS: vectors_digest()}], file_digests(state_files()))
 
 
 def _listed(
@@ -86,7 +84,3 @@ def _listed(
 
 def _in_package(package: str, named: Mapping[str, str]) -> dict[str, str]:
     return {path_of(package, name): digest for name, digest in named.items()}
-
-
-def _digests(found: Files) -> dict[str, str]:
-    return {name: PREFIX + sha256 for name, (_, sha256) in found.items()}

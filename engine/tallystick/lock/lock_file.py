@@ -2,7 +2,8 @@
 
 What is equal gives the same bytes, whoever writes it: tables in one order, names sorted, one key a
 line. It is read in any spelling. Reading it loads no library but the TOML parser, so that a check
-costs little more than a start; ``schemas/lock-1.schema.json`` says the same for other readers.
+costs little more than a start; of a lock that cannot be read ``schemas/lock-1.schema.json`` says
+what is wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import attrs
+from attrs import validators
 
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
@@ -39,9 +41,24 @@ RULE_SETS = "_data/rules/"
 NOTHING = "nothing"
 """The digest or version, in messages, of a file or package that is not there."""
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_LARGEST_NUMBER = 2**53 - 1
+_TEXT = validators.and_(validators.instance_of(str), validators.min_len(1))
+_DIGEST = validators.matches_re(f"sha256:[0-9a-f]{{64}}|{NOTHING}")
+_TEXTS = validators.deep_mapping(validators.instance_of(str), _TEXT)
+_DIGESTS = validators.deep_mapping(validators.instance_of(str), _DIGEST)
+_NO_STATE = {"digest": NOTHING}
+
+
+def _check_path(_lock: LockedRuleSet, _field: object, path: str | None) -> None:
+    """Refuse a path that is not in or below a folder."""
+    parts = PurePosixPath(path or ".")
+    if path == "" or parts.is_absolute() or ".." in parts.parts or "\0" in str(path):
+        raise ValueError(path)
+
+
+def _check_count(_lock: LockedRuleSet, _field: object, count: int) -> None:
+    if type(count) is not int or not 0 <= count < 2**53:
+        raise ValueError(count)
 
 
 @attrs.frozen
@@ -56,11 +73,11 @@ class LockedPlugin:
         files: the digest of each file, by name.
     """
 
-    distribution: str
-    version: str
-    module: str
-    digest: str | None
-    files: Mapping[str, str] = attrs.field(repr=False)
+    distribution: str = attrs.field(validator=_TEXT)
+    version: str = attrs.field(validator=_TEXT)
+    module: str = attrs.field(validator=_TEXT)
+    digest: str | None = attrs.field(validator=validators.optional(_DIGEST))
+    files: Mapping[str, str] = attrs.field(validator=_DIGESTS, repr=False)
 
 
 @attrs.frozen
@@ -78,13 +95,13 @@ class LockedRuleSet:
         schemas: of the record schema of each skill type.
     """
 
-    digest: str
-    text: str
-    path: str | None
-    vectors: int
-    formulas: Mapping[str, str]
-    requirements: Mapping[str, str]
-    schemas: Mapping[str, str]
+    digest: str = attrs.field(validator=_DIGEST)
+    text: str = attrs.field(validator=_DIGEST)
+    path: str | None = attrs.field(validator=_check_path)
+    vectors: int = attrs.field(validator=_check_count)
+    formulas: Mapping[str, str] = attrs.field(validator=_DIGESTS)
+    requirements: Mapping[str, str] = attrs.field(validator=_DIGESTS)
+    schemas: Mapping[str, str] = attrs.field(validator=_DIGESTS)
 
 
 @attrs.frozen
@@ -105,16 +122,16 @@ class Lock:
         state_files: the digest of each of these, by its path in the installation.
     """
 
-    version: str
-    engine: str
-    files: Mapping[str, str] = attrs.field(repr=False)
-    dependencies: Mapping[str, str]
-    vectors: str
+    version: str = attrs.field(validator=_TEXT)
+    engine: str = attrs.field(validator=_DIGEST)
+    files: Mapping[str, str] = attrs.field(validator=_DIGESTS, repr=False)
+    dependencies: Mapping[str, str] = attrs.field(validator=_TEXTS)
+    vectors: str = attrs.field(validator=_DIGEST)
     plugins: Mapping[str, LockedPlugin]
     rule_sets: Mapping[str, LockedRuleSet]
     sections: Mapping[str, LockedPlugin] = attrs.field(factory=dict)
-    state: str = NOTHING
-    state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    state: str = attrs.field(default=NOTHING, validator=_DIGEST)
+    state_files: Mapping[str, str] = attrs.field(factory=dict, validator=_DIGESTS, repr=False)
 
     def to_text(self) -> str:
         """Return the canonical text of the file."""
@@ -210,145 +227,75 @@ def parse(data: bytes, where: str) -> Lock:
     if document.get("format") != 1 or document.get("format") is True:
         number = document.get("format", "none")
         raise InputError(f"{where}: found the format {number!r}, expected 1: write the lock again")
-    return _Reader(where).lock(document)
+    try:
+        lock = _lock(**document)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        from tallystick.io.json_schema import first_problem  # the schema knows why
+
+        problem = first_problem("lock-1", document)
+        what = str(error) if problem is None else f"{problem.path or 'top'}: {problem.message}"
+        raise _refusal(where, what) from error
+    parts = (*lock.plugins.values(), *lock.sections.values())
+    many = sum(map(len, [lock.files, lock.state_files, *(part.files for part in parts)]))
+    if many > MOST_FILES:
+        raise _refusal(where, f"files: found {many} files, expected at most {MOST_FILES}")
+    return lock
 
 
-@attrs.frozen
-class _Reader:
-    """Takes the values of a document, each with its path in what is told of it."""
+def _refusal(where: str, what: str) -> InputError:
+    return InputError(f"{where}: {what}: write the lock again by tallystick lock")
 
-    where: str
 
-    def lock(self, document: Mapping[str, Any]) -> Lock:
-        names = ("engine", "dependencies", "vectors", "plugins", "rule_sets", "files")
-        top = self.closed(document, "", ("format", *names), ("state", "sections"))
-        engine = self.closed(top["engine"], "engine", ("version", "digest"))
-        vectors = self.closed(top["vectors"], "vectors", ("digest",))
-        files = self.closed(top["files"], "files", ("engine",), ("state", "plugins", "sections"))
-        plugins = self.plugins(top["plugins"], files.get("plugins", {}), "plugins")
-        sections = self.plugins(top.get("sections", {}), files.get("sections", {}), "sections")
-        lock = Lock(
-            version=self.text(engine["version"], "engine.version"),
-            engine=self.digest(engine["digest"], "engine.digest"),
-            files=self.digests(files["engine"], "files.engine"),
-            dependencies=self.texts(top["dependencies"], "dependencies"),
-            vectors=self.digest(vectors["digest"], "vectors.digest"),
-            plugins=plugins,
-            rule_sets={
-                name: self.rule_set(table, f"rule_sets.{name}")
-                for name, table in self.table(top["rule_sets"], "rule_sets").items()
-            },
-            sections=sections,
-            state=self.state(top.get("state")),
-            state_files=self.digests(files.get("state", {}), "files.state"),
-        )
-        self.check_files(lock)
-        return lock
+def _lock(  # noqa: PLR0913  # the tables of a document, so that no other is read
+    *,
+    format: int,  # noqa: A002  # as the file has it
+    engine: Mapping[str, str],
+    dependencies: Mapping[str, str],
+    vectors: Mapping[str, str],
+    plugins: Mapping[str, Any],
+    rule_sets: Mapping[str, Any],
+    files: Mapping[str, Any],
+    sections: Mapping[str, Any] | None = None,
+    state: Mapping[str, str] | None = None,
+) -> Lock:
+    """Return the lock of a document; whatever is wrong with it raises one error or another."""
+    del format
+    if not rule_sets:
+        raise ValueError(rule_sets)
+    version, engine_digest = _closed(engine, "version", "digest")
+    (of_vectors,), (of_state,) = _closed(vectors, "digest"), _closed(state or _NO_STATE, "digest")
+    every = {"state": {}, "plugins": {}, "sections": {}, **files}
+    of_engine, of_states, *of_parts = _closed(every, "engine", "state", "plugins", "sections")
+    return Lock(
+        version,
+        engine_digest,
+        of_engine,
+        dependencies,
+        of_vectors,
+        _plugins("plugins", plugins, of_parts[0]),
+        {name: LockedRuleSet(**{"path": None, **table}) for name, table in rule_sets.items()},
+        _plugins("sections", sections or {}, of_parts[1]),
+        of_state,
+        of_states,
+    )
 
-    def state(self, value: object) -> str:
-        if value is None:
-            return NOTHING
-        return self.digest(self.closed(value, "state", ("digest",))["digest"], "state.digest")
 
-    def check_files(self, lock: Lock) -> None:
-        parts = (*lock.plugins.values(), *lock.sections.values())
-        many = sum(map(len, [lock.files, lock.state_files, *(part.files for part in parts)]))
-        if many > MOST_FILES:
-            raise self.refusal("files", f"{many} files", f"at most {MOST_FILES}")
-        if not lock.rule_sets:
-            raise self.refusal("rule_sets", "none", "at least one rule set")
+def _plugins(
+    kind: str, tables: Mapping[str, Any], files: Mapping[str, Any]
+) -> dict[str, LockedPlugin]:
+    if strange := sorted(files.keys() - tables.keys()):
+        raise ValueError(f"files.{kind}.{strange[0]}: found files, expected those of its {kind}")
+    return {
+        name: LockedPlugin(**{"digest": None, **table, "files": files.get(name, {})})
+        for name, table in tables.items()
+    }
 
-    def plugins(self, value: object, files: object, path: str) -> dict[str, LockedPlugin]:
-        tables, listed = self.table(value, path), self.table(files, f"files.{path}")
-        strange = sorted(listed.keys() - tables.keys())
-        if strange:
-            expected = f"those of a {path.removesuffix('s')} of it"
-            raise self.refusal(f"files.{path}.{strange[0]}", "files", expected)
-        return {
-            name: self.plugin(table, listed.get(name, {}), f"{path}.{name}")
-            for name, table in tables.items()
-        }
 
-    def plugin(self, value: object, files: object, path: str) -> LockedPlugin:
-        table = self.closed(value, path, ("distribution", "version", "module"), ("digest",))
-        digest = table.get("digest")
-        return LockedPlugin(
-            distribution=self.text(table["distribution"], f"{path}.distribution"),
-            version=self.text(table["version"], f"{path}.version"),
-            module=self.text(table["module"], f"{path}.module"),
-            digest=None if digest is None else self.digest(digest, f"{path}.digest"),
-            files=self.digests(files, f"files.{path}"),
-        )
-
-    def rule_set(self, value: object, path: str) -> LockedRuleSet:
-        tables = ("formulas", "requirements", "schemas")
-        table = self.closed(value, path, ("digest", "text", "vectors", *tables), ("path",))
-        file = table.get("path")
-        return LockedRuleSet(
-            self.digest(table["digest"], f"{path}.digest"),
-            self.digest(table["text"], f"{path}.text"),
-            None if file is None else self.file(file, f"{path}.path"),
-            self.number(table["vectors"], f"{path}.vectors"),
-            *[self.digests(table[name], f"{path}.{name}") for name in tables],
-        )
-
-    def closed(
-        self, value: object, path: str, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
-    ) -> Mapping[str, Any]:
-        """Return a table with these keys and no other."""
-        table = self.table(value, path)
-        head = f"{path}." if path else ""
-        for name in table:
-            if name not in wanted and name not in optional:
-                keys = ", ".join((*wanted, *optional))
-                raise self.refusal(f"{head}{name}", "an unknown key", f"some of {keys}")
-        for name in wanted:
-            if name not in table:
-                raise self.refusal(f"{head}{name}", "nothing", "a value")
-        return table
-
-    def table(self, value: object, path: str) -> Mapping[str, Any]:
-        if not isinstance(value, dict):
-            raise self.refusal(path, repr(value), "a table")
-        return value
-
-    def text(self, value: object, path: str) -> str:
-        if not isinstance(value, str) or not value:
-            raise self.refusal(path, repr(value), "text")
-        return value
-
-    def file(self, value: object, path: str) -> str:
-        name = self.text(value, path)
-        parts = PurePosixPath(name)
-        if parts.is_absolute() or ".." in parts.parts or "\0" in name:
-            expected = "a path in or below the folder of the lock, relative to it"
-            raise self.refusal(path, repr(name), expected)
-        return name
-
-    def texts(self, value: object, path: str) -> Mapping[str, str]:
-        table = self.table(value, path)
-        return {name: self.text(text, f"{path}.{name}") for name, text in table.items()}
-
-    def number(self, value: object, path: str) -> int:
-        if type(value) is not int or not 0 <= value <= _LARGEST_NUMBER:
-            raise self.refusal(path, repr(value), "a whole number")
-        return value
-
-    def digest(self, value: object, path: str) -> str:
-        if not isinstance(value, str) or not _DIGEST.fullmatch(value):
-            raise self.refusal(path, repr(value), "sha256: and 64 hexadecimal digits")
-        return value
-
-    def digests(self, value: object, path: str) -> Mapping[str, str]:
-        table = self.table(value, path)
-        return {name: self.digest(text, f"{path}.{name}") for name, text in table.items()}
-
-    def refusal(self, path: str, found: str, expected: str) -> InputError:
-        excerpt = found if len(found) <= 80 else f"{found[:77]}..."
-        return InputError(
-            f"{self.where}: {path}: found {excerpt}, expected {expected}: "
-            "write the lock again by tallystick lock"
-        )
+def _closed(table: Mapping[str, Any], *keys: str) -> list[Any]:
+    """Return the values of a table that has these keys and no other."""
+    if table.keys() != {*keys}:
+        raise KeyError(*keys)
+    return [table[key] for key in keys]
 
 
 def vectors_digest() -> str:

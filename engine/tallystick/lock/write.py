@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick import resources
-from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.lock.lock_file import (
@@ -22,10 +21,10 @@ from tallystick.lock.lock_file import (
 from tallystick.lock.self_test import rows_of
 from tallystick.plugins.code import (
     DEPENDENCIES,
-    Files,
     content,
     engine_digest,
     engine_files,
+    file_digests,
     plugin_digest,
     plugin_files,
     state_digest,
@@ -38,7 +37,7 @@ from tallystick.scoring.scorer import Scorer, load
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
-    from tallystick.plugins.registry import Plugin, Registry
+    from tallystick.plugins.registry import Registry
 
 
 def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
@@ -54,13 +53,16 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
     """
     rule_sets = dict[str, LockedRuleSet]()
     plugins, sections = dict[str, LockedPlugin](), dict[str, LockedPlugin]()
-    files = _digests(engine_files())
+    files = file_digests(engine_files())
     for scorer in scorers:
         reference = scorer.rule_set.reference
         locked = _rule_set(scorer, folder)
         if rule_sets.setdefault(reference, locked) != locked:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
-        plugins |= {name: _plugin(plugin) for name, plugin in scorer.registry.plugins.items()}
+        plugins |= {
+            name: _plugin(plugin.distribution, plugin.version, plugin.module)
+            for name, plugin in scorer.registry.plugins.items()
+        }
         sections |= _sections(scorer)
         if locked.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
             files[name] = locked.text
@@ -69,7 +71,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         engine=engine_digest(),
         files=files,
         state=state_digest(),
-        state_files=_digests(state_files()),
+        state_files=file_digests(state_files()),
         dependencies={name: version(name) for name in DEPENDENCIES},
         vectors=vectors_digest(),
         plugins=plugins,
@@ -149,32 +151,19 @@ def _from(folder: Path, path: Path) -> str:
         ) from None
 
 
-def _plugin(plugin: Plugin) -> LockedPlugin:
-    return LockedPlugin(
-        plugin.distribution,
-        plugin.version,
-        plugin.module,
-        plugin_digest(plugin.module),
-        _digests(plugin_files(plugin.module) or {}),
-    )
-
-
 def _sections(scorer: Scorer) -> dict[str, LockedPlugin]:
     """Return the sections of a rule set that plugins bring; none of what is made in memory."""
     names = scorer.rule_set.sections
     entries = ((name, scorer.registry.sections.entry(name)) for name in names)
     return {
-        name: LockedPlugin(
-            distribution_of(entry),
-            entry.dist.version if entry.dist else "",
-            entry.module,
-            plugin_digest(entry.module),
-            _digests(plugin_files(entry.module) or {}),
+        name: _plugin(
+            distribution_of(entry), entry.dist.version if entry.dist else "", entry.module
         )
         for name, entry in entries
         if entry is not None
     }
 
 
-def _digests(files: Files) -> dict[str, str]:
-    return {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
+def _plugin(distribution: str, version: str, module: str) -> LockedPlugin:
+    files = file_digests(plugin_files(module) or {})
+    return LockedPlugin(distribution, version, module, plugin_digest(module), files)

@@ -17,11 +17,11 @@ difference of two expressions that are written alike is 0 without a look at thei
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
-from math import ceil
+from math import ceil, prod
 from typing import Literal, TypeAlias
 
 from tallystick.errors import NumberError, UndecidedError
@@ -33,6 +33,7 @@ from tallystick.numbers.functions import (
     enclose_power,
     whole_root,
 )
+from tallystick.numbers.weights import Weights
 
 MOST_BITS = 8192
 """Maximum bits behind the point that are tried before a question is refused as undecided."""
@@ -197,6 +198,21 @@ def power(x: Exact, exponent: Fraction) -> Exact:
     roots = [whole_root(number, exponent.denominator) for number in raised.as_integer_ratio()]
     whole = Fraction(*roots)
     return whole if whole**exponent.denominator == raised else _Power(x, exponent)
+
+
+def geometric_mean(values: Sequence[Exact], weights: Weights) -> Exact:
+    """Return the weighted geometric mean of numbers of at least 0; weights as many as values.
+
+    Raises:
+        NumberError: a number is below 0.
+    """
+    whole = Fraction(1, weights.denominator)
+    fractions = [value for value in values if isinstance(value, Fraction)]
+    if len(fractions) == len(values):
+        powers = (v**a for v, a in zip(fractions, weights.numerators, strict=True))
+        return power(prod(powers, start=_PLUS), whole)
+    pairs = zip(values, weights.numerators, strict=True)
+    return prod((power(value, a * whole) for value, a in pairs), start=_PLUS)
 
 
 def exp(x: Exact) -> Exact:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.errors import NumberError
-from tallystick.numbers.nano import NANO, from_decimal, to_fraction
+from tallystick.numbers.nano import from_decimal, to_fraction
 from tallystick.numbers.text import fraction
 
 if TYPE_CHECKING:
@@ -56,19 +56,6 @@ class Weights:
         denominator = math.lcm(*(weight.denominator for weight in exact))
         numerators = tuple(int(exact[index] * denominator) for index in positions)
         return cls(len(exact), positions, numerators, denominator)
-
-
-def check_values(values: Sequence[int], weights: Weights) -> None:
-    """Refuse values that weights cannot weigh.
-
-    Raises:
-        NumberError: a value is outside [0, 1e9] nano, or there are more or fewer than weights.
-    """
-    if len(values) != weights.count:
-        raise NumberError(f"found {len(values)} values, expected {weights.count}")
-    for index, value in enumerate(values):
-        if not 0 <= value <= NANO:
-            raise NumberError(f"value {index}: found {value}, expected nano from 0 to {NANO}")
 
 
 def _exact(index: int, value: Fraction | Decimal | int) -> Fraction:

@@ -20,7 +20,7 @@ import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, ModuleSpec, all_suffixes
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, all_suffixes
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import digest
+from tallystick.canonical import PREFIX, digest
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
+from tallystick.sources import outermost
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -197,7 +198,7 @@ def plugin_files(module: str) -> Files | None:
 
 
 def _package_files(module: str) -> Files | None:
-    spec = _package(module)
+    spec = outermost(module)
     origin = None if spec is None or not spec.has_location else spec.origin
     if spec is None or origin is None or not Path(origin).is_file():
         return None
@@ -212,7 +213,7 @@ def package_of(module: str) -> str:
 
     It is empty of a module in no package.
     """
-    spec = None if has_closure(module) else _package(module)
+    spec = None if has_closure(module) else outermost(module)
     if spec is not None and spec.submodule_search_locations is None:
         return ""
     return (spec.name if spec is not None else module.partition(".")[0]).replace(".", "/")
@@ -395,21 +396,13 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and not os.path.exists(entry.path)  # noqa: PTH110  # as os.scandir
 
 
-def _package(module: str) -> ModuleSpec | None:
-    """Return the spec of a module's outermost package, or of the module; None if not found."""
-    parts = module.split(".")
-    for length in range(1, len(parts) + 1):
-        try:
-            spec = importlib.util.find_spec(".".join(parts[:length]))
-        except (ImportError, ValueError):
-            return None  # a module that was made in memory
-        if spec is None or spec.has_location:
-            return spec
-    return None
-
-
 def _contents(found: Mapping[str, Path]) -> Files:
     return {_text(name): content(found[name]) for name in sorted(found)}
+
+
+def file_digests(found: Files) -> dict[str, str]:
+    """Return the digest of each file, by its name."""
+    return {name: PREFIX + sha256 for name, (_, sha256) in found.items()}
 
 
 def _digest(found: Files) -> str:

@@ -19,7 +19,14 @@ from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from tallystick.errors import PluginError
-from tallystick.plugins.entries import Extensions, RefusedPluginError, failure, own_entries
+from tallystick.plugins.entries import (
+    Extensions,
+    RefusedPluginError,
+    damaged_distributions,
+    failure,
+    of_kind,
+    own_entries,
+)
 
 GROUP = "tallystick.commands"
 """The entry-point group."""
@@ -186,7 +193,8 @@ class CommandTable:
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
         doubled = [why for name, why in self._doubled() if path in _paths(self._commands, name)]
-        return doubled + [f"plugin {name!r}: {why}" for name, why in self._unusable.items()]
+        others = {**self._unusable, **damaged_distributions()}
+        return doubled + [f"plugin {name!r}: {why}" for name, why in others.items()]
 
     def refused(self, core: Collection[Path]) -> Mapping[str, str]:
         """Return why plugins, or some of their rows, are not used.
@@ -227,13 +235,13 @@ class CommandTable:
 @lru_cache(maxsize=1)
 def own_commands() -> CommandTable:
     """Return the rows of the engine's own distribution, which needs no look at the others."""
-    return CommandTable(Extensions(CommandRows, own_entries(GROUP), check=_check))
+    return CommandTable(Extensions(own_entries(GROUP), of_kind(CommandRows, _check)))
 
 
 @lru_cache(maxsize=1)
 def installed_commands() -> CommandTable:
     """Return the rows of all installed distributions."""
-    return CommandTable(Extensions.installed(GROUP, CommandRows, _check))
+    return CommandTable(Extensions.installed(GROUP, of_kind(CommandRows, _check)))
 
 
 def value_of(name: str, home: str) -> object:

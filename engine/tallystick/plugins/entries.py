@@ -36,6 +36,9 @@ SECTIONS = "tallystick.sections"
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only strangers' plugins to load, separated by commas."""
 
+_HEAD = f"[{PROJECT}."
+"""The beginning of a group of the project in a file of entry points."""
+
 IMPORT_FAILED, NAME_TAKEN = "import-failed", "name-taken"
 """Codes of refusals."""
 
@@ -52,30 +55,57 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group that the installed distributions have."""
-    return tuple(entry for entry in _selection(tuple(sys.path)) if entry.group == group)
+    return tuple(entry for entry in _selection(tuple(sys.path))[0] if entry.group == group)
+
+
+def installed_groups() -> frozenset[str]:
+    """Return the groups of the project in which a distribution offers something."""
+    return frozenset(entry.group for entry in _selection(tuple(sys.path))[0])
 
 
 def is_offered(name: str) -> bool:
     """Return whether an installed distribution offers a name in any group of the project."""
-    return any(entry.name == name for entry in _selection(tuple(sys.path)))
+    return any(entry.name == name for entry in _selection(tuple(sys.path))[0])
+
+
+def damaged_distributions() -> Mapping[str, str]:
+    """Return why distributions whose metadata cannot be read are not used, by their names."""
+    return _selection(tuple(sys.path))[1]
 
 
 # a process asks for several groups; to look for the project's name in all files is twice as fast as
 # to parse what all distributions offer, most of which is of others
 @lru_cache(maxsize=1)
-def _selection(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the entry points of all groups of the project."""
-    head = f"{PROJECT}."
-    unique: dict[str, Distribution] = {}
+def _selection(
+    _search_path: tuple[str, ...],
+) -> tuple[tuple[EntryPoint, ...], Mapping[str, str]]:
+    """Return the entry points of all groups of the project, and whose cannot be read."""
+    unique, damaged = dict[str, tuple[EntryPoint, ...]](), dict[str, str]()
     for candidate in distributions():
-        if (
-            f"[{head}" in _offers_of(candidate)
-            and (name := _name(candidate))
-            and _counts(candidate)
-        ):
-            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), candidate)
-    entries = (entry for candidate in unique.values() for entry in candidate.entry_points)
-    return tuple(entry for entry in entries if entry.group.startswith(head))
+        try:
+            if _HEAD in _offers_of(candidate) and (name := _name(candidate)) and _counts(candidate):
+                entries = (e for e in candidate.entry_points if e.group.startswith(_HEAD[1:]))
+                name = name.lower().replace("_", "-").replace(".", "-")
+                unique.setdefault(name, tuple(entries))
+        except Exception as error:  # noqa: BLE001  # whatever is wrong with one, the others work
+            if _HEAD.encode() in getattr(error, "object", _HEAD.encode()):
+                damaged |= _damage(candidate, error)
+    return tuple(entry for entries in unique.values() for entry in entries), damaged
+
+
+def _damage(found: Distribution, error: Exception) -> Mapping[str, str]:
+    """Return why the metadata of a distribution cannot be read, by its name."""
+    try:
+        name, text = _name(found), _offers_of(found)
+    except UnicodeDecodeError:
+        name, text = str(found.locate_file("")), ""
+    lines = (line for line in text.splitlines() if line.strip() and line[0] not in "[#;")
+    mangled = next((line for line in lines if "=" not in line), None)
+    what = f"{type(error).__name__}: {error}" if mangled is None else f"the line {mangled!r}"
+    return {
+        name: f"its metadata cannot be read: found {what}, expected entry points such as "
+        "acme = acme.plugin: install it again, or uninstall it"
+    }
 
 
 def _counts(found: Distribution) -> bool:
@@ -138,14 +168,9 @@ def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
     distribution offers is of no plugin.
     """
     names: dict[str, list[str]] = {}
-    head = f"{PROJECT}."
-    try:
-        entries = distribution(name).entry_points if name not in ("", PROJECT) else ()
-    except PackageNotFoundError:
-        return {}  # an entry point that is made in memory
-    for entry in entries:
-        if entry.group.startswith(head) and entry.group != GROUP:
-            names.setdefault(entry.group.removeprefix(head), []).append(entry.name)
+    for entry in _selection(tuple(sys.path))[0]:
+        if entry.group != GROUP and distribution_of(entry) == name != PROJECT:
+            names.setdefault(entry.group.removeprefix(_HEAD[1:]), []).append(entry.name)
     return {group: tuple(sorted(names[group])) for group in sorted(names)}
 
 
@@ -154,93 +179,31 @@ def is_own(entry: EntryPoint) -> bool:
     return distribution_of(entry) == PROJECT
 
 
-class Entries:
-    """The entry points of one group, by name."""
+class Extensions(Generic[_Value]):
+    """Values of one kind that distributions offer in one group, each imported when it is named."""
 
-    def __init__(self, found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> None:
-        """Import nothing.
+    def __init__(
+        self,
+        found: Iterable[EntryPoint],
+        load: Callable[[EntryPoint], _Value],
+        allowed: frozenset[str] | None = None,
+    ) -> None:
+        """Import nothing yet.
 
         Args:
-            found: the entry points, in any order.
+            found: the entry points of the group, in any order.
+            load: imports the value of one; raises `RefusedPluginError` where it cannot be used.
             allowed: the only names of strangers that are used; None allows any.
         """
         self._entries: dict[str, list[EntryPoint]] = {}
         for entry in found:
             self._entries.setdefault(entry.name, []).append(entry)
-        self._allowed = allowed
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names that may be used: the engine's own first, the others in name order."""
-        usable = (name for name in self._entries if self.is_allowed(name))
-        return tuple(sorted(usable, key=lambda name: (self.own(name) is None, name)))
-
-    def is_allowed(self, name: str) -> bool:
-        """Return whether the environment lets a name be used."""
-        allowed = self._allowed
-        return allowed is None or name in allowed or self.own(name) is not None
-
-    def own(self, name: str) -> EntryPoint | None:
-        """Return the entry point of the engine's own distribution, whose names nobody can take."""
-        entries = self._entries.get(name, [])
-        return next(filter(is_own, entries), None)
-
-    def entry(self, name: str) -> EntryPoint:
-        """Return the entry point of a name.
-
-        Raises:
-            RefusedPluginError: two strangers have it.
-        """
-        own, entries = self.own(name), self._entries[name]
-        if own is None and len(entries) > 1:
-            raise RefusedPluginError(
-                NAME_TAKEN, f"{_offers(entries)}, and none is used: uninstall one"
-            )
-        return own or entries[0]
-
-    def taken(self, name: str) -> str:
-        """Return why a stranger is refused that has a name of the engine's own; often nothing."""
-        entries = self._entries.get(name, [])
-        if self.own(name) is None or len(entries) == 1:
-            return ""
-        return f"{_offers(entries)}, and only that of {PROJECT} is used: uninstall one"
-
-
-class Extensions(Generic[_Value]):
-    """Values of one kind that distributions offer in one group, each imported when it is named.
-
-    The entry point of a value names ``module:attribute``; the module declares ``tallystick_api``.
-    """
-
-    def __init__(
-        self,
-        kind: type[_Value],
-        found: Iterable[EntryPoint],
-        allowed: frozenset[str] | None = None,
-        check: Callable[[EntryPoint, _Value], None] | None = None,
-    ) -> None:
-        """Import nothing yet.
-
-        Args:
-            kind: the class of the values.
-            found: the entry points of the group, in any order.
-            allowed: the only names of strangers that are used; None allows any.
-            check: raises `RefusedPluginError` for a value of the class that cannot be used.
-        """
-        self._kind, self._check = kind, check
-        self._entries = Entries(found, allowed)
+        self._load, self._allowed = load, allowed
         self._made: dict[str, _Value] = {}
         self._loaded: dict[str, _Value | RefusedPluginError] = {}
 
     @classmethod
-    def installed(
-        cls,
-        group: str,
-        kind: type[_Value],
-        check: Callable[[EntryPoint, _Value], None] | None = None,
-    ) -> Extensions[_Value]:
+    def installed(cls, group: str, load: Callable[[EntryPoint], _Value]) -> Extensions[_Value]:
         """Return those of the installed distributions.
 
         A stranger counts where the environment allows its name, or a plugin of its distribution.
@@ -250,7 +213,7 @@ class Extensions(Generic[_Value]):
             plugins = installed_entries(GROUP)
             named = {distribution_of(entry) for entry in plugins if entry.name in allowed}
             allowed |= {entry.name for entry in entries if distribution_of(entry) in named}
-        return cls(kind, entries, allowed, check)
+        return cls(entries, load, allowed)
 
     def joined(self, made: Mapping[str, _Value]) -> Extensions[_Value]:
         """Return these and some that are made in memory; what is imported stays imported.
@@ -275,7 +238,21 @@ class Extensions(Generic[_Value]):
 
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
-        return (*self._entries.names(), *sorted(self._made))
+        usable = (name for name in self._entries if self.is_allowed(name))
+        installed = sorted(usable, key=lambda name: (not self.is_own(name), name))
+        return (*installed, *sorted(self._made))
+
+    def is_installed(self, name: str) -> bool:
+        """Return whether a distribution offers a name, if only one that is not allowed."""
+        return name in self._entries
+
+    def is_allowed(self, name: str) -> bool:
+        """Return whether the environment lets a name be used."""
+        return self._allowed is None or name in self._allowed or self.is_own(name)
+
+    def is_own(self, name: str) -> bool:
+        """Return whether the engine's own distribution offers a name, which nobody can take."""
+        return any(map(is_own, self._entries.get(name, ())))
 
     def entry(self, name: str) -> EntryPoint | None:
         """Return the entry point of a name; None where its value is made in memory.
@@ -283,15 +260,22 @@ class Extensions(Generic[_Value]):
         Raises:
             RefusedPluginError: two strangers have it.
         """
-        return None if name in self._made else self._entries.entry(name)
+        if name in self._made:
+            return None
+        entries = self._entries[name]
+        own = next(filter(is_own, entries), None)
+        if own is None and len(entries) > 1:
+            raise RefusedPluginError(
+                NAME_TAKEN, f"{_offers(entries)}, and none is used: uninstall one"
+            )
+        return own or entries[0]
 
-    def is_installed(self, name: str) -> bool:
-        """Return whether a distribution offers a name that the environment does not allow."""
-        return name in self._entries
-
-    def is_own(self, name: str) -> bool:
-        """Return whether the engine's own distribution offers a name."""
-        return self._entries.own(name) is not None
+    def taken(self, name: str) -> str:
+        """Return why a stranger is refused that has a name of the engine's own; often nothing."""
+        entries = self._entries.get(name, [])
+        if not self.is_own(name) or len(entries) == 1:
+            return ""
+        return f"{_offers(entries)}, and only that of {PROJECT} is used: uninstall one"
 
     def value(self, name: str) -> _Value:
         """Return the value of a name, imported once.
@@ -301,10 +285,11 @@ class Extensions(Generic[_Value]):
             RefusedPluginError: the value cannot be used.
         """
         if name not in self._loaded:
-            if name not in self._entries or not self._entries.is_allowed(name):
+            if name not in self._entries or not self.is_allowed(name):
                 raise KeyError(name)
             try:
-                self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
+                entry = self.entry(name) or self._entries[name][0]
+                self._loaded[name] = self._load(entry)
             except RefusedPluginError as error:
                 self._loaded[name] = error
         value = self._loaded[name]
@@ -322,7 +307,7 @@ class Extensions(Generic[_Value]):
 
     def refused(self) -> Mapping[str, str]:
         """Return why names, or strangers that have one of the engine's own, are not used."""
-        reasons = {name: why for name in self.names() if (why := self._entries.taken(name))}
+        reasons = {name: why for name in self.names() if (why := self.taken(name))}
         for name in self.names():
             try:
                 self.value(name)
@@ -370,17 +355,27 @@ def failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
 
 
-def _value(
-    entry: EntryPoint, kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None
-) -> _Value:
-    value = imported(entry)
-    if not isinstance(value, kind):
-        raise RefusedPluginError(
-            "wrong-kind", f"found {value!r} at {entry.value}, expected a {kind.__name__}"
-        )
-    if check is not None:
-        check(entry, value)
-    return value
+def of_kind(
+    kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None = None
+) -> Callable[[EntryPoint], _Value]:
+    """Return a function that imports a value of a class from its ``module:attribute``.
+
+    Args:
+        kind: the class.
+        check: raises `RefusedPluginError` for a value of the class that cannot be used.
+    """
+
+    def load(entry: EntryPoint) -> _Value:
+        value = imported(entry)
+        if not isinstance(value, kind):
+            raise RefusedPluginError(
+                "wrong-kind", f"found {value!r} at {entry.value}, expected a {kind.__name__}"
+            )
+        if check is not None:
+            check(entry, value)
+        return value
+
+    return load
 
 
 def _offers(entries: Sequence[EntryPoint]) -> str:

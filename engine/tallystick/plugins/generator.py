@@ -137,29 +137,3 @@ class Generator:
     checks: Callable[[Draw, Part, Part], Part]
     events: Callable[[Draw, Part], Sequence[str]] = _nothing
     fields: Callable[[Draw, Part], Part] = _no_fields
-
-
-def extended(base: Generator | None, additions: Generator | None) -> Generator | None:
-    """Return the generator that makes the fields of two, part by part.
-
-    Without a base there is none: its fields would be missing.
-    """
-    if base is None or additions is None:
-        return base
-
-    def task(draw: Draw) -> Part:
-        return {**base.task(draw), **additions.task(draw)}
-
-    def submission(draw: Draw, asked: Part) -> Part:
-        return {**base.submission(draw, asked), **additions.submission(draw, asked)}
-
-    def checks(draw: Draw, asked: Part, answer: Part) -> Part:
-        return {**base.checks(draw, asked, answer), **additions.checks(draw, asked, answer)}
-
-    def events(draw: Draw, checked: Part) -> Sequence[str]:
-        return (*base.events(draw, checked), *additions.events(draw, checked))
-
-    def fields(draw: Draw, asked: Part) -> Part:
-        return {**base.fields(draw, asked), **additions.fields(draw, asked)}
-
-    return Generator(task, submission, checks, events, fields)

@@ -30,10 +30,10 @@ from tallystick.plugins.entries import (
     NAME_TAKEN,
     PROJECT,
     SECTIONS,
-    Entries,
     Extensions,
     RefusedPluginError,
     allowed_names,
+    damaged_distributions,
     distribution_of,
     failure,
     imported,
@@ -98,7 +98,7 @@ class Plugins(Hashable, Protocol):
 
 def installed_sections() -> Extensions[object]:
     """Return the sections of the installed distributions; `rules.section` says what one is."""
-    return Extensions.installed(SECTIONS, object)
+    return Extensions.installed(SECTIONS, imported)
 
 
 @attrs.frozen(eq=False)
@@ -144,16 +144,21 @@ class Registry:
 class InstalledPlugins:
     """Plugins as they are installed, each imported when it is first named."""
 
-    def __init__(self, found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        found: Iterable[EntryPoint],
+        allowed: frozenset[str] | None = None,
+        damaged: Mapping[str, str] | None = None,
+    ) -> None:
         """Import nothing yet.
 
         Args:
             found: the entry points, in any order.
             allowed: the only names of strangers to load; None loads any.
+            damaged: why distributions have no entry points that can be read, by name.
         """
-        self._entries = Entries(found, allowed)
-        self._allowed = allowed
-        self._loaded: dict[str, Plugin | RefusedPluginError] = {}
+        self._offers = Extensions(found, load, allowed)
+        self._allowed, self._damaged = allowed, damaged or {}
         self._registries: dict[frozenset[str], Registry] = {}
 
     def of(self, names: Collection[str]) -> Registry:
@@ -168,15 +173,16 @@ class InstalledPlugins:
 
     def names(self) -> tuple[str, ...]:
         """The names of all that may be used: the engine's own first, the others in name order."""
-        return self._entries.names()
+        return self._offers.names()
 
     def own(self) -> Registry:
         """Return the registry of the engine's own distribution, for hints."""
-        return self.of([name for name in self.names() if self._entries.own(name) is not None])
+        return self.of([*filter(self._offers.is_own, self.names())])
 
     def every(self) -> Registry:
         """Return the registry of all plugins that may be used: each of them is imported."""
-        return self.of({*self.names(), *(self._allowed or ())})
+        registry = self.of({*self.names(), *(self._allowed or ())})
+        return attrs.evolve(registry, refused={**registry.refused, **self._damaged})
 
     @cached_property
     def sections(self) -> Extensions[object]:
@@ -188,45 +194,29 @@ class InstalledPlugins:
         refused: dict[str, str] = {}
         for name in self.names():
             if name in names:
-                if reason := self._entries.taken(name):
+                if reason := self._offers.taken(name):
                     refused[name] = reason
                 try:
-                    _add(self._plugin(name), plugins)
+                    _add(self._offers.value(name), plugins)
                 except PluginError as error:
                     refused[name] = str(error)
         refused |= {name: why for name in sorted(names) if (why := self._unusable(name))}
         return _registry(plugins, refused, self.sections)
 
-    def _plugin(self, name: str) -> Plugin:
-        """Return the plugin of a name, imported once.
-
-        Raises:
-            RefusedPluginError: it cannot be used.
-        """
-        if name not in self._loaded:
-            try:
-                self._loaded[name] = load(self._entries.entry(name))
-            except RefusedPluginError as error:
-                self._loaded[name] = error
-        plugin = self._loaded[name]
-        if isinstance(plugin, RefusedPluginError):
-            raise plugin
-        return plugin
-
     def _unusable(self, name: str) -> str:
         """Return why the environment lets no plugin of a name be used; empty where it does."""
         if self._allowed is None:
             return ""
-        if name not in self._entries:
+        if not self._offers.is_installed(name):
             is_lost = name in self._allowed and not is_offered(name)
             return f"{ALLOWED} names it, but no installed distribution offers it" if is_lost else ""
-        return "" if self._entries.is_allowed(name) else f"{ALLOWED} does not name it"
+        return "" if self._offers.is_allowed(name) else f"{ALLOWED} does not name it"
 
 
 @lru_cache(maxsize=1)
 def installed_plugins() -> InstalledPlugins:
     """Return the installed plugins, none of which is imported before it is named."""
-    return InstalledPlugins(installed_entries(GROUP), allowed_names())
+    return InstalledPlugins(installed_entries(GROUP), allowed_names(), damaged_distributions())
 
 
 def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import attrs
@@ -18,7 +18,7 @@ import msgspec
 
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
-from tallystick.io.lines import MAX_LINE_BYTES, LongLine
+from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.defects import internal_error
 from tallystick.records.identity import identity_of, whose
 from tallystick.records.messages import NOTHING, shown
@@ -47,8 +47,8 @@ class MissedDeadline:
     record: Record
 
 
-Item = bytes | Mapping[str, Any] | LongLine
-"""A record as it came: a line of JSON, a plain mapping, or what is longer than a line may be."""
+Item = bytes | Mapping[str, Any]
+"""A record as it came: a line of JSON, or a plain mapping."""
 Decoded = Record | MissedDeadline | Reject
 """A record, one whose deadline was missed, or a reject."""
 
@@ -132,9 +132,11 @@ class Decoder:
             first: the number of the first.
         """
         # kept in a list, decoded records would halve the speed: the garbage collector visits them
-        of_lines = bool(items) and isinstance(items[0], bytes)
+        following = iter(items)
+        head = [*islice(following, 1)]
+        of_lines = bool(head) and isinstance(head[0], bytes)
         decode: Callable[[Any, int], Decoded] = self.decode if of_lines else self.convert
-        return enumerate(map(decode, items, count(first)), first)
+        return enumerate(map(decode, chain(head, following), count(first)), first)
 
     def decode(self, line: bytes, number: int) -> Decoded:
         """Decode one line.
@@ -176,15 +178,13 @@ class Decoder:
         except RecordError as error:
             return Reject.of(error, number, identity_of(value))
 
-    def convert(self, record: Mapping[str, Any] | LongLine, number: int) -> Decoded:
+    def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
         """Convert one Python object, validated as the line that it would be.
 
         Args:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
             number: the record's number, from 1, for the reject.
         """
-        if record.__class__ is LongLine:
-            return Reject.of(_too_long(record.start, self._limit), number)
         try:
             record = plain(record)
             try:

@@ -19,7 +19,6 @@ import attrs
 from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
 from tallystick.io.documents import LARGEST, parse_json, read_text
-from tallystick.plugins.skill_type import ExtendedSchema, SchemaSource
 from tallystick.resources import schema_path
 
 Schema = Mapping[str, Any]
@@ -52,20 +51,16 @@ _HOLDS_NAMED = frozenset(("$defs", "dependentSchemas", "patternProperties", "pro
 
 
 @functools.cache
-def load_schema(source: SchemaSource) -> Schema:
+def load_schema(path: Path) -> Schema:
     """Return the self-contained schema of a skill type; read once, and not to be changed.
 
     Raises:
         SchemaError: a file is missing, is not JSON or not a 2020-12 schema, refers to what is not
-            there, does not declare the fields that every record has, or adds to another schema what
-            it has already.
+            there, or does not declare the fields that every record has.
     """
-    path = source if isinstance(source, Path) else source.additions
     document = _read(path)
     _check_schema(document, path)
     bundled = _bundle(document, path)
-    if not isinstance(source, Path):
-        bundled = _extended(load_schema(source.base), bundled, source)
     _check_references(bundled, path)
     _check_common_fields(bundled, path)
     return bundled
@@ -289,51 +284,6 @@ def _map_inside(
     if keyword in _HOLDS_NAMED:
         return {name: _map_schemas(item, change) for name, item in value.items()}
     return value
-
-
-_OF_ADDITIONS = ("$schema", "$defs", "properties", "required", *_ANNOTATIONS)
-_OF_OBJECTS: Mapping[str, object] = {"type": "object", "additionalProperties": False}
-"""Keys of an object that additions to it may repeat."""
-
-
-def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[str, Any]:
-    """Return the base under another name, with the additions."""
-    path, definitions = source.additions, dict(base["$defs"])
-    for name, definition in additions["$defs"].items():
-        if definitions.setdefault(name, definition) != definition:
-            raise SchemaError(
-                f"{path}: found the definition {name!r}, which the extended schema has otherwise, "
-                "expected another name"
-            )
-    merged = _with_additions(base, additions, path, "")
-    names = {**merged["properties"], "skill_type": {"const": source.skill_type}}
-    return {**merged, "properties": names, "$defs": definitions}
-
-
-def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> dict[str, Any]:
-    """Return an object of a schema with the fields that additions have for it, at each depth."""
-    for word, value in additions.items():
-        if word not in _OF_ADDITIONS and _OF_OBJECTS.get(word, ...) != value:
-            raise SchemaError(
-                f"{path}: found {word!r} at {where or 'the top'}, expected properties and required "
-                "alone: a schema that extends another one adds fields, and changes none"
-            )
-    fields = dict(base["properties"])
-    for name, part in additions.get("properties", {}).items():
-        field_path = f"{where}.{name}" if where else name
-        if name not in fields:
-            fields[name] = part
-        elif isinstance(part, Mapping) and "$ref" not in part and "properties" in fields[name]:
-            fields[name] = _with_additions(fields[name], part, path, field_path)
-        else:
-            raise SchemaError(
-                f"{path}: found the field {field_path!r}, which the extended schema has, "
-                "expected a new one"
-            )
-    required = [*base.get("required", ()), *additions.get("required", ())]
-    words = {key: value for key, value in base.items() if key not in ("properties", "required")}
-    requirement = {"required": list(dict.fromkeys(required))} if required else {}
-    return {**words, **requirement, "properties": fields}
 
 
 def _check_references(schema: Schema, path: Path) -> None:

@@ -7,9 +7,11 @@ a formula stays in its range for every valid record is proved later, when the ru
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,20 +25,10 @@ from tallystick.rules.formula_references import (
     check_reference,
     find_cycle,
     formula_of,
+    references_of,
     refused,
 )
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tallystick.formula.formula import Formula
-    from tallystick.plugins.registry import Registry
-    from tallystick.rules.schema import Declared
-    from tallystick.rules.toml import KeyPath
-from collections import Counter
-from typing import TYPE_CHECKING, Any
-
 from tallystick.rules.section_lookup import asked, formulas_of, sections_of
 
 if TYPE_CHECKING:
@@ -44,7 +36,7 @@ if TYPE_CHECKING:
 
     from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
+    from tallystick.rules.model import Emission, Factor, Level, Threshold, Tiers
     from tallystick.rules.schema import Declared
     from tallystick.rules.section import Section
     from tallystick.rules.toml import KeyPath
@@ -56,6 +48,14 @@ VALUES = ("composite", "quality", "tier", "tier_multiplier", "base_weight", "emi
 _FACTORS = ("emission", "factors")
 
 
+TRACKED = "baseline"
+"""Name of the tracked baseline among the published thresholds."""
+EMISSION_TERMS = ("quality", "base_weight", "tier_multiplier")
+"""Names that an emission formula can read beside its factors."""
+FACTOR_TERMS = ("base_weight",)
+"""Names that a factor formula can read."""
+
+
 def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Finding]:
     """Return the mistakes of a rule set that follows the schema, or of the sound part of another.
 
@@ -64,12 +64,131 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
         declared: the names that the document declares.
         registry: the formulas, skill types and requirements of the installed plugins.
     """
-    return [
-        *_check_names(rule_set),
-        *_check_read_values(rule_set, registry),
-        *_check_skill_types(rule_set, declared, registry),
-        *check_sections(rule_set, declared, registry),
-    ]
+    return list(_Checks(rule_set, declared, registry).findings())
+
+
+@attrs.frozen(slots=False)
+class _Checks:
+    """The checks of a rule set beside those of its skill types."""
+
+    rule_set: RuleSet
+    declared: Declared
+    registry: Registry
+
+    @cached_property
+    def references(self) -> Mapping[KeyPath, FormulaReference]:
+        """The formulas that are named, by the table of their parameters."""
+        return {reference.path: reference for reference in references_of(self.rule_set)}
+
+    def formula(self, *path: str) -> Formula | None:
+        """Return the formula that a table names, when it exists and is of the right kind."""
+        reference = self.references.get(path)
+        return None if reference is None else formula_of(reference, self.registry)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong."""
+        yield from _check_names(self.rule_set)
+        for reference in self.references.values():
+            yield from check_reference(reference, self.registry)
+        yield from self._read_values()
+        for name in self.rule_set.skill_types:
+            yield from _SkillTypeCheck(name, self).findings()
+        if self.rule_set.tiers is not None:
+            yield from self._tiers(self.rule_set.tiers)
+        if self.rule_set.emission is not None:
+            yield from self._emission(self.rule_set.emission)
+        for section, rules in sections_of(self.rule_set, self.registry):
+            yield from self._section(section, rules)
+
+    def _read_values(self) -> Iterator[Finding]:
+        """Yield what is wrong with axes and measures, which others read by their names."""
+        reads = {}
+        for (section, *names), reference in self.references.items():
+            if section not in {"axes", "measures"}:
+                continue
+            (name,) = names
+            formula = formula_of(reference, self.registry)
+            reads[str(name)] = formula.reads if formula else ()
+            for read in () if formula is None else formula.published:
+                # an exact measure is no whole number of nano, which a formula reads as published
+                measure = self.rule_set.measures.get(read)
+                if measure is not None and measure.exact:
+                    reading = f"{shown(reference.formula)}, which reads {read} as published"
+                    expected = f'unrounded("{read}"): that measure is exact'
+                    yield mistake(reference.key, reading, expected)
+        cycle = find_cycle(reads)
+        if cycle:
+            section = "axes" if cycle[0] in self.rule_set.axes else "measures"
+            expected = f"{section} that do not read themselves in a circle"
+            yield mistake((section, cycle[0]), " → ".join(cycle), expected)
+
+    def _section(self, section: Section[Any], rules: object) -> Iterator[Finding]:
+        """Yield what a section finds, or else what is wrong with the formulas that it names."""
+
+        def findings() -> list[Finding]:
+            answer = list(section.check(rules, self.rule_set, self.declared, self.registry))
+            for finding in answer:
+                if not isinstance(finding, Finding):
+                    raise TypeError(f"found {finding!r}, expected a Finding")
+            return answer
+
+        mistakes = asked(section, "the check", findings)
+        yield from mistakes
+        for reference in () if mistakes else formulas_of(section, rules):
+            yield from check_reference(reference, self.registry)
+
+    def _tiers(self, tiers: Tiers) -> Iterator[Finding]:
+        yield from _check_tracked(tiers.thresholds)
+        reads = {}
+        for name in tiers.thresholds:
+            reference = self.references.get(("tiers", "thresholds", name))
+            if reference is not None:
+                reads[name] = _reads(formula_of(reference, self.registry))
+                yield from _check_reads(reference, reads[name], tiers.thresholds)
+        cycle = find_cycle(reads)
+        if cycle:
+            chain = " → ".join(cycle)
+            expected = "thresholds that do not read themselves in a circle"
+            yield mistake(("tiers", "thresholds", cycle[0]), chain, expected)
+        yield from _check_levels(tiers)
+
+    def _emission(self, emission: Emission) -> Iterator[Finding]:
+        reference, formula = self.references["emission",], self.formula("emission")
+        if formula is not None:
+            names = (*EMISSION_TERMS, *emission.factors)
+            yield from _check_reads(reference, formula.published, names)
+            yield from _check_unread_factors(emission, formula)
+            yield from self._tier_needed(formula)
+        for name, factor in emission.factors.items():
+            yield from self._factor(name, factor)
+
+    def _tier_needed(self, formula: Formula) -> Iterator[Finding]:
+        if "tier_multiplier" not in formula.published:
+            return
+        if "tiers" not in self.declared.sections:
+            expected = f"the section [tiers], because {formula.name} reads tier_multiplier"
+            yield mistake(("emission", "formula"), shown(formula.name), expected)
+        for name, rules in self.rule_set.skill_types.items():
+            if rules.base_weight is not None and rules.baseline is None:
+                expected = (
+                    "a baseline: a type with a base_weight has an emission, which needs its tier"
+                )
+                yield mistake(("skill_types", name, "baseline"), "", expected)
+
+    def _factor(self, name: str, factor: Factor) -> Iterator[Finding]:
+        path = (*_FACTORS, name)
+        yield from _check_reads(self.references[path], _reads(self.formula(*path)), FACTOR_TERMS)
+        if name in EMISSION_TERMS:
+            yield mistake(path, shown(name), "a name that is not a term of every emission")
+        for index, skill_type in enumerate(factor.skill_types or ()):
+            where = (*path, "skill_types", index)
+            rules = self.rule_set.skill_types.get(skill_type)
+            if skill_type not in self.declared.skill_types:
+                hint = nearest(skill_type, self.declared.skill_types)
+                yield mistake(where, shown(skill_type), f"a skill type of this rule set{hint}")
+            elif rules is not None and rules.base_weight is None:
+                expected = "a skill type with a base_weight: the others have no emission"
+                yield mistake(where, shown(skill_type), expected)
 
 
 def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
@@ -90,89 +209,29 @@ def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
             yield mistake(path, shown(path[-1]), "a name that no axis has")
 
 
-def _check_read_values(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
-    """Yield the axes and the measures, which others read by their names."""
-    references = {**_axis_references(rule_set), **_measure_references(rule_set)}
-    reads = {}
-    for name, reference in references.items():
-        yield from check_reference(reference, registry)
-        formula = formula_of(reference, registry)
-        reads[name] = formula.reads if formula else ()
-        if formula is not None:
-            yield from _check_published(reference, formula, rule_set)
-    cycle = find_cycle(reads)
-    if cycle:
-        section = references[cycle[0]].path[0]
-        expected = f"{section} that do not read themselves in a circle"
-        yield mistake((section, cycle[0]), " → ".join(cycle), expected)
-
-
-def _check_published(
-    reference: FormulaReference, formula: Formula, rule_set: RuleSet
-) -> Iterator[Finding]:
-    """An exact measure is no whole number of nano, which is what a formula reads as published."""
-    for name in formula.published:
-        if (read := rule_set.measures.get(name)) is not None and read.exact:
-            reading = f"{shown(formula.name)}, which reads {name} as published"
-            yield mistake(reference.key, reading, f'unrounded("{name}"): that measure is exact')
-
-
-def _measure_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
-    return {
-        name: FormulaReference(
-            path=("measures", name),
-            key=("measures", name, "formula"),
-            formula=measure.formula,
-            kind="measure",
-            parameters=measure.parameters,
-        )
-        for name, measure in rule_set.measures.items()
-    }
-
-
-def _axis_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
-    return {
-        name: FormulaReference(
-            path=("axes", name),
-            key=("axes", name, "formula"),
-            formula=axis.formula,
-            kind="axis",
-            parameters=axis.parameters,
-        )
-        for name, axis in rule_set.axes.items()
-    }
-
-
-def _check_skill_types(
-    rule_set: RuleSet, declared: Declared, registry: Registry
-) -> Iterator[Finding]:
-    for name in rule_set.skill_types:
-        if name not in registry.skill_types:
-            hint = (
-                nearest(name, registry.skill_types) or f": {one_of(sorted(registry.skill_types))}"
-            )
-            named = f"{hint}{absent(namespace(name), registry)}"
-            expected = f"a skill type of a plugin that the rule set names{named}{refused(registry)}"
-            yield mistake(("skill_types", name), shown(name), expected)
-        yield from _SkillTypeCheck(name, rule_set, declared, registry).findings()
-
-
 @attrs.frozen
 class _SkillTypeCheck:
     name: str
-    rule_set: RuleSet
-    declared: Declared
-    registry: Registry
+    checks: _Checks
+
+    @property
+    def registry(self) -> Registry:
+        return self.checks.registry
+
+    @property
+    def declared(self) -> Declared:
+        return self.checks.declared
 
     @property
     def rules(self) -> SkillTypeRules:
-        return self.rule_set.skill_types[self.name]
+        return self.checks.rule_set.skill_types[self.name]
 
     @property
-    def path(self) -> KeyPath:
+    def path(self) -> tuple[str, ...]:
         return ("skill_types", self.name)
 
     def findings(self) -> Iterator[Finding]:
+        yield from self._exists()
         yield from self._plugin()
         yield from self._axes_exist()
         yield from self._measures_exist()
@@ -185,6 +244,15 @@ class _SkillTypeCheck:
         yield from self._values_read()
         yield from self._gates()
         yield from self._requirements()
+
+    def _exists(self) -> Iterator[Finding]:
+        types = self.registry.skill_types
+        if self.name not in types:
+            hint = nearest(self.name, types) or f": {one_of(sorted(types))}"
+            named = f"{hint}{absent(namespace(self.name), self.registry)}"
+            known = refused(self.registry)
+            expected = f"a skill type of a plugin that the rule set names{named}{known}"
+            yield mistake(self.path, shown(self.name), expected)
 
     def _axes_exist(self) -> Iterator[Finding]:
         listed: dict[str, KeyPath] = {
@@ -234,38 +302,22 @@ class _SkillTypeCheck:
             yield mistake(keys, shown(value), expected)
 
     def _composite_formula(self, name: str) -> Iterator[Finding]:
-        reference = self._composite_reference(name)
-        yield from check_reference(reference, self.registry)
         if self.rules.weights:
-            expected = (
-                f"no weights: {reference.formula} weighs by its parameters; list the axes in `axes`"
-            )
+            expected = f"no weights: {name} weighs by its parameters; list the axes in `axes`"
             yield mistake((*self.path, "weights"), "a table", expected)
-        formula = formula_of(reference, self.registry)
+        formula = self.checks.formula(*self.path, "parameters")
         if formula is not None:
-            yield from self._read_by(reference.formula, formula.published, reference.key)
-
-    def _composite_reference(self, name: str) -> FormulaReference:
-        rules = self.rules
-        return FormulaReference(
-            (*self.path, "parameters"),
-            (*self.path, "composite"),
-            name,
-            "composite",
-            rules.parameters,
-        )
+            yield from self._read_by(name, formula.published, (*self.path, "composite"))
 
     def _values_read(self) -> Iterator[Finding]:
-        references = _axis_references(self.rule_set)
         for axis in self.rules.all_axes:
-            formula = formula_of(references[axis], self.registry) if axis in references else None
+            formula = self.checks.formula("axes", axis)
             if formula is not None:
                 yield from self._read_by(f"its axis {axis}", formula.reads, self.path)
-        references = _measure_references(self.rule_set)
         for name in self.rules.measures:
-            formula = formula_of(references[name], self.registry) if name in references else None
+            formula = self.checks.formula("measures", name)
             if formula is not None:
-                yield from self._read_by_measure(name, formula, references)
+                yield from self._read_by_measure(name, formula)
 
     def _read_by(self, reader: str, names: tuple[str, ...], path: KeyPath) -> Iterator[Finding]:
         for name in names:
@@ -273,13 +325,11 @@ class _SkillTypeCheck:
                 expected = f"the axis {name} in weights or axes, because {reader} reads it"
                 yield mistake(path, f"the axes {one_of(self.rules.all_axes)}", expected)
 
-    def _read_by_measure(
-        self, reader: str, formula: Formula, measures: Mapping[str, FormulaReference]
-    ) -> Iterator[Finding]:
+    def _read_by_measure(self, reader: str, formula: Formula) -> Iterator[Finding]:
         """Yield a measure reads axes and measures of its type, those that every record has."""
         names = {*self.rules.all_axes, *self.rules.measures}
         for name in formula.reads:
-            read = formula_of(measures[name], self.registry) if name in measures else None
+            read = self.checks.formula("measures", name)
             if name not in names:
                 section = "measures" if name in self.declared.measures else "axes"
                 expected = f"{name} in {section}, because its measure {reader} reads it"
@@ -287,7 +337,7 @@ class _SkillTypeCheck:
             elif read is not None and read.applies is not None:
                 reading = f"{shown(formula.name)}, which reads {name}"
                 expected = "a formula that reads values of every record: this one can be null"
-                yield mistake(measures[reader].key, reading, expected)
+                yield mistake(("measures", reader, "formula"), reading, expected)
 
     def _gates(self) -> Iterator[Finding]:
         for index, gate in enumerate(self.rules.gates):
@@ -315,63 +365,6 @@ class _SkillTypeCheck:
                 hint += absent(namespace(name), self.registry)
                 expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
                 yield mistake((*self.path, "requires", index), shown(name), expected)
-
-
-TRACKED = "baseline"
-"""Name of the tracked baseline among the published thresholds."""
-EMISSION_TERMS = ("quality", "base_weight", "tier_multiplier")
-"""Names that an emission formula can read beside its factors."""
-FACTOR_TERMS = ("base_weight",)
-"""Names that a factor formula can read."""
-
-
-def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) -> Iterator[Finding]:
-    """Yield the mistakes in the sections beside the axes and the skill types."""
-    if rule_set.tiers is not None:
-        yield from _check_tiers(rule_set.tiers, registry)
-    if rule_set.emission is not None:
-        yield from _check_emission(rule_set.emission, rule_set, declared, registry)
-    for section, rules in sections_of(rule_set, registry):
-        yield from _check_section(section, rules, rule_set, declared, registry)
-
-
-def _check_section(
-    section: Section[Any], rules: object, rule_set: RuleSet, declared: Declared, registry: Registry
-) -> Iterator[Finding]:
-    """Yield what a section finds, or else what is wrong with the formulas that it names."""
-
-    def findings() -> list[Finding]:
-        answer = list(section.check(rules, rule_set, declared, registry))
-        for finding in answer:
-            if not isinstance(finding, Finding):
-                raise TypeError(f"found {finding!r}, expected a Finding")
-        return answer
-
-    mistakes = asked(section, "the check", findings)
-    yield from mistakes
-    for reference in () if mistakes else formulas_of(section, rules):
-        yield from check_reference(reference, registry)
-
-
-def _check_tiers(tiers: Tiers, registry: Registry) -> Iterator[Finding]:
-    yield from _check_tracked(tiers.thresholds)
-    reads = {}
-    for name, threshold in tiers.thresholds.items():
-        path = ("tiers", "thresholds", name)
-        if threshold.formula is None:
-            continue
-        reference = FormulaReference(
-            path, (*path, "formula"), threshold.formula, "threshold", threshold.parameters
-        )
-        yield from check_reference(reference, registry)
-        reads[name] = _reads(formula_of(reference, registry))
-        yield from _check_reads(reference.key, reference.formula, reads[name], tiers.thresholds)
-    cycle = find_cycle(reads)
-    if cycle:
-        chain = " → ".join(cycle)
-        expected = "thresholds that do not read themselves in a circle"
-        yield mistake(("tiers", "thresholds", cycle[0]), chain, expected)
-    yield from _check_levels(tiers)
 
 
 def _check_tracked(thresholds: Mapping[str, Threshold]) -> Iterator[Finding]:
@@ -416,23 +409,6 @@ def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Itera
         yield mistake(path, shown(level.threshold), f"a threshold of [tiers.thresholds]{hint}")
 
 
-def _check_emission(
-    emission: Emission, rule_set: RuleSet, declared: Declared, registry: Registry
-) -> Iterator[Finding]:
-    reference = FormulaReference(
-        ("emission",), ("emission", "formula"), emission.formula, "emission", emission.parameters
-    )
-    yield from check_reference(reference, registry)
-    formula = formula_of(reference, registry)
-    if formula is not None:
-        names = (*EMISSION_TERMS, *emission.factors)
-        yield from _check_reads(reference.key, reference.formula, formula.published, names)
-        yield from _check_unread_factors(emission, formula)
-        yield from _check_tier_needed(rule_set, declared, formula)
-    for name, factor in emission.factors.items():
-        yield from _check_factor(name, factor, rule_set, declared, registry)
-
-
 def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Finding]:
     for name in emission.factors:
         if name not in formula.published:
@@ -441,51 +417,14 @@ def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Find
             yield mistake(("emission", "factors", name), shown(name), expected)
 
 
-def _check_tier_needed(
-    rule_set: RuleSet, declared: Declared, formula: Formula
-) -> Iterator[Finding]:
-    if "tier_multiplier" not in formula.published:
-        return
-    if "tiers" not in declared.sections:
-        expected = f"the section [tiers], because {formula.name} reads tier_multiplier"
-        yield mistake(("emission", "formula"), shown(formula.name), expected)
-    for name, rules in rule_set.skill_types.items():
-        if rules.base_weight is not None and rules.baseline is None:
-            expected = "a baseline: a type with a base_weight has an emission, which needs its tier"
-            yield mistake(("skill_types", name, "baseline"), "", expected)
-
-
-def _check_factor(
-    name: str, factor: Factor, rule_set: RuleSet, declared: Declared, registry: Registry
-) -> Iterator[Finding]:
-    path = ("emission", "factors", name)
-    reference = FormulaReference(
-        path, (*path, "formula"), factor.formula, "factor", factor.parameters
-    )
-    yield from check_reference(reference, registry)
-    yield from _check_reads(
-        reference.key, reference.formula, _reads(formula_of(reference, registry)), FACTOR_TERMS
-    )
-    if name in EMISSION_TERMS:
-        yield mistake(path, shown(name), "a name that is not a term of every emission")
-    for index, skill_type in enumerate(factor.skill_types or ()):
-        where = (*path, "skill_types", index)
-        rules = rule_set.skill_types.get(skill_type)
-        if skill_type not in declared.skill_types:
-            hint = nearest(skill_type, declared.skill_types)
-            yield mistake(where, shown(skill_type), f"a skill type of this rule set{hint}")
-        elif rules is not None and rules.base_weight is None:
-            expected = "a skill type with a base_weight: the others have no emission"
-            yield mistake(where, shown(skill_type), expected)
-
-
 def _check_reads(
-    path: KeyPath, reader: str, names: Collection[str], known: Collection[str]
+    reference: FormulaReference, names: Collection[str], known: Collection[str]
 ) -> Iterator[Finding]:
     for name in names:
         if name not in known:
             expected = f"a formula that reads only {one_of(known)}, or a declaration of {name}"
-            yield mistake(path, f"{shown(reader)}, which reads {name}", expected)
+            reading = f"{shown(reference.formula)}, which reads {name}"
+            yield mistake(reference.key, reading, expected)
 
 
 def _reads(formula: Formula | None) -> tuple[str, ...]:

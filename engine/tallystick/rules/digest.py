@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick import canonical
 from tallystick.plugins.registry import namespace
-from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
+from tallystick.rules.formula_references import references_of
+from tallystick.rules.model import RuleSet
 from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
 from tallystick.rules.structure import unstructure
 
@@ -49,17 +50,10 @@ def used_formulas(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
         rule_set: the rule set.
         plugins: those that its sections are of.
     """
-    names = {axis.formula for axis in rule_set.axes.values()}
-    names |= {measure.formula for measure in rule_set.measures.values()}
-    names |= {rules.composite or "" for rules in rule_set.skill_types.values()}
-    if rule_set.tiers is not None:
-        names |= {threshold.formula or "" for threshold in rule_set.tiers.thresholds.values()}
-    if rule_set.emission is not None:
-        names.add(rule_set.emission.formula)
-        names |= {factor.formula for factor in rule_set.emission.factors.values()}
+    names = {reference.formula for reference in references_of(rule_set)}
     for section, rules in sections_of(rule_set, plugins):
         names |= {reference.formula for reference in formulas_of(section, rules)}
-    return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
+    return tuple(sorted(names))
 
 
 def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:

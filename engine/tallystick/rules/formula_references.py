@@ -9,8 +9,10 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.plugins.entries import damaged_distributions
 from tallystick.plugins.registry import namespace
 from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.model import BUILT_IN_COMPOSITES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from tallystick.formula.formula import Formula, FormulaKind
     from tallystick.plugins.registry import Registry
+    from tallystick.rules.model import RuleSet
     from tallystick.rules.toml import KeyPath
 
 
@@ -38,6 +41,37 @@ class FormulaReference:
     formula: str
     kind: FormulaKind
     parameters: Mapping[str, Decimal]
+
+    @classmethod
+    def at(
+        cls, path: KeyPath, formula: str, kind: FormulaKind, parameters: Mapping[str, Decimal]
+    ) -> FormulaReference:
+        """Return the reference of a table that names its formula by the key ``formula``."""
+        return cls(path, (*path, "formula"), formula, kind, parameters)
+
+
+def references_of(rule_set: RuleSet) -> Iterator[FormulaReference]:
+    """Yield the formulas that a rule set names outside the sections of plugins, and where."""
+    for name, axis in rule_set.axes.items():
+        yield FormulaReference.at(("axes", name), axis.formula, "axis", axis.parameters)
+    for name, measure in rule_set.measures.items():
+        path: KeyPath = ("measures", name)
+        yield FormulaReference.at(path, measure.formula, "measure", measure.parameters)
+    for name, rules in rule_set.skill_types.items():
+        path = ("skill_types", name)
+        if rules.composite is not None and rules.composite not in BUILT_IN_COMPOSITES:
+            own, key = (*path, "parameters"), (*path, "composite")
+            yield FormulaReference(own, key, rules.composite, "composite", rules.parameters)
+    tiers, emission = rule_set.tiers, rule_set.emission
+    for name, threshold in () if tiers is None else tiers.thresholds.items():
+        if threshold.formula is not None:
+            path = ("tiers", "thresholds", name)
+            yield FormulaReference.at(path, threshold.formula, "threshold", threshold.parameters)
+    if emission is not None:
+        yield FormulaReference.at(("emission",), emission.formula, "emission", emission.parameters)
+        for name, factor in emission.factors.items():
+            path = ("emission", "factors", name)
+            yield FormulaReference.at(path, factor.formula, "factor", factor.parameters)
 
 
 def check_reference(reference: FormulaReference, registry: Registry) -> Iterator[Finding]:
@@ -69,7 +103,8 @@ def absent(plugin: str, registry: Registry) -> str:
     """Return the end of a message that no plugin has a name; empty where one has."""
     if not plugin or plugin in registry.plugins or plugin in registry.refused:
         return ""
-    return f"; no plugin {plugin} is installed"
+    damaged = "".join(f"; {name}: {why}" for name, why in damaged_distributions().items())
+    return f"; no plugin {plugin} is installed{damaged}"
 
 
 def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:

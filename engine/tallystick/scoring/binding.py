@@ -7,12 +7,12 @@ the schema does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from math import gcd
+from pathlib import Path
 
 import attrs
 
@@ -24,12 +24,20 @@ from tallystick.formula.facts.fact import fact_at
 from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, bind, leaves, names
-from tallystick.numbers.nano import NANO, from_decimal, to_text
+from tallystick.formula.tree import (
+    BEYOND_RATIOS,
+    Kind,
+    Node,
+    bind,
+    const,
+    leaves,
+    names,
+    published,
+)
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
-from tallystick.plugins.skill_type import SchemaSource
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
@@ -39,16 +47,18 @@ from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
-from tallystick.scoring.composite import MEANS, Gate, GatedValue, MeanValue
+from tallystick.scoring.composite import MEANS, Gate, Mean, gated
 from tallystick.scoring.computation import in_order
 from tallystick.scoring.result import FIELDS
-from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
+from tallystick.scoring.tiers import Tiers, level, multiplier, start_name
+from tallystick.scoring.value import Role, Value
 
 UNIT = Domain(0, NANO)
 """The range of an axis, a composite and a consensus, in nano."""
-ONE = Domain(NANO, NANO, NANO)
-"""The range of a factor that does not apply."""
+_START = Domain(0, NANO + 1)
+"""The range of a threshold, as far as a quality can tell (`BoundType.tracked`)."""
+_NAMED = frozenset({"axis", "measure", "factor"})
+"""Roles whose values have the names that the rule set gives them; others have that of the role."""
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
 """Maximum number of formulas with their parameters that are remembered."""
@@ -64,15 +74,21 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
             of a type are out of order at its seed.
     """
     tiers = bind_tiers(loaded, registry)
-    bound = {
-        name: _Binding(loaded, registry, name, rules).bound(tiers)
-        for name, rules in loaded.rule_set.skill_types.items()
-    }
-    problems = [
-        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
-    ]
-    if problems:
-        raise RuleSetError(problems)
+    bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
+    reasons = dict[Diagnostic, str]()
+    for name, rules in loaded.rule_set.skill_types.items():
+        binding = _Binding(loaded, registry, name, rules)
+        try:
+            bound[name] = binding.bound(tiers)
+        except RuleSetError as error:
+            for one in (*binding.refusals, error):
+                reasons |= one.reasons
+                for problem in one.problems:
+                    # a formula that several types have is told once
+                    refused.setdefault((problem.line, problem.path), problem)
+    disorder = (p for bound_type in bound.values() for p in _disorder(bound_type, loaded))
+    if problems := [*refused.values(), *disorder]:
+        raise RuleSetError(problems, reasons=reasons)
     return bound
 
 
@@ -108,21 +124,18 @@ def bind_tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
     )
 
 
-def _thresholds(
-    loaded: LoadedRuleSet, rules: TierRules, registry: Registry
-) -> dict[str, FormulaValue]:
+def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> dict[str, Value]:
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    result: dict[str, FormulaValue] = {}
+    result: dict[str, Value] = {}
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
             tree = bind(formula.tree, exact(named[name][1].parameters))
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
-        domain = compiled.program.domain
-        result[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
+        result[name] = Value(name, "threshold", (), compiled, formula)
         published[name] = compiled.program.domain
     return result
 
@@ -144,7 +157,8 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
         yield
     except FormulaError as error:
         expected = f"a formula that is safe for {scope}; {error}"
-        raise RuleSetError([loaded.problem(path, name, expected)]) from error
+        problem = loaded.problem(path, name, expected)
+        raise RuleSetError([problem], reasons={problem: str(error)}) from error
 
 
 class _Binding:
@@ -162,19 +176,28 @@ class _Binding:
         self.conditions = [requirement.condition for requirement in self.requirements]
         self.domains: dict[str, Domain] = {}
         self.facts: list[Node] = []
+        self.refusals: list[RuleSetError] = []
 
     def bound(self, tiers: Tiers | None) -> BoundType:
+        tiers = tiers if self.rules.baseline is not None else None
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
-            self._gather(path, formula.name, formula.tree, formula.applies)
+            with self._collected():
+                self._gather(path, formula.name, *_trees(formula))
+        values = tuple(self._values(tiers))
+        if self.refusals:
+            raise RuleSetError([])
         return BoundType(
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
-            values=tuple(self._values(tiers if self.rules.baseline is not None else None)),
+            values=values,
+            mean=self._mean,
+            gates=self._gates,
+            tiers=tiers,
             baseline=_nano(self.rules.baseline),
             has_quality=self.rules.composite is not None,
             group=self._group(),
@@ -221,23 +244,21 @@ class _Binding:
         axes = self._axes()
         yield from axes.values()
         yield from self._measures(axes)
-        quality = self._quality(axes)
-        yield from (quality.ungated, quality)
-        read: dict[str, Value] = {"quality": quality}
+        composite = self._composite(axes)
+        read = {**axes, "composite": composite}
+        quality = Value.of("quality", "quality", gated("composite", self._gates), read)
+        yield from (composite, quality)
+        read = {"quality": quality}
         if tiers is not None:
-            places = Domain(0, len(tiers.levels) - 1)
-            yield (tier := TierValue("tier", "tier", (quality,), places, tiers))
-            multipliers = tiers.multipliers
-            multiplier = MultiplierValue(
-                "tier_multiplier", "tier_multiplier", (tier,), _spanned(multipliers), multipliers
-            )
-            read[multiplier.name] = multiplier
-            yield multiplier
-        weight = _nano(self.rules.base_weight)
-        if weight is None:
+            read |= {start.name: start for start in map(_start, tiers.cuts)}
+            read["tier"] = Value.of("tier", "tier", level("quality", tiers.cuts), read)
+            factor = multiplier("tier", tiers.multipliers)
+            read["tier_multiplier"] = Value.of("tier_multiplier", "tier_multiplier", factor, read)
+            yield from (read["tier"], read["tier_multiplier"])
+        if self.rules.base_weight is None:
             return
-        domain = Domain(weight, weight, weight or 1)
-        read["base_weight"] = ConstantValue("base_weight", "base_weight", (), domain)
+        weight = const(self.rules.base_weight)
+        read["base_weight"] = Value.of("base_weight", "base_weight", weight, {})
         yield read["base_weight"]
         yield from self._emission(read)
 
@@ -258,14 +279,22 @@ class _Binding:
         every = emission.factors.items()
         return {n: f for n, f in every if f.skill_types is None or self.name in f.skill_types}
 
-    def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
+    def _gather(self, path: KeyPath, name: str, *trees: Node) -> None:
         """The facts of some trees, each once, with their ranges."""
         with self._placed(path, name):
-            for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
+            for fact in (f for tree in trees for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
                     key = _FactKey(self.skill_type.schema, fact.digest, fact)
                     self.domains[fact.digest] = _domain(key)
                     self.facts.append(fact)
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        """Keep the problems of a formula, for all that are wrong to be told at once."""
+        try:
+            yield
+        except RuleSetError as error:
+            self.refusals.append(error)
 
     def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
         return placed(self.loaded, path, name, f"every record of {self.name}")
@@ -291,23 +320,14 @@ class _Binding:
             result[name] = self._measure(name, result)
             yield result[name]
 
-    def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
+    def _measure(self, name: str, read: Mapping[str, Value]) -> Value:
         path: KeyPath = ("measures", name)
         formula, rules = self._measure_formula(name), self.rule_set.measures[name]
-        compiled = self._compiled(path, formula, rules.parameters, read)
+        value = self._value("measure", path, formula, rules.parameters, read)
         if rules.exact:
-            with self._placed(path, formula.name):
-                _check_ratio(compiled)
-        return MeasureValue(
-            name,
-            "measure",
-            _inputs(compiled, read),
-            compiled.program.domain,
-            formula,
-            compiled,
-            None if formula.applies is None else self._condition(formula.applies),
-            rules.exact,
-        )
+            with self._collected(), self._placed(path, formula.name):
+                _check_ratio(value.compiled)
+        return attrs.evolve(value, is_exact=rules.exact)
 
     def _measure_formula(self, measure: str) -> Formula:
         return self.registry.formulas[self.rule_set.measures[measure].formula]
@@ -319,14 +339,14 @@ class _Binding:
         formula: Formula,
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
-    ) -> FormulaValue:
+    ) -> Value:
         compiled = self._compiled(path, formula, parameters, read)
-        name = str(path[-1]) if role in {"axis", "factor"} else role
-        inputs, domain = _inputs(compiled, read), compiled.program.domain
-        if formula.applies is None:
-            return FormulaValue(name, role, inputs, domain, formula, compiled)
-        applies = self._condition(formula.applies)
-        return FormulaValue(name, role, inputs, _with_one(domain), formula, compiled, applies)
+        name = str(path[-1]) if role in _NAMED else role
+        if compiled is None:
+            return _stand_in(name, role, formula)
+        inputs = tuple(read[each] for each in names(compiled.tree, "published"))
+        applies = None if formula.applies is None else self._condition(formula.applies)
+        return Value(name, role, inputs, compiled, formula, applies)
 
     def _compiled(
         self,
@@ -334,24 +354,29 @@ class _Binding:
         formula: Formula,
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
-    ) -> Compiled:
+    ) -> Compiled | None:
+        """Return a formula that is proved; None where it cannot be used, whose problem is kept."""
         reads_facts = formula.kind in ("axis", "factor", "measure")
-        with self._placed(path, formula.name):
-            trees = {name: read[name] for name in formula.unrounded}
-            unrounded = {
-                n: v.compiled.tree for n, v in trees.items() if isinstance(v, FormulaValue)
-            }
-            published = (*formula.published, *(n for t in unrounded.values() for n in _read_by(t)))
-            return _compiled(
-                _FormulaKey(
-                    formula,
-                    tuple(parameters.items()),
-                    tuple((name, read[name].domain) for name in dict.fromkeys(published)),
-                    self._scope if reads_facts else None,
-                    tuple((name, tree.digest) for name, tree in unrounded.items()),
-                    unrounded,
-                )
-            )
+        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
+        if any(fact.digest not in self.domains for fact in facts):
+            return None  # told already
+        unrounded = {name: read[name].tree for name in formula.unrounded}
+        further = (n for tree in unrounded.values() for n in names(tree, "published"))
+        published = (*formula.published, *further)
+        key = _FormulaKey(
+            formula,
+            tuple(parameters.items()),
+            tuple((name, read[name].domain) for name in dict.fromkeys(published)),
+            self._scope if reads_facts else None,
+            tuple((name, tree.digest) for name, tree in unrounded.items()),
+            unrounded,
+        )
+        try:
+            with self._placed(path, formula.name):
+                return _compiled(key)
+        except RuleSetError as error:
+            self.refusals.append(error)
+            return None
 
     @cached_property
     def _scope(self) -> _Scope:
@@ -375,27 +400,30 @@ class _Binding:
     def _condition(self, condition: Node) -> Compiled:
         return compile_tree(condition, self.domains, {})
 
-    def _quality(self, axes: Mapping[str, Value]) -> GatedValue:
-        """Return the composite after its gates."""
-        rules = self.rules
-        gates = tuple(
-            Gate(g.axis, from_decimal(g.below), from_decimal(g.composite)) for g in rules.gates
+    @cached_property
+    def _gates(self) -> tuple[Gate, ...]:
+        return tuple(
+            Gate(gate.axis, from_decimal(gate.below), from_decimal(gate.composite))
+            for gate in self.rules.gates
         )
-        deciding = tuple(axes[name] for name in dict.fromkeys(gate.axis for gate in gates))
-        inputs = (self._composite(axes), *deciding)
-        return GatedValue("quality", "quality", inputs, UNIT, gates)
+
+    @cached_property
+    def _mean(self) -> Mean | None:
+        kind, weights = MEANS.get(self.rules.composite or ""), self.rules.weights
+        if kind is None:
+            return None
+        return Mean.of(kind, list(weights), Weights.of(list(weights.values())))
 
     def _composite(self, axes: Mapping[str, Value]) -> Value:
-        rules, kind = self.rules, self.rules.composite
-        if kind is None:
+        rules = self.rules
+        if self._mean is not None:
+            return Value.of("composite", "composite", self._mean.tree, axes)
+        if rules.composite is None:
             # nothing shows it: see `BoundType.has_quality`
-            return ConstantValue("composite", "composite", (), Domain(0, 0))
-        if kind in MEANS:
-            weights = Weights.of(list(rules.weights.values()))
-            inputs = tuple(axes[name] for name in rules.weights)
-            return MeanValue("composite", "composite", inputs, UNIT, MEANS[kind], weights)
+            return Value.of("composite", "composite", const(0), {})
         path: KeyPath = ("skill_types", self.name, "composite")
-        return self._value("composite", path, self.registry.formulas[kind], rules.parameters, axes)
+        formula = self.registry.formulas[rules.composite]
+        return self._value("composite", path, formula, rules.parameters, axes)
 
     def _emission(self, read: dict[str, Value]) -> Iterator[Value]:
         """Yield the factors, and the emission that they lead to, over what is published before."""
@@ -410,17 +438,28 @@ class _Binding:
             yield read[name]
         for name in rules.factors:
             if name not in own:
-                read[name] = ConstantValue(name, "factor", (), ONE)
+                read[name] = Value.of(name, "factor", const(1), {})
                 yield read[name]
         formula = self.registry.formulas[rules.formula]
         yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
+
+
+def _trees(formula: Formula) -> tuple[Node, ...]:
+    """Return the trees of a formula that may read facts."""
+    return (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
+
+
+def _stand_in(name: str, role: Role, formula: Formula) -> Value:
+    """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
+    domain = Domain(publish(formula.low), publish(formula.high))
+    return Value(name, role, (), compile_tree(published(name), {}, {name: domain}))
 
 
 @attrs.frozen(cache_hash=True)
 class _Scope:
     """The facts of records that formulas may read, with their ranges and requirements."""
 
-    schema: SchemaSource
+    schema: Path
     facts: tuple[str, ...]
     requirements: tuple[str, ...]
     domains: Mapping[str, Domain] = attrs.field(eq=False)
@@ -455,7 +494,7 @@ def _compiled(key: _FormulaKey) -> Compiled:
 class _FactKey:
     """A fact of the records of one schema."""
 
-    schema: SchemaSource
+    schema: Path
     digest: str
     fact: Node = attrs.field(eq=False)
 
@@ -513,24 +552,10 @@ def _check_ratio(compiled: Compiled) -> None:
             )
 
 
-def _read_by(tree: Node) -> tuple[str, ...]:
-    return names(tree, "published")
-
-
-def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
-    """Return the values that a formula reads as published, also through unrounded ones."""
-    return tuple(read[name] for name in _read_by(compiled.tree))
-
-
-def _spanned(values: Iterable[int]) -> Domain:
-    """Return the range of a value that is one of a few."""
-    result = tuple(values)
-    return Domain(min(result), max(result), gcd(*result) or 1)
-
-
-def _with_one(domain: Domain) -> Domain:
-    """Return the range of a factor that counts as 1 where it does not apply."""
-    return Domain(min(domain.low, NANO), max(domain.high, NANO), gcd(domain.unit, NANO))
+def _start(threshold: str) -> Value:
+    """Return a threshold as the tier reads it: what is given when a record is scored."""
+    name = start_name(threshold)
+    return Value(name, "threshold", (), compile_tree(published(name), {}, {name: _START}))
 
 
 def _nano(value: Decimal | None) -> int | None:

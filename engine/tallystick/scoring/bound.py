@@ -9,18 +9,19 @@ import attrs
 
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of
-from tallystick.formula.formula import Requirement
+from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
+from tallystick.numbers.nano import NANO
 from tallystick.records.extraction import (
     FactsOf,
     compile_extraction,
 )
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import Gate, GatedValue
+from tallystick.scoring.composite import Gate, Mean, gate_number
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
+from tallystick.scoring.tiers import Tiers, start_name
+from tallystick.scoring.value import Role, Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -51,6 +52,9 @@ class BoundType:
             meet them.
         values: what is published, in an order in which each reads only earlier ones: axes,
             measures, composite, quality, tier, multiplier, base weight, factors, emission.
+        mean: what the composite is, where it is a mean of axes and no formula.
+        gates: what can write over the composite, in their order.
+        tiers: the levels of the quality, or None.
         baseline: the seed of the tier baseline, nano, or None without tiers.
         group: the field of a record that says its group, where the allocation names one.
         shown_factors: the names of the emission factors that results show, in order.
@@ -64,6 +68,9 @@ class BoundType:
     requirements: tuple[tuple[Requirement, Compiled], ...]
     task_requirements: tuple[TaskRequirement, ...]
     values: tuple[Value, ...]
+    mean: Mean | None
+    gates: tuple[Gate, ...]
+    tiers: Tiers | None
     baseline: int | None
     has_quality: bool = True
     group: str | None = None
@@ -81,10 +88,14 @@ class BoundType:
         """Return the values of one role, in order."""
         return tuple(value for value in self.values if value.role == role)
 
+    def only(self, role: Role) -> Value | None:
+        """Return the value of a role that a type has once, or None."""
+        return next(iter(self.of_role(role)), None)
+
     @cached_property
-    def axes(self) -> tuple[FormulaValue, ...]:
+    def axes(self) -> tuple[Value, ...]:
         """The axes, in an order in which each reads only earlier ones."""
-        return tuple(v for v in self.of_role("axis") if isinstance(v, FormulaValue))
+        return self.of_role("axis")
 
     @cached_property
     def axis_order(self) -> tuple[str, ...]:
@@ -92,9 +103,9 @@ class BoundType:
         return tuple(sorted(axis.name for axis in self.axes))
 
     @cached_property
-    def measures(self) -> tuple[MeasureValue, ...]:
+    def measures(self) -> tuple[Value, ...]:
         """The measures, in an order in which each reads only earlier ones."""
-        return tuple(v for v in self.of_role("measure") if isinstance(v, MeasureValue))
+        return self.of_role("measure")
 
     @cached_property
     def measure_order(self) -> tuple[str, ...]:
@@ -102,69 +113,77 @@ class BoundType:
         return tuple(sorted(measure.name for measure in self.measures))
 
     @cached_property
-    def exact(self) -> tuple[MeasureValue, ...]:
+    def exact(self) -> tuple[Value, ...]:
         """The measures of which results show the ratio."""
         return tuple(measure for measure in self.measures if measure.is_exact)
 
     @cached_property
-    def gated(self) -> GatedValue:
-        """The composite after its gates; what else stands before the quality is in `values`."""
-        (gated,) = (value for value in self.values if isinstance(value, GatedValue))
-        return gated
+    def formulas(self) -> tuple[tuple[Value, Formula], ...]:
+        """The values that are formulas of the rule set, in their order, each with its formula."""
+        return tuple((value, value.formula) for value in self.values if value.formula is not None)
 
-    @property
-    def gates(self) -> tuple[Gate, ...]:
-        """The gates, in their order."""
-        return self.gated.gates
-
-    @property
+    @cached_property
     def composite(self) -> Value:
-        """The composite that the gates read; a constant without a quality."""
-        return self.gated.ungated
+        """The composite that the gates read; the constant 0 without a quality."""
+        return self.of_role("composite")[-1]
 
     @cached_property
     def quality(self) -> Value:
-        """The quality: the last value of its role, after the gates and whatever follows them."""
+        """The quality: the composite after its gates."""
         return self.of_role("quality")[-1]
 
     @cached_property
-    def tier(self) -> TierValue | None:
-        """The position of the tier, if the type has tiers."""
-        return next((value for value in self.values if isinstance(value, TierValue)), None)
-
-    @property
-    def tiers(self) -> Tiers | None:
-        """The levels, or None."""
-        return None if self.tier is None else self.tier.tiers
+    def gate(self) -> Value | None:
+        """The number, from 1, of the gate that decides, 0 for none; None without gates."""
+        if not self.gates:
+            return None
+        axes = {axis.name: axis for axis in self.axes}
+        return Value.of("gate", "quality", gate_number(self.gates), axes)
 
     @cached_property
-    def tier_multiplier(self) -> MultiplierValue | None:
+    def tier(self) -> Value | None:
+        """The position of the tier, if the type has tiers."""
+        return self.only("tier")
+
+    @cached_property
+    def tier_multiplier(self) -> Value | None:
         """The multiplier of the tier, if the type has tiers."""
-        return next((value for value in self.values if isinstance(value, MultiplierValue)), None)
+        return self.only("tier_multiplier")
+
+    def tracked(self, thresholds: Thresholds) -> dict[Value, int]:
+        """Return the thresholds that the tier reads, by those in nano; none of none.
+
+        Beyond what a quality can be they are told by the next number, which decides the same.
+        """
+        if self.tier is None or self.tiers is None or not thresholds:
+            return {}
+        cuts = {start_name(name): thresholds[name] for name in self.tiers.cuts}
+        return {
+            value: min(max(cuts[value.name], 0), NANO + 1)
+            for value in self.tier.inputs
+            if value.role == "threshold"
+        }
 
     @cached_property
     def base_weight(self) -> int | None:
         """The base weight in nano; None without one, and there is no emission then."""
-        weights = self.of_role("base_weight")
-        return next(
-            (weight.constant for weight in weights if isinstance(weight, ConstantValue)), None
-        )
+        weight = self.only("base_weight")
+        return None if weight is None else weight.constant
 
     @cached_property
-    def factors(self) -> tuple[FormulaValue, ...]:
+    def factors(self) -> tuple[Value, ...]:
         """The emission factors that have a formula for this type."""
-        return tuple(v for v in self.of_role("factor") if isinstance(v, FormulaValue))
+        return tuple(value for value in self.of_role("factor") if value.formula is not None)
 
     @cached_property
     def absent(self) -> tuple[str, ...]:
         """Factors of the rule set that do not apply to this type and count as 1."""
-        return tuple(v.name for v in self.of_role("factor") if isinstance(v, ConstantValue))
+        return tuple(value.name for value in self.of_role("factor") if value.formula is None)
 
     @cached_property
-    def emission(self) -> FormulaValue | None:
+    def emission(self) -> Value | None:
         """The emission, or None."""
-        result = self.of_role("emission")
-        return next((value for value in result if isinstance(value, FormulaValue)), None)
+        return self.only("emission")
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:
@@ -176,9 +195,7 @@ class BoundType:
         roles |= {"quality"} if self.has_quality else set()
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
-        values = (v for v in self.values if v.role in roles and v not in self.exact)
-        # of several values of its role the last is the quality
-        return tuple(v for v in values if v.role != "quality" or v is self.quality)
+        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
 
     @cached_property
     def facts_of(self) -> FactsOf:

@@ -7,7 +7,7 @@ back-test differ in a few numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,16 +23,20 @@ from tallystick.formula.integers import (
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, leaves, weights_of
+from tallystick.numbers.geometric_mean import geometric_mean
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
-    from tallystick.formula.balls import BallProgram
-    from tallystick.formula.columns import Column, ColumnProgram
+    from tallystick.formula.columns import Column
     from tallystick.formula.domain import Domain
+    from tallystick.numbers.weights import Weights
+
+    Columns = Callable[[Sequence[Column], int], Column]
 
 _REMEMBERED = 1 << 10
 """Maximum number of proofs that are remembered: those of some dozen different rule sets."""
@@ -53,6 +57,8 @@ class LoweredFormula:
     @cached_property
     def integers(self) -> IntegerFunction:
         """One function, for one record: generated, or the reference of what is no ratio."""
+        if self.mean is not None:
+            return partial(_mean, self.mean)
         if not self.program.is_rational:
             return compile_reference(self.key.tree, self._inputs)
         return compile_integers(self.program)
@@ -63,8 +69,13 @@ class LoweredFormula:
         return compile_ratio(self.program)
 
     @cached_property
-    def columns(self) -> ColumnProgram | BallProgram:
+    def columns(self) -> Columns:
         """The program over columns."""
+        if self.mean is not None:
+            from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
+
+            weights = self.mean
+            return lambda columns, _: geometric_means(columns, logarithms(columns), weights)
         if not self.program.is_rational:
             from tallystick.formula.balls import BallProgram
 
@@ -73,9 +84,23 @@ class LoweredFormula:
 
         return ColumnProgram(self.program)
 
+    @cached_property
+    def mean(self) -> Weights | None:
+        """The weights of a tree that is a geometric mean of published values from 0 to 1."""
+        tree, domains = self.key.tree, dict(self.key.published)
+        if tree.op != "geometric" or any(node.op != "published" for node in tree.args):
+            return None
+        names = [str(node.data[0]) for node in tree.args]
+        within = all(domains[name].low >= 0 and domains[name].high <= NANO for name in names)
+        return weights_of(tree) if within and len({*names}) == len(names) else None
+
     @property
     def _inputs(self) -> list[Node]:
         return [atom.node for _, atom in self.program.inputs]
+
+
+def _mean(weights: Weights, *values: int) -> int:
+    return geometric_mean(values, weights)
 
 
 @attrs.frozen(eq=False, slots=False)

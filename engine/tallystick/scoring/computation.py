@@ -3,7 +3,7 @@
 The scores of a record (`value`), the components of a group and the steps of an allocation are such
 lists, and their entries kinds of `NamedValue`. Order, needs, ranges and digests follow from the
 list alone, so a further kind of value has them as soon as it is written. A tool that does not know
-a kind, or a primitive that it is made of, says so with `NotAnalysed`.
+a kind says so with `NotAnalysed`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
-from tallystick.canonical import canonical_bytes, digest
-from tallystick.errors import FormulaError, TallystickError
+from tallystick.canonical import digest
+from tallystick.errors import FormulaError
 
 R = TypeVar("R")
 """A range: the smallest and the largest value, in the unit of the list."""
@@ -61,13 +61,6 @@ class NamedValue(ABC, Generic[R]):
     def range_of(self, ranges: Mapping[Any, R], /) -> R:
         """Return the range of the value from the range of each input."""
 
-    @property
-    def described(self) -> str:
-        """The operation as JSON with the names of its inputs, for kinds without words of theirs."""
-        operation = canonical_bytes(self.operation).decode()
-        names = ", ".join(value.name for value in self.inputs)
-        return f"{operation} of {names}" if names else operation
-
 
 V = TypeVar("V", bound=NamedValue[Any])
 
@@ -98,19 +91,6 @@ class NotAnalysed:
 
     def __str__(self) -> str:
         return f"not analysed: {self.value} ({self.kind}): {self.reason}"
-
-
-class NotAnalysedError(TallystickError):
-    """A value of a kind, or made of a primitive, that a tool does not know.
-
-    Attributes:
-        what: the value, its kind and the reason.
-    """
-
-    def __init__(self, what: NotAnalysed) -> None:
-        """Say which value it is, and why."""
-        super().__init__(str(what))
-        self.what = what
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:

@@ -11,25 +11,17 @@ from typing import Any
 import attrs
 
 from tallystick.formula.evaluate import evaluate
+from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, value_of, walk
 from tallystick.json_values import JsonKey, JsonObject, json_object, json_value
 from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.tiers import MultiplierValue, TierValue
-from tallystick.scoring.value import (
-    ConstantValue,
-    FormulaValue,
-    MeasureValue,
-    Value,
-    fact_value_text,
-    input_texts,
-)
+from tallystick.scoring.value import Value, fact_value_text, input_texts
 from tallystick.scoring.verdict import NO_SUBMISSION, verdict
 
 _FORMULAS = frozenset({"axis", "measure", "factor", "emission"})
@@ -103,25 +95,6 @@ class TierStep:
     thresholds: tuple[Cliff, ...]
 
 
-@attrs.frozen
-class OperationStep:
-    """A value that is neither formula, composite, gate nor tier: what its kind says of it.
-
-    Attributes:
-        name: the name under which later values read it.
-        role: its role in the skill type.
-        kind: the name of its operation, or of its formula.
-        text: its operation with the values of the record.
-        value: its value; None where it does not apply and counts as 1.
-    """
-
-    name: str
-    role: str
-    kind: str
-    text: str
-    value: Decimal | None
-
-
 def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
     """Return the steps of the measures; None where the rule set has none, as in a result."""
     return None if explanation.result.measures is None else explanation.measures
@@ -131,7 +104,6 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
     *("verdict", "result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors"),
     "emission",
     JsonKey("measures", _measures, left_out="none"),
-    JsonKey("operations", left_out="empty"),
 )
 @attrs.frozen
 class Explanation:
@@ -144,8 +116,6 @@ class Explanation:
         facts: what was read from the record.
         axes: a step for each axis.
         measures: a step for each measure.
-        operations: a step for each value of another kind, and for a composite that another value
-            reads before the gates.
         composite: the composite; None for a record without a submission, and of a type that has
             measures alone.
         tier: the tier, if the type has tiers.
@@ -165,7 +135,6 @@ class Explanation:
     factors: tuple[ValueStep, ...] = ()
     emission: ValueStep | None = None
     measures: tuple[ValueStep, ...] = ()
-    operations: tuple[OperationStep, ...] = ()
     verdict: str = NO_SUBMISSION
 
     def __repr__(self) -> str:
@@ -174,7 +143,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON values, decimals and fractions as text.
 
-        ``measures`` and ``operations`` are keys of those that have any.
+        ``measures`` is a key of those that have any.
         """
         value: JsonObject = json_value(self)
         return value
@@ -204,7 +173,6 @@ def explain(
         tier=tier,
         factors=tuple(steps["factor"]),
         emission=next(iter(steps["emission"]), None),
-        operations=tuple(explaining.operations),
         verdict=verdict(bound, facts, scores.values, None if tier is None else tier.name),
     )
 
@@ -222,7 +190,6 @@ class _Explaining:
         self.bound, self.facts, self.thresholds = bound, facts, thresholds
         self.values, self.measures = scores.values, scores.measures
         self.steps: defaultdict[str, list[ValueStep]] = defaultdict(list)
-        self.operations: list[OperationStep] = []
         self.composite: CompositeStep | None = None
         self.tier: TierStep | None = None
 
@@ -232,41 +199,26 @@ class _Explaining:
         The composite that the gates read stands in the step of the gates, a multiplier in that of
         the tier, and a constant in the text of what reads it.
         """
-        match value:
-            case GatedValue():
-                self.composite = self._composite(value)
-            case TierValue():
-                self.tier = self._tier(value)
-            case FormulaValue() if value.role in _FORMULAS:
-                self.steps[value.role].append(self._step(value))
-            case MultiplierValue() | ConstantValue():
-                pass
-            case _ if value is not self.bound.composite:
-                self.operations.append(self._operation(value))
+        if value.role == "quality":
+            self.composite = self._composite(value)
+        elif value.role == "tier":
+            self.tier = self._tier(value)
+        elif value.formula is not None and value.role in _FORMULAS:
+            self.steps[value.role].append(self._step(value, value.formula))
 
-    def _operation(self, value: Value) -> OperationStep:
-        nano = self.values[value]
-        return OperationStep(
-            value.name,
-            value.role,
-            _kind_of(value),
-            value.substituted(self.facts, self.values),
-            None if nano is None else to_decimal(nano),
-        )
-
-    def _step(self, value: FormulaValue) -> ValueStep:
+    def _step(self, value: Value, formula: Formula) -> ValueStep:
         nano = self.values[value]
         if nano is None:
-            return _absent(value)
+            return _absent(value, formula)
         compiled, trace = value.compiled, dict[str, Exact]()
         published = value.read(self.values)
         exact = compiled.exact(self.facts, published, trace)
-        text = value.formula.symbol or value.name
+        text = value.symbol or value.name
         texts = substituted(input_texts(compiled, self.facts, published))
         return ValueStep(
             name=value.name,
-            symbol=value.formula.symbol,
-            formula=value.formula.name,
+            symbol=value.symbol,
+            formula=formula.name,
             text=tuple(lines(text, compiled.tree)),
             values=tuple(lines(text, compiled.tree, texts)),
             intermediates={name: decimal_text(result) for name, result in trace.items()},
@@ -275,42 +227,41 @@ class _Explaining:
             cliffs=tuple(_cliffs(compiled.tree, published)),
         )
 
-    def _published(self, value: FormulaValue, nano: int) -> Decimal | Fraction | None:
-        if isinstance(value, MeasureValue):
+    def _published(self, value: Value, nano: int) -> Decimal | Fraction | None:
+        if value.role == "measure":
             return shown_measure(self.measures[value.name])
         return to_decimal(nano)
 
-    def _composite(self, value: GatedValue) -> CompositeStep:
-        ungated = value.ungated
+    def _composite(self, quality: Value) -> CompositeStep:
+        bound, ungated = self.bound, self.bound.composite
+        axes = {axis.name: axis for axis in bound.axes}
+        mean, formula = bound.mean, ungated.formula
         return CompositeStep(
-            kind=_kind_of(ungated),
+            kind=mean.kind if mean is not None else "" if formula is None else formula.name,
             text=ungated.substituted(self.facts, self.values),
             ungated=to_decimal(self._nano(ungated)),
             gates=tuple(
-                _cliff(f"{gate.axis} ≥ {to_decimal(gate.below)}", self._nano(axis), gate.below)
-                for gate, axis in value.deciding
+                _cliff(
+                    f"{gate.axis} ≥ {to_decimal(gate.below)}",
+                    self._nano(axes[gate.axis]),
+                    gate.below,
+                )
+                for gate in bound.gates
             ),
-            quality=to_decimal(self._nano(value)),
+            quality=to_decimal(self._nano(quality)),
         )
 
-    def _tier(self, value: TierValue) -> TierStep:
-        quality, tiers, level = self._nano(value.inputs[0]), value.tiers, self._nano(value)
+    def _tier(self, value: Value) -> TierStep | None:
+        tiers = self.bound.tiers
+        if tiers is None:
+            return None
+        quality, level = self._nano(self.bound.quality), self._nano(value)
         cliffs = [_cliff(name, quality, self.thresholds[name]) for name in tiers.cuts]
         multiplier = to_decimal(tiers.multipliers[level])
         return TierStep(tiers.levels[level], multiplier, tuple(cliffs))
 
     def _nano(self, value: Value) -> int:
         return self.values[value] or 0
-
-
-def _kind_of(value: Value) -> str:
-    """Return the kind of a mean, the name of a formula, or the name of another operation."""
-    match value:
-        case MeanValue():
-            return value.mean
-        case FormulaValue():
-            return value.formula.name
-    return value.kind
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
@@ -332,10 +283,8 @@ def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> C
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
-def _absent(value: FormulaValue) -> ValueStep:
+def _absent(value: Value, formula: Formula) -> ValueStep:
     """Return the step of what does not apply: a factor then counts as 1 whatever its formula."""
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
-    return ValueStep(
-        value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None
-    )
+    return ValueStep(value.name, formula.symbol, formula.name, text, (), {}, exact, None)

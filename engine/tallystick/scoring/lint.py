@@ -8,21 +8,27 @@ that of their owner. Codes of others than the engine's own begin with the owner'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from importlib.metadata import EntryPoint
 from inspect import getdoc
 from types import ModuleType
 from typing import Any, Literal
 
 import attrs
 
-from tallystick.diagnostics import Severity
+from tallystick.diagnostics import SEVERITIES, Severity
 from tallystick.numbers.nano import publish, to_text
+from tallystick.plugins.entries import NAME_TAKEN, RefusedPluginError, is_own, of_kind
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
 GROUP = "tallystick.lints"
 """The entry-point group of the linter's checks."""
+
+_CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TEXTS = ("summary", "documentation", "remedy")
 
 Find = Callable[[Scorer], Iterable[Finding]]
 Compare = Callable[[Scorer, Scorer], Iterable[Finding]]
@@ -185,3 +191,51 @@ def nothing(scorer: Scorer) -> tuple[Finding, ...]:
     """Return no finding: loading, or the linter as a whole, finds those of the code."""
     del scorer
     return ()
+
+
+def load_lints(entry: EntryPoint) -> tuple[Check, ...]:
+    """Return the checks of an owner, imported.
+
+    Raises:
+        RefusedPluginError: one of them is no check, or lacks a text, or has a code of another
+            owner or a severity that there is not.
+    """
+    checks = of_kind(tuple)(entry)
+    head = "" if is_own(entry) else f"{entry.name}/"
+    codes = set[object]()
+    for check in checks:
+        if not isinstance(check, Check):
+            raise RefusedPluginError(
+                "wrong-kind", f"found {check!r} at {entry.value}, expected checks: see @check"
+            )
+        code = check.code
+        if not _is_code(code, head):
+            expected = "after the name of its entry point" if head else "alone"
+            raise RefusedPluginError(
+                "foreign-name",
+                f"found the code {code!r}, expected one such as {head}some-code: small letters, "
+                f"digits and hyphens {expected}",
+            )
+        if code in codes:
+            raise RefusedPluginError(NAME_TAKEN, f"found two checks {code}: rename one")
+        codes.add(code)
+        if check.severity not in SEVERITIES:
+            raise RefusedPluginError(
+                "wrong-kind",
+                f"found the severity {check.severity!r} of {code}, expected one of "
+                f"{', '.join(SEVERITIES)}",
+            )
+        for name in _TEXTS:
+            text = getattr(check, name)
+            if not isinstance(text, str) or not text.strip():
+                raise RefusedPluginError(
+                    "wrong-kind", f"found the {name} {text!r} of {code}, expected a sentence"
+                )
+    return checks
+
+
+def _is_code(code: object, head: str) -> bool:
+    """Return whether a code is one of an owner, with the head of its name if it has one."""
+    if not isinstance(code, str) or not code.startswith(head):
+        return False
+    return _CODE.fullmatch(code.removeprefix(head)) is not None

@@ -1,14 +1,10 @@
-"""The formats of results: JSONL, Parquet and CSV, each written batch after batch.
-
-CSV holds text as it is, for programs; that for spreadsheets holds no text that one would compute.
-"""
+"""The formats of results: JSONL, Parquet and CSV, each written batch after batch."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -17,18 +13,17 @@ import attrs
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
-from tallystick.io.text import spreadsheet_cell
-from tallystick.scoring.result import GROUP, MEASURES, ResultLayout
+from tallystick.scoring.result import GROUP, TEXTS, ResultLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.table import ResultTable
 
 Encoded: TypeAlias = Any
 """Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
-Encode = Callable[["ResultBatch"], Encoded]
-"""Makes of a batch what its writer appends; it can be done in another process."""
+Encode = Callable[["ResultTable"], Encoded]
+"""Makes of a table what its writer appends; it can be done in another process."""
 
 
 class Writer(Protocol):
@@ -63,9 +58,9 @@ def format_of(path: Path, wanted: str | None) -> str:
     if wanted is not None:
         return wanted
     extension = path.suffix.lower().removeprefix(".")
-    if extension not in EXTENSIONS:
+    if extension not in FORMATS:
         raise OutputError(
-            f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
+            f"{path}: found no format in the name, expected .{', .'.join(FORMATS)}, or --format"
         )
     return extension
 
@@ -77,85 +72,6 @@ SHADOW = "shadow"
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
     """Return the function that encodes batches for the writer; ``shadow`` marks every row."""
     return _BY_NAME[format_name].encoder(layout, shadow)
-
-
-def _marked_lines(batch: ResultBatch) -> bytes:
-    """Encode a batch as `_json_lines` does, with the mark as the last field."""
-    return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
-
-
-def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return _arrow(batch).append_column(SHADOW, pa.array([True] * len(batch), pa.bool_()))
-
-
-def _json_lines(batch: ResultBatch) -> bytes:
-    """Return a batch as JSON lines, fields and axes in order, decimals as text of nine places."""
-    lines = bytearray()
-    for result in batch.results():
-        lines += f"{result.to_json()}\n".encode()
-    return bytes(lines)
-
-
-def _cells(batch: ResultBatch, layout: ResultLayout) -> Iterator[Sequence[object]]:
-    flat = _flattened(layout)
-    for result in batch.results():
-        row = result.to_dict()
-        yield [
-            cell
-            for field in layout.fields
-            for cell in (
-                [row[field].get(name) for name in flat[field]]
-                if field in flat
-                else [row.get(field)]
-            )
-        ]
-
-
-def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
-    """Return the fields that are a column for each of some names."""
-    return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
-
-
-def _for_spreadsheet(
-    rows: Iterable[Sequence[object]], layout: ResultLayout
-) -> Iterator[Sequence[object]]:
-    """Yield the rows with texts, but not decimals, as cells of a spreadsheet."""
-    is_text = [name in {*_TEXTS, GROUP, *_ratios(layout)} for name in _columns(layout)]
-    for row in rows:
-        yield [
-            spreadsheet_cell(cell) if marked and isinstance(cell, str) else cell
-            for cell, marked in zip(row, is_text, strict=True)
-        ]
-
-
-def _columns(layout: ResultLayout) -> list[str]:
-    """Return the names of the columns of CSV: one for each axis and each measure."""
-    flat = _flattened(layout)
-    return [
-        column
-        for field in layout.fields
-        for column in ([f"{field}.{n}" for n in flat[field]] if field in flat else [field])
-    ]
-
-
-def _ratios(layout: ResultLayout) -> set[str]:
-    """Return the columns of measures that are ratios, which a spreadsheet would take for dates."""
-    return {f"{MEASURES}.{name}" for name, is_ratio in layout.measures.items() if is_ratio}
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    """Return rows as comma-separated values (RFC 4180); null is empty."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
-    return text.getvalue().encode()
-
-
-def _arrow(batch: ResultBatch) -> pa.RecordBatch:
-    from tallystick.scoring.table import to_arrow
-
-    return to_arrow(batch)
 
 
 @attrs.define
@@ -170,12 +86,6 @@ class Text:
 
     def close(self) -> None:
         """Do nothing: every line is written."""
-
-
-def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
-    """Return the writer of CSV, whose header is written."""
-    file.write(_csv([[*_columns(layout), *([SHADOW] if shadow else [])]]))
-    return Text(file)
 
 
 class Parquet:
@@ -193,7 +103,7 @@ class Parquet:
             file,
             schema.append(pa.field(SHADOW, pa.bool_())) if shadow else schema,
             compression="zstd",
-            use_dictionary=[*_TEXTS, *((GROUP,) if layout.has_group else ())],
+            use_dictionary=[name for name in (*TEXTS, GROUP) if name in layout.fields],
             write_statistics=False,
         )
 
@@ -204,9 +114,6 @@ class Parquet:
     def close(self) -> None:
         """Write the rest and the footer."""
         self._rows.close()
-
-
-_TEXTS = ["skill_type", "task_id", "miner_hotkey", "role", "tier"]
 
 
 @contextmanager
@@ -228,27 +135,39 @@ def writing(
 
 
 def _lines_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
-    return _marked_lines if shadow else _json_lines
+    from tallystick.scoring.result_text import json_lines
+
+    return partial(json_lines, end=f',"{SHADOW}":true' if shadow else "")
 
 
 def _lines_writer(file: IO[bytes], _layout: ResultLayout, _shadow: bool) -> Writer:
     return Text(file)
 
 
+def _csv_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
+    from tallystick.scoring.result_text import csv_lines
+
+    return partial(csv_lines, end=",true" if shadow else "")
+
+
+def _csv_writer(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Writer:
+    """Return the writer of CSV, whose header is written."""
+    from tallystick.scoring.result_text import csv_columns
+
+    names = [*csv_columns(layout), *([SHADOW] if shadow else [])]
+    file.write(f"{','.join(names)}\r\n".encode())
+    return Text(file)
+
+
 def _arrow_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
-    return _marked_arrow if shadow else _arrow
+    def encode(table: ResultTable) -> pa.RecordBatch:
+        import pyarrow as pa
 
+        rows = table.to_arrow()
+        marks = pa.repeat(pa.scalar(value=True), len(table))
+        return rows.append_column(SHADOW, marks) if shadow else rows
 
-def _csv_encoder(layout: ResultLayout, shadow: bool) -> Encode:
-    mark = ["true"] if shadow else []
-    return lambda batch: _csv([*row, *mark] for row in _cells(batch, layout))
-
-
-def _spreadsheet_encoder(layout: ResultLayout, shadow: bool) -> Encode:
-    mark = ["true"] if shadow else []
-    return lambda batch: _csv(
-        [*row, *mark] for row in _for_spreadsheet(_cells(batch, layout), layout)
-    )
+    return encode
 
 
 @attrs.frozen
@@ -263,7 +182,6 @@ class OutputFormat:
         writer: returns the writer of an open file.
         streams: whether its bytes can go to a pipe as they are made: the writer only appends,
             never seeks, and what it has written before its end is of use to a reader.
-        is_extension: whether the extension of a file name stands for it.
     """
 
     name: str
@@ -271,7 +189,6 @@ class OutputFormat:
     writer: Callable[[IO[bytes], ResultLayout, bool], Writer]
     # a default would be true of some formats alone: `by_name` refuses one that has no word on it
     streams: bool | None = attrs.field(default=None, kw_only=True)
-    is_extension: bool = attrs.field(default=True, kw_only=True)
 
 
 def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
@@ -298,12 +215,9 @@ def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
 OUTPUT_FORMATS = (
     OutputFormat("jsonl", _lines_encoder, _lines_writer, streams=True),
     OutputFormat("parquet", _arrow_encoder, Parquet, streams=False),
-    OutputFormat("csv", _csv_encoder, _table, streams=True),
-    OutputFormat("csv-excel", _spreadsheet_encoder, _table, streams=True, is_extension=False),
+    OutputFormat("csv", _csv_encoder, _csv_writer, streams=True),
 )
 """Every format of results; the first is the one of a stream that names none."""
 _BY_NAME = by_name(OUTPUT_FORMATS)
 FORMATS = tuple(_BY_NAME)
-"""The names of all formats of results."""
-EXTENSIONS = tuple(name for name in FORMATS if _BY_NAME[name].is_extension)
-"""The formats of results that the extension of a file name stands for."""
+"""The names of all formats of results, which are extensions of file names too."""

@@ -21,29 +21,20 @@ import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
-from tallystick.numbers.means import arithmetic_mean_columns
-from tallystick.numbers.nano import NANO
-from tallystick.numbers.weights import Weights
-from tallystick.scoring.bound import BoundType
-from tallystick.scoring.compiled import Compiled
 
 # kernels of their own, each with the proof of its error bound
-from tallystick.scoring.means import geometric_means, logarithms
+from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
+from tallystick.numbers.nano import NANO
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import (
-    Compute,
-    ConstantValue,
-    FormulaValue,
-    MeasureValue,
-    Planner,
-    Slot,
-    Value,
-    dense,
-)
+from tallystick.scoring.value import Value
 
-Small = npt.NDArray[np.int8 | np.int16]
-"""The number of a tier or a gate."""
+Slot = int
+"""The position of a column among the results of a plan."""
+Compute = Callable[[list[Any], int], Any]
+"""A computation over columns: from those that it reads and the number of rows."""
 Rows = npt.NDArray[np.intp]
 """Positions of rows."""
 Ratios = npt.NDArray[np.object_]
@@ -53,8 +44,6 @@ Facts = Callable[[str], Column]
 
 _PLANS = 1 << 8
 """Maximum number of plans that are kept of a type, one for each set of thresholds."""
-_DOUBLE = 1 << 53
-"""Up to here doubles hold every whole number."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -73,7 +62,7 @@ class ScoreColumns:
     bound: BoundType
     columns: Mapping[Value, Any]
     given: Mapping[Value, Truths]
-    gate: Small | None
+    gate: Column | None
     ratios: Mapping[Value, Ratios] = attrs.field(factory=dict)
 
     @cached_property
@@ -89,7 +78,7 @@ class ScoreColumns:
         return column
 
     @property
-    def level(self) -> Small | None:
+    def level(self) -> Column | None:
         """The position of the tier; None without tiers."""
         return None if self.bound.tier is None else self.columns[self.bound.tier]
 
@@ -142,7 +131,7 @@ class Target:
     thresholds: Thresholds
     values: tuple[Value, ...]
     gate: bool = False
-    ratios: tuple[MeasureValue, ...] = ()
+    ratios: tuple[Value, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -236,7 +225,7 @@ def plan_of(targets: Iterable[Target]) -> Plan:
     All have the same schema and the same requirements.
     """
     slots: dict[Hashable, Slot] = {}
-    works = [ColumnPlanner(slots, target.thresholds).work(target) for target in targets]
+    works = [ColumnPlanner(slots).work(target) for target in targets]
     return Plan(_dropping(works), len(slots))
 
 
@@ -317,7 +306,7 @@ def column_of(
         given: columns of values that are not computed.
         thresholds: the tier thresholds.
     """
-    planner = ColumnPlanner({}, thresholds)
+    planner = ColumnPlanner({})
     columns = {planner.given(given_value): column for given_value, column in given.items()}
     work = planner.work(Target(0, bound, thresholds, (value,)))
     slots: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
@@ -327,36 +316,38 @@ def column_of(
     return column
 
 
-class ColumnPlanner(Planner[Slot]):
+class ColumnPlanner:
     """Gives every different result of one candidate a slot, and every slot the step that fills it.
 
-    Values ask it for the slots of what they read and describe their own step (`Value.plan`).
+    Two shapes of trees have kernels of their own, as many candidates share most of their work: a
+    geometric mean takes the logarithms of its axes once, and a product multiplies first what
+    candidates seldom differ in.
     """
 
-    tool = "the executor of columns"
-
-    def __init__(self, known: dict[Hashable, Slot], thresholds: Thresholds) -> None:
-        """Take the slots that earlier candidates fill, which this one reads, and its thresholds."""
-        self.thresholds = thresholds
+    def __init__(self, known: dict[Hashable, Slot]) -> None:
+        """Take the slots that earlier candidates fill, which this one reads."""
         self._known = known
         self._slots: dict[Value, Slot] = {}
         self._steps: list[_Step] = []
 
     def work(self, target: Target) -> Work:
         """Return the work of a candidate; what earlier ones do is not done again."""
+        for value, nano in target.bound.tracked(target.thresholds).items():
+            self._slots[value] = self._constant(nano)
         columns = {value: self.slot(value) for value in target.values}
-        ratios: dict[Value, Slot] = {value: self.ratio(value) for value in target.ratios}
+        ratios: dict[Value, Slot] = {value: self._ratio(value) for value in target.ratios}
         conditions = {
             value: value.applies
             for value in (*target.values, *target.ratios)
-            if isinstance(value, FormulaValue) and value.applies is not None
+            if value.applies is not None
         }
+        gate = target.bound.gate if target.gate else None
         return Work(
             target.number,
             target.bound,
             columns=columns,
-            given={value: self.holds(applies) for value, applies in conditions.items()},
-            gate=target.bound.gated.plan_gate(self) if target.gate else None,
+            given={value: self._holds(applies) for value, applies in conditions.items()},
+            gate=None if gate is None else self.slot(gate),
             ratios=ratios,
             steps=tuple(self._steps),
         )
@@ -367,12 +358,32 @@ class ColumnPlanner(Planner[Slot]):
         return len(self._known)
 
     def slot(self, value: Value) -> Slot:
-        """Return the slot of a value."""
+        """Return the slot of a value, 1 where it does not apply."""
         if value not in self._slots:
-            self._slots[value] = self.interpreted(value)
+            self._slots[value] = self._planned(value)
         return self._slots[value]
 
-    def step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
+    def given(self, value: Value) -> Slot:
+        """Return the slot of a value that is not computed."""
+        self._slots[value] = self._known["given", value] = len(self._known)
+        return self._slots[value]
+
+    def _planned(self, value: Value) -> Slot:
+        compiled = value.compiled
+        if value.applies is None:
+            return self._formula(compiled, value)
+        if not compiled.program.is_rational:
+            # a formula that may be undecided is asked only where it applies
+            slots = (self._holds(value.applies), *self._sources(compiled, value))
+            compute = _applied(_telling(compiled.proved.columns, value.undecided))
+            return self._step(("applied", compiled.proved.key), slots, compute)
+        return self._step(
+            "where given",
+            (self._formula(compiled, value), self._holds(value.applies)),
+            lambda columns, _: np.where(columns[1], columns[0], NANO),
+        )
+
+    def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
         """Return the slot of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
         if whole not in self._known:
@@ -380,55 +391,38 @@ class ColumnPlanner(Planner[Slot]):
             self._steps.append(_Step(self._known[whole], inputs, compute))
         return self._known[whole]
 
-    def fact(self, digest: str) -> Slot:
-        """Return the slot of a fact."""
+    def _fact(self, digest: str) -> Slot:
         if ("fact", digest) not in self._known:
             slot = self._known["fact", digest] = len(self._known)
             self._steps.append(_Step(slot, (), None, digest))
         return self._known["fact", digest]
 
-    def given(self, value: Value) -> Slot:
-        """Return the slot of a value that is not computed."""
-        self._slots[value] = self._known["given", value] = len(self._known)
-        return self._slots[value]
-
-    def constant(self, number: int) -> Slot:
-        """Return one number for all rows."""
-
+    def _constant(self, number: int) -> Slot:
         def compute(_: list[Any], rows: int) -> Column:
             return np.broadcast_to(np.int64(number), (rows,))
 
-        return self.step(("constant", number), (), compute)
+        return self._step(("constant", number), (), compute)
 
-    def formula(
-        self,
-        compiled: Compiled,
-        inputs: Sequence[Value],
-        applies: Compiled | None = None,
-        undecided: Callable[[UndecidedError], UndecidedError] | None = None,
-    ) -> Slot:
-        """A formula over facts and values; of a product those last in which candidates differ.
-
-        Args:
-            compiled: the formula.
-            inputs: the values that it reads.
-            applies: in which rows it is asked; in others it is 1.
-            undecided: says in an error whose value it is.
-        """
-        named = {value.name: value for value in inputs}
-        product = product_of(compiled.proved.columns) if named else None
-        if product is not None and all(isinstance(s, str) for s in compiled.sources):
-            return self._product(product, [named[str(s)] for s in compiled.sources])
-        slots = self._sources(compiled, named)
+    def _formula(self, compiled: Compiled, value: Value | None = None) -> Slot:
+        """Return a tree over facts and the inputs of a value, rounded."""
+        slots, weights = self._sources(compiled, value), compiled.proved.mean
+        if weights is not None:
+            logs = self._step("logarithms", slots, lambda columns, _: logarithms(columns))
+            return self._step(
+                ("geometric", weights),
+                (logs, *slots),
+                lambda columns, _: geometric_means(columns[1:], columns[0], weights),
+            )
+        if value is not None and not any(isinstance(s, int) for s in compiled.sources):
+            product = product_of(compiled.proved.columns)
+            if product is not None:
+                return self._product(product, slots, value)
         compute: Compute = compiled.proved.columns
-        if undecided is not None and not compiled.program.is_rational:
-            compute = _telling(compute, undecided)
-        if applies is not None:
-            slots = (self.holds(applies), *slots)
-            return self.step(("applied", compiled.proved.key), slots, _applied(compute))
-        return self.step(("formula", compiled.proved.key), slots, compute)
+        if value is not None and not compiled.program.is_rational:
+            compute = _telling(compute, value.undecided)
+        return self._step(("formula", compiled.proved.key), slots, compute)
 
-    def ratio(self, value: MeasureValue) -> Slot:
+    def _ratio(self, value: Value) -> Slot:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
         function = value.compiled.proved.ratio
 
@@ -438,119 +432,37 @@ class ColumnPlanner(Planner[Slot]):
             rows_of_inputs = zip(*(column.tolist() for column in columns), strict=True)
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
-        slots = self._sources(value.compiled, {read.name: read for read in value.inputs})
-        return self.step(("ratio", value.compiled.proved.key), slots, compute)
+        slots = self._sources(value.compiled, value)
+        return self._step(("ratio", value.compiled.proved.key), slots, compute)
 
-    def _sources(self, compiled: Compiled, named: Mapping[str, Value]) -> tuple[Slot, ...]:
-        """Return the slots of what a formula reads."""
+    def _sources(self, compiled: Compiled, value: Value | None) -> tuple[Slot, ...]:
+        """Return the slots of what a tree reads: facts, and inputs of a value."""
+        named = {} if value is None else {read.name: read for read in value.inputs}
         return tuple(
-            self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
+            self._fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
             for s in compiled.sources
         )
 
-    def holds(self, condition: Compiled) -> Slot:
+    def _holds(self, condition: Compiled) -> Slot:
         """Plan the rows where a condition on facts holds."""
-        truth = self.formula(condition, ())
-        return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
+        truth = self._formula(condition)
+        return self._step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
-    def where_given(self, slot: Slot, applies: Compiled) -> Slot:
-        """Return a column, and 1 where it does not apply."""
-        return self.step(
-            "where given",
-            (slot, self.holds(applies)),
-            lambda columns, _: np.where(columns[1], columns[0], NANO),
-        )
-
-    def geometric_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """Return a weighted geometric mean, whose logarithms come first."""
-        logs = self.step("logarithms", axes, lambda columns, _: logarithms(columns))
-        return self.step(
-            ("geometric", weights),
-            (logs, *axes),
-            lambda columns, _: geometric_means(columns[1:], columns[0], weights),
-        )
-
-    def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """Return a weighted arithmetic mean."""
-        weighed = dense(weights)
-        return self.step(
-            ("arithmetic", weighed),
-            axes,
-            lambda columns, _: arithmetic_mean_columns(columns, weighed),
-        )
-
-    def gate_number(self, axes: tuple[Slot, ...], limits: tuple[int, ...]) -> Slot:
-        """Return the number, from 1, of the last gate whose axis is below its limit; 0 for none."""
-
-        def compute(columns: list[Any], rows: int) -> Small:
-            result = np.zeros(rows, _small(len(limits)))
-            for number, (column, below) in enumerate(zip(columns, limits, strict=True), 1):
-                result[column < below] = number
-            return result
-
-        return self.step(("gate", limits), axes, compute)
-
-    def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
-        """Return a composite, written over where a gate decides."""
-        instead = np.array([0, *composites], np.int64)
-        hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0] != 0))
-
-        def compute(columns: list[Any], _: int) -> Column:
-            quality: Column = columns[0]
-            hit, gates = columns[1:]
-            if len(hit):
-                quality = quality.copy()
-                quality[hit] = instead[gates[hit]]
-            return quality
-
-        return self.step(("gated", composites), (ungated, hits, gate), compute)
-
-    def level(
-        self, quality: Slot, levels: int, starts: Callable[[Thresholds], tuple[int, ...]]
-    ) -> Slot:
-        """Plan how many of the ascending starts of levels a quality reaches."""
-        edges = starts(self.thresholds)
-
-        def compute(columns: list[Any], rows: int) -> Small:
-            level = np.zeros(rows, _small(levels - 1))
-            for edge in edges:
-                # truths count as numbers of one byte
-                np.add(level, (columns[0] >= edge).view(np.int8), out=level)
-            return level
-
-        return self.step(("level", edges), (quality,), compute)
-
-    def looked_up(self, slot: Slot, numbers: tuple[int, ...], *, in_doubles: bool = False) -> Slot:
-        """A number for each position; in doubles, where these hold it, it multiplies fastest."""
-        fits = in_doubles and max(map(abs, numbers)) < _DOUBLE
-        table = np.array(numbers, np.float64 if fits else np.int64)
-        key = ("looked up", table.dtype.char, numbers)
-        return self.step(key, (slot,), lambda columns, _: table.take(columns[0], mode="clip"))
-
-    def _product(self, product: Product, inputs: Sequence[Value]) -> Slot:
+    def _product(self, product: Product, slots: Sequence[Slot], value: Value) -> Slot:
         """Return a product of values: first those in which candidates seldom differ."""
-        shared, own, coefficient = list[tuple[Slot, int]](), list[tuple[Slot, int]](), 1
+        shared, own = list[tuple[Slot, int]](), list[tuple[Slot, int]]()
+        roles = {read.name: read.role for read in value.inputs}
         for index, unit in zip(product.inputs, product.units, strict=True):
-            value = inputs[index]
-            if isinstance(value, ConstantValue):
-                coefficient *= value.constant // unit
-            elif value.role in {"quality", "tier_multiplier"}:
-                own.append((value.plan_factor(self), unit))
-            else:
-                shared.append((value.plan_factor(self), unit))
+            differs = roles[str(value.compiled.sources[index])] in {"quality", "tier_multiplier"}
+            (own if differs else shared).append((slots[index], unit))
         units = [tuple(unit for _, unit in factors) for factors in (shared, own)]
-        whole = attrs.evolve(
-            product,
-            inputs=(),
-            units=(*units[0], *units[1]),
-            coefficient=product.coefficient * coefficient,
-        )
-        start = self.step(
+        whole = attrs.evolve(product, inputs=(), units=(*units[0], *units[1]))
+        start = self._step(
             ("partial", whole, units[0]),
             tuple(slot for slot, _ in shared),
             lambda columns, _: partial(whole, units[0], columns),
         )
-        return self.step(
+        return self._step(
             ("product", whole, units[1]),
             (start, *(slot for slot, _ in own)),
             lambda columns, rows: finished(whole, columns[0], units[1], columns[1:], rows),
@@ -581,8 +493,3 @@ def _applied(compute: Compute) -> Compute:
         return result
 
     return applied
-
-
-def _small(count: int) -> type[np.int8 | np.int16]:
-    """Return the narrowest type of numbers up to a count."""
-    return np.int8 if count <= np.iinfo(np.int8).max else np.int16

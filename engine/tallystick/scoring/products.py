@@ -3,31 +3,26 @@
 An emission formula is usually one product over a constant. The factors that candidates share are
 multiplied once, in doubles; each candidate multiplies in its own. The quotient in doubles decides a
 row that is clearly off every half; the others, ties among them, are settled by the remainder modulo
-2⁶⁴, as in the strategy ``proposed`` of `formula.columns`, whose bounds do not depend on the order
+2⁶⁴, as in `formula.columns`, whose bounds do not depend on the order
 of the factors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import gcd, prod
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.formula.columns import Column, ColumnProgram
+from tallystick.formula.columns import Column, ColumnProgram, corrected, wrapped
 from tallystick.formula.condition import Always
 from tallystick.numbers.nano import NANO
 
-if TYPE_CHECKING:
-    from tallystick.formula.balls import BallProgram
-
 Doubles = npt.NDArray[np.float64]
 
-_INT64 = 1 << 63
 _LARGEST = 2.0**40
 _SURE = 1 / 2 - 2.0**-7
 """A double below 2⁴⁰ that went through at most 2⁵ roundings is nearer than 2⁻⁷ to what it is of."""
@@ -64,12 +59,12 @@ class Partial:
     factors: tuple[tuple[Column, int], ...]
 
 
-def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
+def product_of(columns: Callable[..., Column]) -> Product | None:
     """The product that a program is; None when it is anything else, or not proved to be near."""
     if not isinstance(columns, ColumnProgram):
         return None
     program = columns.program
-    if len(program.arms) != 1 or program.cells or columns.strategies != ("proposed",):
+    if len(columns.proposals) != 1 or columns.proposals[0].is_whole or program.cells:
         return None
     arm = program.arms[0]
     if arm.when != Always(holds=True) or len(arm.numerator) != 1:
@@ -124,21 +119,8 @@ def finished(
     np.abs(double, out=double)
     unsure = np.flatnonzero(double >= _SURE)
     if len(unsure):
-        wrapped = np.array([_wrapped(product.coefficient)], np.int64)
+        numerator = np.array([wrapped(product.coefficient)], np.int64)
         for column, unit in (*shared.factors, *zip(columns, units, strict=True)):
-            wrapped = wrapped * (column.take(unsure).astype(np.int64) // unit)
-        result[unsure] = _corrected(result[unsure], wrapped, product.divisor)
+            numerator = numerator * (column.take(unsure).astype(np.int64) // unit)
+        result[unsure] = corrected(result[unsure], numerator, product.divisor)
     return result
-
-
-def _corrected(guess: Column, numerator: Column, divisor: int) -> Column:
-    """The half-even quotients from guesses at most one off; the remainder is exact modulo 2⁶⁴."""
-    twice = 2 * (numerator - guess * divisor)
-    odd = guess & 1
-    result: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
-    return result
-
-
-def _wrapped(value: int) -> int:
-    """Return the value modulo 2⁶⁴, as a signed integer."""
-    return (value + _INT64) % (2 * _INT64) - _INT64

@@ -14,12 +14,17 @@ import attrs
 from tallystick.json_values import json_form, json_value
 from tallystick.numbers.nano import to_decimal
 
-_BEFORE = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
+IDENTITY = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
+"""The first fields of a result, in order, by which a record is known."""
+TIER, WHOLE = "tier", ("record", "miner_uid")
+"""The field of the tier; the fields that are whole numbers."""
+TEXTS = (*(name for name in IDENTITY if name not in WHOLE), TIER)
+"""The fields of every result that are texts."""
 _TERMS = ("quality", "tier", "base_weight", "tier_multiplier")
 _LAST = "emission"
-GROUP, MEASURES = "group", "measures"
-"""The fields of results of rule sets that have groups of miners, or measures."""
-FIELDS = frozenset({*_BEFORE, GROUP, "axes", MEASURES, *_TERMS, _LAST})
+AXES, GROUP, MEASURES = "axes", "group", "measures"
+"""The field of the axes; those of rule sets that have groups of miners, or measures."""
+FIELDS = frozenset({*IDENTITY, GROUP, AXES, MEASURES, *_TERMS, _LAST})
 """The names of every field but the emission factors, which are those of the skill types."""
 
 
@@ -120,7 +125,7 @@ def shown_measure(value: int | Fraction | None) -> Decimal | Fraction | None:
 @cache
 def _before_factors(has_group: bool, has_measures: bool) -> tuple[str, ...]:
     group, measures = (GROUP,) * has_group, (MEASURES,) * has_measures
-    return (*_BEFORE, *group, "axes", *measures, *_TERMS)
+    return (*IDENTITY, *group, AXES, *measures, *_TERMS)
 
 
 json_form(Result, Result.to_dict)

@@ -22,8 +22,7 @@ import attrs
 
 from tallystick.errors import TallystickError
 from tallystick.io.atomic import output_errors
-from tallystick.io.chunks import Chunk
-from tallystick.io.sources import Source
+from tallystick.io.sources import Chunk, Source
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
@@ -36,8 +35,8 @@ from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 if TYPE_CHECKING:
-    from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.receipt import Progress
+    from tallystick.scoring.table import ResultTable
 
 _LOG = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
 
     Args:
         rules: the bound rule set.
-        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        source: a JSONL file, a facts file, or a folder of such files.
         output: where the results go; ``-`` is the standard output.
         format_name: of ``FORMATS``; by default by the name of the output.
         rejects: where rejected records go; by default beside the output.
@@ -146,14 +145,14 @@ class Part:
     defects: tuple[Reject, ...] = ()
 
 
-def _part_of(batch: ResultBatch, encode: Encode) -> Part:
-    scored, rejected = sum(len(part.rows) for part in batch.parts), len(batch.rejects)
-    defects = defects_of(batch.rejects)
+def _part_of(table: ResultTable, encode: Encode) -> Part:
+    scored, rejected = table.answered, len(table.rejects)
+    defects = defects_of(table.rejects)
     return Part(
-        results=encode(batch),
-        rejects=b"".join(reject.to_json() + b"\n" for reject in batch.rejects),
-        counts=Counts(len(batch) + rejected, scored, len(batch) - scored, rejected, len(defects)),
-        snapshots=batch.snapshots,
+        results=encode(table),
+        rejects=b"".join(reject.to_json() + b"\n" for reject in table.rejects),
+        counts=Counts(len(table) + rejected, scored, len(table) - scored, rejected, len(defects)),
+        snapshots=table.snapshots,
         defects=defects,
     )
 
@@ -191,10 +190,10 @@ class PartScoring:
             cache = self._pinned if isinstance(self._pinned, SnapshotCache) else None
             if cache is not None and task.snapshots is not None:
                 cache.turn_to(_unpickled(task.snapshots))
-            batch = self._scoring.chunk(task.chunk)
+            table = self._scoring.chunk(task.chunk)
             if cache is not None and cache.missing:
                 return Part(b"", b"", Counts(0, 0, 0, 0), frozenset(), frozenset(cache.missing))
-            return _part_of(batch, self._encode)
+            return _part_of(table, self._encode)
 
 
 @attrs.frozen

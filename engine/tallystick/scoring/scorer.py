@@ -25,13 +25,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result, shown_measure
-from tallystick.scoring.scores import (
-    Scores,
-    composite_of,
-    emission_of,
-    score_facts,
-    thresholds_of,
-)
+from tallystick.scoring.scores import Scores, score_facts, thresholds_of
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
     Thresholds,
@@ -40,27 +34,17 @@ from tallystick.scoring.threshold_snapshots import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tallystick.records.decoding import Decoded, Item
-    from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.facts.results import Scoring
     from tallystick.scoring.receipt import Progress, Receipt
+    from tallystick.scoring.table import ResultTable
 
 RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
 Number = Decimal | int | str
 """An exact number of at most nine places; floats are not exact."""
-
-
-@attrs.frozen
-class Tier:
-    """A tier that a quality reaches, and its emission multiplier."""
-
-    name: str
-    multiplier: Decimal
 
 
 def load(
@@ -184,26 +168,6 @@ class Scorer(BoundRules):
         finally:
             defects.close()
 
-    def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
-        """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
-
-        Raises:
-            InputError: as ``score_rows``, or it is no table.
-        """
-        import pyarrow as pa
-
-        from tallystick.io.sources import ROWS  # loads NumPy
-        from tallystick.scoring.table import schema_of, to_arrow
-
-        _of_kind(table, pa.Table, "a pyarrow.Table")
-        batches, rejects, first = [], list[Reject](), 1
-        for part in table.to_batches(ROWS):
-            batch = self.score_rows(part, first)
-            first += part.num_rows
-            batches.append(to_arrow(batch))
-            rejects += batch.rejects
-        return pa.Table.from_batches(batches, schema_of(self.layout)), rejects
-
     def score_file(  # noqa: PLR0913  # what a run needs
         self,
         source: PathLike,
@@ -218,15 +182,14 @@ class Scorer(BoundRules):
         shadow_of: str | None = None,
         settings: str | None = None,
     ) -> Receipt:
-        """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
+        """Score a JSONL file of records, or their facts, or a folder of them, into results.
 
         Args:
             source: the records; those of a folder are numbered over all its files in name order.
                 ``-`` is the standard input.
             output: where the results go; rejects and a receipt go beside it. ``-`` is the standard
                 output; then rejects go to the error output, and the receipt nowhere.
-            format_name: ``jsonl``, ``parquet``, ``csv`` or ``csv-excel``; by default by the name of
-                the output.
+            format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
             rejects: where rejected records go instead.
             receipt: where the receipt goes instead.
             follow_links: whether the name of an output may be a link; what it leads to is written.
@@ -259,24 +222,13 @@ class Scorer(BoundRules):
             settings=settings,
         )
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultTable:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
         return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
-        """Return the results of rows with the fields of records, as columns.
-
-        Raises:
-            InputError: a value has no equal in Python, such as text that is not UTF-8.
-        """
-        from tallystick.io.tables import Rows
-
-        items = Rows(rows, first)
-        return _told(self.score_decoded(self.decoder.records(items, first), items, first))
-
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
-    ) -> ResultBatch:
+    ) -> ResultTable:
         """Return the results of records that are decoded, as columns.
 
         Args:
@@ -308,46 +260,6 @@ class Scorer(BoundRules):
             result = self._result(decoded, line, bound, scores)
             start = Explanation(result, own.rule_set.reference, own.digest)
             return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
-
-    def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
-        """Return the composite of given published axes, after its gates.
-
-        >>> scorer = load("workflow@1.1.0")
-        >>> axes = {"success": 1, "cost": "0.5", "latency": "0.8", "reliability": "0.9"}
-        >>> scorer.composite("workflow", axes)
-        Decimal('0.835000000')
-        """
-        nano = {name: exact_nano(value) for name, value in axes.items()}
-        return to_decimal(composite_of(self._bound(skill_type), nano))
-
-    def tier(self, skill_type: str, quality: Number) -> Tier:
-        """Return the tier that a quality reaches.
-
-        Raises:
-            TallystickError: the type has no tiers.
-
-        >>> load("skills@1.1.0").tier("rag_knowledge", "0.9")
-        Tier(name='tier_3_novel', multiplier=Decimal('2.000000000'))
-        """
-        bound = self._bound(skill_type)
-        if bound.tiers is None:
-            raise TallystickError(f"found no tiers for {skill_type} in {self.rule_set.reference}")
-        level = bound.tiers.level(exact_nano(quality), self.thresholds[skill_type])
-        return Tier(bound.tiers.levels[level], to_decimal(bound.tiers.multipliers[level]))
-
-    def emission(
-        self, skill_type: str, *, quality: Number, tier: str | None = None, **factors: Number
-    ) -> Decimal:
-        """Return the emission of a given quality, tier and factors; a factor left out counts as 1.
-
-        Raises:
-            NumberError: there is no emission, or a value is unknown or outside its range.
-
-        >>> load("skills@1.1.0").emission("rag_knowledge", quality="0.8", tier="tier_3_novel")
-        Decimal('0.800000000')
-        """
-        nano = {name: exact_nano(value) for name, value in factors.items()}
-        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, nano))
 
     @cached_property
     def _columns(self) -> Scoring:
@@ -449,7 +361,7 @@ def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) 
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
-def _told(batch: ResultBatch) -> ResultBatch:
+def _told(batch: ResultTable) -> ResultTable:
     """Return the batch, whose defects are told."""
     defects = DefectLog("records")
     defects.tell(batch.rejects)

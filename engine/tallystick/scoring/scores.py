@@ -12,7 +12,7 @@ from tallystick.errors import NumberError
 from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import MeasureValue, Value
+from tallystick.scoring.value import Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -27,7 +27,7 @@ class Scores:
 
     bound: BoundType
     values: Mapping[Value, int | None]
-    ratios: Mapping[MeasureValue, Fraction | None] = attrs.field(factory=dict)
+    ratios: Mapping[Value, Fraction | None] = attrs.field(factory=dict)
 
     @cached_property
     def axes(self) -> Mapping[str, int]:
@@ -69,7 +69,6 @@ class Scores:
 def walk(
     values: Iterable[Value],
     facts: Sequence[int],
-    thresholds: Thresholds,
     given: Mapping[Value, int | None] | None = None,
     *,
     exactly: bool = False,
@@ -79,21 +78,20 @@ def walk(
     Args:
         values: which, each after those that it reads.
         facts: of the record, in the order of the skill type.
-        thresholds: by which tiers begin.
-        given: values that are not computed.
+        given: values that are not computed, such as thresholds (`BoundType.tracked`).
         exactly: whether by exact fractions in place of the generated functions of integers.
     """
     result = {} if given is None else dict(given)
     for value in values:
         if value not in result:
             compute = value.reference if exactly else value.nano
-            result[value] = compute(facts, result, thresholds)
+            result[value] = compute(facts, result)
     return result
 
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
     """Return the scores of one valid record from its facts."""
-    values = walk(bound.values, facts, thresholds)
+    values = walk(bound.values, facts, bound.tracked(thresholds))
     return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
 
 
@@ -102,7 +100,7 @@ def derive(target: Value, given: Mapping[Value, int]) -> int:
 
     It must apply, and neither it nor what is derived may read facts or thresholds.
     """
-    result = walk(_needed(target, given), (), {}, given, exactly=True)[target]
+    result = walk(_needed(target, given), (), given, exactly=True)[target]
     return result or 0
 
 
@@ -112,44 +110,6 @@ def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
         for value in target.inputs:
             yield from _needed(value, given)
         yield target
-
-
-def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
-    """Return the composite of given axes in nano, after its gates.
-
-    Raises:
-        NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
-    """
-    if not bound.has_quality:
-        raise NumberError(f"found no composite for {bound.name}, which has measures alone")
-    if set(axes) != set(bound.axis_order):
-        raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
-    for name, nano in axes.items():
-        _check(f"the axis {name}", nano, 0, NANO)
-    return derive(bound.quality, {axis: axes[axis.name] for axis in bound.axes})
-
-
-def emission_of(
-    bound: BoundType, quality: int, tier: str | None, factors: Mapping[str, int]
-) -> int:
-    """The emission of a given quality, tier and factors in nano; a factor left out counts as 1.
-
-    Raises:
-        NumberError: there is no emission, or a value is unknown or outside its range.
-    """
-    if bound.emission is None:
-        raise NumberError(f"found no emission for {bound.name}")
-    _check("the quality", quality, 0, NANO)
-    ranges = {f.name: (f.formula.low, f.formula.high) for f in bound.factors}
-    ranges |= dict.fromkeys(bound.absent, (Fraction(1), Fraction(1)))
-    unknown = sorted(set(factors) - set(ranges))
-    if unknown:
-        raise NumberError(f"found the factors {unknown}, expected some of {', '.join(ranges)}")
-    for name, nano in factors.items():
-        low, high = ranges[name]
-        _check(f"the factor {name}", nano, publish(low), publish(high))
-    values = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
-    return derive(bound.emission, {bound.quality: quality, **values, **_multiplier(bound, tier)})
 
 
 def thresholds_of(
@@ -185,19 +145,11 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
     if bound.tiers is None:
         return {}
     result = dict.fromkeys(bound.tiers.tracked, (0, NANO))
-    for name, value in bound.tiers.formulas.items():
-        result[name] = publish(value.formula.low), publish(value.formula.high)
-    return result
-
-
-def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
-    """Return the multiplier of a tier, if the type has tiers."""
-    levels = bound.tiers.levels if bound.tiers is not None else ()
-    if bound.tier is None and tier is None:
-        return {}
-    if bound.tier is None or bound.tier_multiplier is None or tier not in levels:
-        raise NumberError(f"found the tier {tier!r}, expected {' or '.join(levels) or 'none'}")
-    return {bound.tier_multiplier: bound.tier_multiplier.multipliers[levels.index(tier)]}
+    return result | {
+        name: (publish(formula.low), publish(formula.high))
+        for name, value in bound.tiers.formulas.items()
+        if (formula := value.formula) is not None
+    }
 
 
 def _check(name: str, nano: int, low: int, high: int) -> None:

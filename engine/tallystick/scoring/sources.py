@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tallystick.io.sources import (
-    FolderSource,
-    JsonLinesSource,
-    ParquetSource,
-    Source,
-    is_folder,
-)
+from tallystick.io.sources import FolderSource, JsonLinesSource, Source, is_folder
 
 
 def source_of(path: Path, first: int = 1) -> Source:
     """Return the source of a file or a folder; ``first`` is the number of its first record.
 
-    A file is Parquet by its extension, of records or of facts, else JSONL.
+    A file is one of facts by its extension, ``.parquet``, else JSONL.
+
+    Raises:
+        InputError: the folder cannot be read, or has something else than such files.
     """
     if is_folder(path):
         return FolderSource(path, first, source_of)
     if path.suffix.lower() == ".parquet":
-        from tallystick.scoring.facts.metadata import is_facts
         from tallystick.scoring.facts.source import FactsSource
 
-        return FactsSource(path, first) if is_facts(path) else ParquetSource(path, first)
+        return FactsSource(path, first)
     return JsonLinesSource(path, first)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
 
 import attrs
 
 from tallystick.errors import NumberError
+from tallystick.formula.tree import Node, cases, const, published
+from tallystick.numbers.nano import NANO
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import FormulaValue, Planner, S, Value
+from tallystick.scoring.value import Value
 
 
 @attrs.frozen(eq=False)
@@ -29,7 +31,7 @@ class Tiers:
     multipliers: tuple[int, ...]
     cuts: tuple[str, ...]
     tracked: tuple[str, ...]
-    formulas: Mapping[str, FormulaValue]
+    formulas: Mapping[str, Value]
 
     def thresholds(self, given: Thresholds) -> Thresholds:
         """Return every threshold from those that are given; a given one replaces its formula.
@@ -59,63 +61,30 @@ class Tiers:
         return tuple(min(cuts[position:]) for position in range(len(cuts)))
 
 
-@attrs.frozen(eq=False, slots=False)
-class TierValue(Value):
-    """The position of the tier that the quality reaches; which thresholds hold is said by epoch.
+def start_name(threshold: str) -> str:
+    """Return the name under which a tier reads a threshold; no value of a type has it."""
+    return f"thresholds.{threshold}"
 
-    Attributes:
-        tiers: the levels.
+
+def level(quality: str, cuts: Sequence[str]) -> Node:
+    """Return the position of the highest level that a published quality reaches, times 1e-9.
+
+    Args:
+        quality: the name of the quality.
+        cuts: the threshold from which each level but the lowest is reached.
     """
-
-    tiers: Tiers
-
-    @property
-    def operation(self) -> list[Any]:
-        """The names of levels and thresholds, and how thresholds follow from tracked ones."""
-        tiers = self.tiers
-        formulas = {name: value.digest for name, value in tiers.formulas.items()}
-        return ["tier", list(tiers.levels), list(tiers.cuts), list(tiers.tracked), formulas]
-
-    def nano(
-        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
-    ) -> int | None:
-        """Return the position of the highest level that is reached."""
-        del facts
-        return self.tiers.level(values[self.inputs[0]] or 0, thresholds)
-
-    def plan(self, planner: Planner[S]) -> S:
-        """Return the level of the quality."""
-        quality, tiers = planner.slot(self.inputs[0]), self.tiers
-        return planner.level(quality, len(tiers.levels), tiers.starts)
+    places = reversed(list(enumerate(cuts, 1)))
+    arms = [
+        (published(start_name(name)) <= published(quality), Fraction(place, NANO))
+        for place, name in places
+    ]
+    return cases(*arms, otherwise=0)
 
 
-@attrs.frozen(eq=False, slots=False)
-class MultiplierValue(Value):
-    """The multiplier of the tier that is reached.
-
-    Attributes:
-        multipliers: of each level, in nano.
-    """
-
-    multipliers: tuple[int, ...]
-
-    @property
-    def operation(self) -> list[Any]:
-        """The numbers."""
-        return ["look-up", [str(multiplier) for multiplier in self.multipliers]]
-
-    def nano(
-        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
-    ) -> int | None:
-        """Return the multiplier of the level."""
-        del facts, thresholds
-        return self.multipliers[values[self.inputs[0]] or 0]
-
-    def plan(self, planner: Planner[S]) -> S:
-        """Return the number of the level."""
-        return planner.looked_up(planner.slot(self.inputs[0]), self.multipliers)
-
-    def plan_factor(self, planner: Planner[S]) -> S:
-        """Return it in doubles, which multiply fastest."""
-        level = planner.slot(self.inputs[0])
-        return planner.looked_up(level, self.multipliers, in_doubles=True)
+def multiplier(tier: str, multipliers: Sequence[int]) -> Node:
+    """Return the multiplier, each in nano, of the level that a published tier is."""
+    *arms, last = [
+        (published(tier) == Fraction(place, NANO), Fraction(number, NANO))
+        for place, number in enumerate(multipliers)
+    ]
+    return cases(*arms, otherwise=last[1]) if arms else const(last[1])

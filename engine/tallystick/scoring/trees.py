@@ -6,10 +6,8 @@ computed them again knows that nothing was left out. docs/canonical.md says the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula, Requirement
@@ -17,7 +15,6 @@ from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.tree import Node, leaves
 from tallystick.records.schema import empties
 from tallystick.rules.digest import used_formulas
-from tallystick.scoring.computation import NotAnalysed
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound import BoundType
@@ -30,8 +27,7 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     ``formulas`` and ``requirements`` are by name, ``facts`` by digest. ``skill_types`` has what
     neither they nor the rule set say: in which order a record is held to requirements, which fields
     a missed deadline may lack, which lists and maps are left out when they are empty, the range of
-    each fact, and which emission factors a row of results has. ``not_analysed`` is there only where
-    a type has values of kinds that have no form.
+    each fact, and which emission factors a row of results has.
     """
     types = scorer.types
     names = used_formulas(scorer.rule_set, scorer.registry)
@@ -44,7 +40,6 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     trees = [
         tree for formula in formulas for tree in (formula.tree, formula.applies) if tree is not None
     ]
-    unknown = list(_not_exported(types.values()))
     return {
         "formulas": {formula.name: _formula(formula) for formula in formulas},
         "requirements": {
@@ -54,22 +49,7 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
             _facts((*trees, *(requirement.condition for requirement in requirements.values())))
         ),
         "skill_types": {name: _skill_type(bound) for name, bound in sorted(types.items())},
-        **({"not_analysed": unknown} if unknown else {}),
     }
-
-
-_EXPORTED = frozenset({"formula", "mean", "gates", "tier", "look-up", "constant"})
-"""Kinds of value that the canonical form of a rule set describes."""
-
-
-def _not_exported(types: Iterable[BoundType]) -> Iterator[dict[str, Any]]:
-    """Yield the values that no implementation in another language can compute."""
-    reason = "no form of this kind is exported"
-    for bound in types:
-        for value in bound.values:
-            if value.kind not in _EXPORTED:
-                about = NotAnalysed.of(value, "rules show --json", reason)
-                yield {"skill_type": bound.name, **attrs.asdict(about)}
 
 
 def _skill_type(bound: BoundType) -> dict[str, Any]:

@@ -37,23 +37,15 @@ class SimulationFile:
         Raises:
             InputError: it cannot be read, or is no such file; the message has file, line and path.
         """
-        return cls._of(TomlSource.read(path, "the file of a simulated chain"))
+        return cls.of(TomlSource.read(path, "the file of a simulated chain"))
 
     @classmethod
-    def parse(cls, text: str, where: str) -> SimulationFile:
-        """Return the content of a text.
-
-        Args:
-            text: TOML.
-            where: the name of the file, for errors.
+    def of(cls, source: TomlSource) -> SimulationFile:
+        """Return the content of tables.
 
         Raises:
             InputError: as `load`.
         """
-        return cls._of(TomlSource.parse(text, where))
-
-    @classmethod
-    def _of(cls, source: TomlSource) -> SimulationFile:
         source.check("simulated-1")
         return cls(source, float(source.tables.get("chain", {}).get("block_time", BLOCK_SECONDS)))
 

@@ -146,7 +146,7 @@ class SharedChain:
         """Return the chain as the validator of a hotkey sees it.
 
         Args:
-            key: its hotkey, which cannot sign, or its key of sr25519.
+            key: its hotkey, or its key of sr25519.
         """
         return HotkeyView(self, key)
 

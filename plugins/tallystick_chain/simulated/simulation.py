@@ -60,14 +60,13 @@ class SimulatedChain:
         first_block: number of the block that it begins with; no older one is there.
         finality_lag: number of blocks from the newest one back to the newest finalized one.
         keep_blocks: how many of the newest blocks can be read.
-        seconds_per_block: as `Head` gives them.
-        spec_version: of the runtime.
+        seconds_per_block: between the times of two blocks.
 
     Attributes:
         finalized: the newest block that stays.
     """
 
-    def __init__(  # noqa: PLR0913  # a parameter of the chain each
+    def __init__(  # a parameter of the chain each
         self,
         *,
         seed: int = 0,
@@ -75,10 +74,9 @@ class SimulatedChain:
         finality_lag: int = 2,
         keep_blocks: int = 4096,
         seconds_per_block: float = 12.0,
-        spec_version: int = 461,
     ) -> None:
         self.finality_lag, self.keep_blocks = finality_lag, keep_blocks
-        self.seconds_per_block, self.spec_version = seconds_per_block, spec_version
+        self.seconds_per_block = seconds_per_block
         self._seed, self._forks = seed, 0
         self._lock = threading.RLock()
         first = Block(first_block, self._digest("", first_block), {})
@@ -127,7 +125,7 @@ class SimulatedChain:
         """Return the chain as the validator of a hotkey sees it.
 
         Args:
-            key: its hotkey, which cannot sign, or its key of sr25519.
+            key: its hotkey, or its key of sr25519.
         """
         return HotkeyView(self, key)
 
@@ -276,20 +274,19 @@ class HotkeyView:
 
     Args:
         source: the chain.
-        key: the hotkey of the validator, which cannot sign, or its key of sr25519.
+        key: the hotkey of the validator, or its key of sr25519.
     """
 
     def __init__(self, source: Source, key: str | Signer) -> None:
         self._source = source
-        self._signer = None if isinstance(key, str) else key
         self._hotkey = key if isinstance(key, str) else address_of(key)
 
     def head(self) -> Head:
         """Return the newest blocks."""
         chain = self._source.now()
         # before the newest one, so that it is never newer
-        finalized, spec = chain.finalized, chain.spec_version
-        return Head(chain.best, finalized, spec, chain.seconds_per_block, "simulated")
+        finalized = chain.finalized
+        return Head(chain.best, finalized, "simulated")
 
     def block_hash(self, block: int) -> str:
         """Return the hash of a block."""
@@ -356,18 +353,6 @@ class HotkeyView:
         """Publish at most 128 bytes; the deadline is not waited for."""
         del deadline_s
         return self._call("commit", netuid, data=bytes(data))
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a message by the hotkey.
-
-        Raises:
-            ChainError: it was named without its key.
-            TrustError: the library is missing, or the message is wrapped already.
-        """
-        if self._signer is None:
-            lacking = f"the hotkey {self._hotkey} is here without its key"
-            raise ChainError(lacking, Refusal.NOT_MODELLED)
-        return self._signer.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey."""

@@ -76,13 +76,13 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
 
 
 def _refuse_taken(wanted: Project) -> None:
-    from importlib.metadata import entry_points, packages_distributions
+    from importlib.metadata import packages_distributions
 
-    from tallystick.plugins.entries import GROUP
+    from tallystick.plugins.entries import GROUP, installed_entries
     from tallystick.plugins.registry import installed
     from tallystick_conformance.project import refuse_taken
 
-    plugins = {entry.name for entry in entry_points(group=GROUP)}
+    plugins = {entry.name for entry in installed_entries(GROUP)}
     refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
 
 

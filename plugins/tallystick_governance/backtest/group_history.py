@@ -35,7 +35,7 @@ from tallystick_state.round_groups import RoundGroups
 from tallystick_state.rules import StateRules
 
 if TYPE_CHECKING:
-    from tallystick.io.chunks import Chunk
+    from tallystick.io.sources import Chunk
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick_governance.backtest.candidates import Candidate
 

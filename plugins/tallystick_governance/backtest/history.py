@@ -25,8 +25,7 @@ import pyarrow.compute as pc
 
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column
-from tallystick.io.chunks import Chunk
-from tallystick.io.sources import Source, input_digest
+from tallystick.io.sources import Chunk, Source, input_digest
 from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject

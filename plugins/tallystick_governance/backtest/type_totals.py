@@ -34,7 +34,6 @@ from tallystick.scoring.planner import (
     Plan,
     Rows,
     ScoreColumns,
-    Small,
     Target,
     joined,
     plan_of,
@@ -224,7 +223,7 @@ class TypeTotals:
         """Count compared records that keep their tier, by tier."""
         self.migration.reshape(-1)[:: len(counts) + 1] += counts
 
-    def migrate(self, before: Small, after: Small) -> Column:
+    def migrate(self, before: Column, after: Column) -> Column:
         """Count compared records by their tiers; return how many had each tier before."""
         width = self.migration.shape[1]
         pairs = np.bincount(before.astype(np.intp) * width + after, minlength=self.migration.size)
@@ -325,19 +324,20 @@ class FlipRules:
         """The tiers of the baseline and of the candidate; None where either has none."""
         return (self.before.tiers, self.after.tiers) if self.has_tiers else None
 
-    def tier_flips(self, before: Small | None, after: Small | None) -> Truths | None:
+    def tier_flips(self, before: Column | None, after: Column | None) -> Truths | None:
         """Tell which rows flip their tier; None where tiers are not compared."""
         if not self.has_tiers or before is None or after is None:
             return None
         flips: Truths = (before if self.same_tiers else self._positions[before]) != after
         return flips
 
-    def gate_flips(self, before: Small | None, after: Small | None) -> Truths | None:
+    def gate_flips(self, before: Column | None, after: Column | None) -> Truths | None:
         """Tell which rows flip their gate; None where the gates are the same on both sides."""
         if not self._has_gates or (self._same_gates and before is after):
             return None
         if self._same_gates and before is not None and after is not None:
-            return np.not_equal(before, after)
+            same_names: Truths = np.not_equal(before, after)
+            return same_names
         # one value broadcasts where there are no gates
         old = self._before_axes[:1] if before is None else self._before_axes[before]
         new = self._after_axes[:1] if after is None else self._after_axes[after]
@@ -421,7 +421,7 @@ class FlipRules:
         return pa.array(distances, pa.int64(), mask=~defined)
 
 
-def _texts(names: Sequence[str | None], numbers: Small | None, rows: int) -> pa.Array:
+def _texts(names: Sequence[str | None], numbers: Column | None, rows: int) -> pa.Array:
     # most often no gate decides
     if numbers is None or (names[0] is None and not numbers.any()):
         return pa.nulls(rows, pa.string())
@@ -577,7 +577,7 @@ class BatchTotals:
             defaultdict(list) if keeps_flips else None
         )
         # the tiers that candidates share with the baseline are counted once
-        self._level: Small | None = None
+        self._level: Column | None = None
         self._levels: Column = np.zeros(0, np.int64)
         for totals in self.totals.values():
             totals.reserve(int(miners.max()) + 1)
@@ -691,7 +691,7 @@ class BatchTotals:
             return
         if before.level is not self._level:
             self._level = before.level
-            self._levels = np.bincount(before.level, minlength=len(totals.tiers[0]))
+            self._levels = np.bincount(self._level, minlength=len(totals.tiers[0]))
         totals.keep_tiers(self._levels)
         if len(flipped):
             totals.keep_tiers(-totals.migrate(before.level[flipped], after.level[flipped]))

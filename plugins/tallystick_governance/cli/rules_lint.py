@@ -97,8 +97,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         print_text(render.as_text(result, verbose=verbose))
     _tell_refused(result.refused)
-    is_error = any(finding.severity == "error" for finding in result.findings)
-    sys.exit(1 if is_error or result.not_analysed else 0)
+    sys.exit(1 if any(finding.severity == "error" for finding in result.findings) else 0)
 
 
 def _weight_moved(old: Report, new: Report) -> Fraction | None:

@@ -54,8 +54,7 @@ class RuleSetDifference:
         epoch: the open epoch of the state whose thresholds bound the effects; None without one.
         documentation: the paths of either rule set that no result depends on.
         other_sections: the sections that use a formula which differs.
-        unknown: the requirements that differ, and the values that differ and whose kind has no
-            bounds; what they do to a score is not known.
+        unknown: the requirements that differ; what they do to a score is not known.
         outcomes: every result that either rule set has, with why it can move.
     """
 
@@ -151,9 +150,8 @@ def difference(
         for name in old.types
         if name in new.types
     )
-    values = (value for type_effect in effects for value in type_effect.not_analysed)
     needed = level_of(changed, meant, lost, documentation)
-    unknown = (*_changed_requirements(old, new), *values)
+    unknown = tuple(_changed_requirements(old, new))
     if unknown or any(type_effect.recomputed for type_effect in effects):
         needed = max(needed, Level.MINOR)
     return RuleSetDifference(

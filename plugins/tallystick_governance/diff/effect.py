@@ -7,14 +7,12 @@ outside, but a difference at its ends need not exist.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 import attrs
 
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.value import Value
-from tallystick_governance.analysed import is_analysed, not_analysed
 from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.move import (
@@ -49,7 +47,6 @@ class Effect:
         others: by name, how far a value can move that no value above reads; None where no bound is
             known.
         recomputed: the names of the values that either type computes in another way, or alone.
-        not_analysed: the values among these whose kind has no bounds.
     """
 
     skill_type: str
@@ -65,7 +62,6 @@ class Effect:
     any_tier: bool = False
     others: Mapping[str, Interval | None] = attrs.field(factory=dict)
     recomputed: tuple[str, ...] = ()
-    not_analysed: tuple[NotAnalysed, ...] = ()
 
     @property
     def pays(self) -> bool:
@@ -84,7 +80,7 @@ class Effect:
         moved += [self.quality] if self.compares_quality else []
         moved += [self.emission] if self.pays else []
         alike = self.pays or (self.old_emission is None and self.new_emission is None)
-        alike = alike and self.had_quality == self.has_quality and not self.not_analysed
+        alike = alike and self.had_quality == self.has_quality
         moved += self.others.values()
         return alike and all(move is not None and move.is_zero for move in moved)
 
@@ -120,7 +116,6 @@ def effect(
         any_tier=_is_any_tier(bounds.get("tier"), old, new),
         others=_others(old, new, recomputed, bounds),
         recomputed=recomputed,
-        not_analysed=tuple(_not_analysed(old, new, recomputed)),
     )
 
 
@@ -159,19 +154,6 @@ def _others(
         hidden -= {old.quality.name, old.composite.name, new.quality.name, new.composite.name}
     moved = {name: found.get(name, UNKNOWN).difference for name in recomputed if name in hidden}
     return {name: move for name, move in moved.items() if move is None or not move.is_zero}
-
-
-def _not_analysed(
-    old: BoundType, new: BoundType, recomputed: Collection[str]
-) -> Iterator[NotAnalysed]:
-    """Yield the values that are recomputed and whose kind is not known."""
-    after, before = ({v.name: v for v in bound.values} for bound in (new, old))
-    for name in recomputed:
-        values = (side[name] for side in (after, before) if name in side)
-        unknown = [value for value in values if not is_analysed(value)]
-        for value in unknown[:1]:
-            bound = new if value in new.values else old
-            yield not_analysed(value, bound, "rules diff", "no bound is known for this kind")
 
 
 def _is_any_tier(move: Move | None, old: BoundType, new: BoundType) -> bool:

@@ -3,8 +3,7 @@
 The values are walked in their order, so that what a value reads has been bounded before. A formula
 is compared with the old one as one tree: what moved stands in it as the old value plus how far it
 moved, so that whatever both have alike cancels. Levels of tiers go in pairs, each with its own
-multipliers. What no structure is found in has no bound: the ranges of both values say no more. A
-value of a kind that is not known here has none either, unless its digest is the same.
+multipliers. What no structure is found in has no bound: the ranges of both values say no more.
 
 Thresholds are those of a state: where none is given, no bound supposes any.
 """
@@ -28,10 +27,9 @@ from tallystick.formula.program import Program
 from tallystick.formula.tree import Node, arms_of, cases, const, names, published
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import GatedValue, MeanValue
-from tallystick.scoring.tiers import MultiplierValue, TierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, Value
-from tallystick_governance.analysed import is_analysed
+from tallystick.scoring.composite import Gate, Mean
+from tallystick.scoring.tiers import Tiers
+from tallystick.scoring.value import Value
 from tallystick_governance.diff.formula_difference import (
     MOST_CUTS,
     FormulaDifferences,
@@ -141,10 +139,10 @@ def threshold_directions(
 
 
 def _regions(
-    tier: TierValue, thresholds: Mapping[str, int], qualities: Interval
+    tiers: Tiers, thresholds: Mapping[str, int], qualities: Interval
 ) -> dict[int, Interval]:
     """Return the qualities of each level that some quality has."""
-    starts = tier.tiers.starts(thresholds)
+    starts = tiers.starts(thresholds)
     ends = [0, *starts, NANO + 1]
     regions: dict[int, Interval] = {}
     for level, (begin, end) in enumerate(pairwise(ends)):
@@ -171,34 +169,26 @@ class _Comparison:
 
     def move(self, old: Value, new: Value) -> Move:
         """Return how far a value can move, after those that it reads."""
-        if not (is_analysed(old) and is_analysed(new)):
-            same = old.digest == new.digest and self._has_same_inputs(old, new)
-            return STILL if same and self._goes_by_same_thresholds else UNKNOWN
-        match old, new:
-            case TierValue(), TierValue():
-                return self._tier(old, new)
-            case MultiplierValue(), MultiplierValue():
-                return self._multiplier(old, new)
+        if old.role != new.role:
+            return UNKNOWN
+        match new.role:
+            case "tier":
+                return self._tier()
+            case "tier_multiplier":
+                return self._multiplier(new)
         if old.operation == new.operation and self._has_same_inputs(old, new):
             return STILL
-        match old, new:
-            case ConstantValue(), ConstantValue():
-                return _constant(old, new)
-            case GatedValue(), GatedValue():
-                return self._known(old, new, self._gated(old, new))
-            case MeanValue(), MeanValue() if old.mean == new.mean:
-                return self._known(old, new, _published(self._mean(old, new)))
-            case FormulaValue(), FormulaValue():
-                return self._formula(old, new)
-        return UNKNOWN
+        if old.constant is not None and new.constant is not None:
+            return _constant(old.constant, new.constant)
+        if new.role == "quality":
+            return self._known(old, new, self._gated())
+        before, after = self.old.mean, self.new.mean
+        if new.role == "composite" and before and after and before.kind == after.kind:
+            return self._known(old, new, _published(self._mean(before, after)))
+        return self._formula(old, new)
 
     def _has_same_inputs(self, old: Value, new: Value) -> bool:
         return all(self._is_still(value.name) for value in (*old.inputs, *new.inputs))
-
-    @property
-    def _goes_by_same_thresholds(self) -> bool:
-        pair = self.thresholds
-        return self.old.seeds == self.new.seeds and (pair is None or pair[0] == pair[1])
 
     def _is_still(self, name: str) -> bool:
         move = self.found.get(name)
@@ -222,14 +212,17 @@ class _Comparison:
 
     # tiers
 
-    def _tier(self, old: TierValue, new: TierValue) -> Move:
-        levels = range(len(old.tiers.levels)), range(len(new.tiers.levels))
-        quality, same = self._input_difference(old, new), has_same_thresholds(self.old, self.new)
+    def _tier(self) -> Move:
+        before, after = self.old.tiers, self.new.tiers
+        if before is None or after is None:
+            return UNKNOWN
+        levels = range(len(before.levels)), range(len(after.levels))
+        quality, same = self._quality_difference, has_same_thresholds(self.old, self.new)
         if self.thresholds is not None:
-            return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
+            return Move(None, pairs=tuple(self._pairs_by(self.thresholds, before, after)))
         rises, falls = (quality is None or quality.high > 0), (quality is None or quality.low < 0)
         if not same:
-            way = self._thresholds_way(old, new)
+            way = self._thresholds_way(before, after)
             rises, falls = rises or Direction.FALL in way, falls or Direction.RISE in way
         pairs = [
             (first, second)
@@ -238,46 +231,45 @@ class _Comparison:
         ]
         return Move(None, pairs=tuple(pairs))
 
-    def _thresholds_way(self, old: TierValue, new: TierValue) -> Direction:
+    def _thresholds_way(self, old: Tiers, new: Tiers) -> Direction:
         """Return which way the thresholds of the levels move; both where that is not known."""
-        if old.tiers.cuts != new.tiers.cuts or old.tiers.tracked != new.tiers.tracked:
+        if old.cuts != new.cuts or old.tracked != new.tracked:
             return Direction.BOTH
         directions = threshold_directions(self.old, self.new, self.differences)
-        return joined(directions.get(name, Direction.BOTH) for name in new.tiers.cuts)
+        return joined(directions.get(name, Direction.BOTH) for name in new.cuts)
 
-    def _pairs_by(
-        self,
-        thresholds: ThresholdPair,
-        old: TierValue,
-        new: TierValue,
-        difference: Interval | None,
-    ) -> Iterator[Pair]:
+    def _pairs_by(self, thresholds: ThresholdPair, old: Tiers, new: Tiers) -> Iterator[Pair]:
         """Yield the levels that a quality can have before and after, by thresholds that hold."""
-        before = _regions(old, thresholds[0], range_of(old.inputs[0]))
-        after = _regions(new, thresholds[1], range_of(new.inputs[0]))
+        difference = self._quality_difference
+        before = _regions(old, thresholds[0], range_of(self.old.quality))
+        after = _regions(new, thresholds[1], range_of(self.new.quality))
         for (first, low), (second, high) in product(before.items(), after.items()):
             reached = low if difference is None else low + difference
             if difference is None or not (reached.high < high.low or high.high < reached.low):
                 yield first, second
 
-    def _input_difference(self, old: Value, new: Value) -> Interval | None:
-        """Return how far the first input moves; None where there is another one, or no bound."""
-        before, after = old.inputs[0].name, new.inputs[0].name
-        return self.found[after].difference if before == after else None
+    @property
+    def _quality_difference(self) -> Interval | None:
+        """How far the quality moves; None where no bound is known."""
+        return self.found["quality"].difference
 
-    def _multiplier(self, old: MultiplierValue, new: MultiplierValue) -> Move:
+    def _multiplier(self, new: Value) -> Move:
+        before, after = self.old.tiers, self.new.tiers
+        if before is None or after is None:
+            return UNKNOWN
+        numbers = before.multipliers, after.multipliers
         levels = self.found[new.inputs[0].name].pairs
-        pairs = tuple(dict.fromkeys((old.multipliers[i], new.multipliers[j]) for i, j in levels))
+        pairs = tuple(dict.fromkeys((numbers[0][i], numbers[1][j]) for i, j in levels))
         steps = [Fraction(after - before, NANO) for before, after in pairs]
         ratios = [_of_pair(pair) for pair in pairs if pair != (0, 0)]
         return Move(Interval(min(steps), max(steps)), _hull(ratios), pairs=pairs)
 
     # means and gates
 
-    def _mean(self, old: MeanValue, new: MeanValue) -> Interval:
-        before, after = _shares(old), _shares(new)
+    def _mean(self, old: Mean, new: Mean) -> Interval:
+        before, after = old.shares, new.shares
         ways = {name: self._axis(name) for name in {**before, **after}}
-        if old.mean == "geometric":
+        if old.kind == "geometric":
             return reweighted(before, after) + moved(after, ways)
         apart = ZERO
         for name, way in ways.items():
@@ -285,31 +277,32 @@ class _Comparison:
             apart += way * share + _UNIT * (share - before.get(name, Fraction(0)))
         return apart
 
-    def _gated(self, old: GatedValue, new: GatedValue) -> Interval | None:
+    def _gated(self) -> Interval | None:
         """Bound each pair of cases: both open, both closed, or one gate closes or opens."""
-        free = self._input_difference(old, new)
+        gates, gates_now = self.old.gates, self.new.gates
+        free = self.found["composite"].difference
         if free is None:
-            free = range_of(new.ungated) - range_of(old.ungated)
-        closed, closed_now = _closed(old), _closed(new)
+            free = range_of(self.new.composite) - range_of(self.old.composite)
+        closed, closed_now = _closed(gates), _closed(gates_now)
         outcomes = [free]
         if closed is not None and closed_now is not None:
-            same = old.gates == new.gates and all(self._axis(g.axis).is_zero for g in old.gates)
+            same = gates == gates_now and all(self._axis(g.axis).is_zero for g in gates)
             outcomes.append(ZERO if same else closed_now - closed)
-        for axis in {gate.axis for gate in (*old.gates, *new.gates)}:
-            below, below_now = _below(old, axis), _below(new, axis)
+        for axis in {gate.axis for gate in (*gates, *gates_now)}:
+            below, below_now = _below(gates, axis), _below(gates_now, axis)
             way = self._axis(axis) if axis in self.before and axis in self.after else _ANY
             falls, rises = _nano(-way.low), _nano(way.high)
             if closed_now is not None and below_now and below < below_now + falls:
-                lost = _composite_range(old.ungated, axis, below, below_now + falls - 1)
+                lost = _composite_range(self.old, axis, below, below_now + falls - 1)
                 outcomes.append(closed_now - lost)
             if closed is not None and below and below_now < below + rises:
-                won = _composite_range(new.ungated, axis, below_now, below + rises - 1)
+                won = _composite_range(self.new, axis, below_now, below + rises - 1)
                 outcomes.append(won - closed)
         return _hull(outcomes)
 
     # formulas
 
-    def _formula(self, old: FormulaValue, new: FormulaValue) -> Move:
+    def _formula(self, old: Value, new: Value) -> Move:
         """Bound the new tree less the old one, over the inputs of both."""
         exact, product = self._difference(old, new), self._product(old, new)
         if product is not None and product.ratio is not None and product.is_exact:
@@ -322,7 +315,7 @@ class _Comparison:
         quotient = self._quotient(old, new)
         return move if quotient is None else attrs.evolve(move, ratio=quotient, is_exact=False)
 
-    def _difference(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
+    def _difference(self, old: Value, new: Value) -> Interval | None:
         intervals = []
         first, second = _whole(old), _whole(new)
         for numbers in self._multipliers(first, second):
@@ -384,7 +377,7 @@ class _Comparison:
         except FormulaError:
             return None
 
-    def _quotient(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
+    def _quotient(self, old: Value, new: Value) -> Interval | None:
         """Return the factor of a formula, case by case, where all its inputs are as they were."""
         if any(not self._is_still(value.name) for value in (*old.inputs, *new.inputs)):
             return None
@@ -399,7 +392,7 @@ class _Comparison:
         rest = self._lowered(_joined(second, first, lambda one, two: one - scale * two), domains)
         return None if rest is None or rest.low or rest.high else Interval(scale, scale)
 
-    def _product(self, old: FormulaValue, new: FormulaValue) -> Move | None:
+    def _product(self, old: Value, new: Value) -> Move | None:
         """Return a product of published values: its ratio is the product of theirs."""
         first, second = _factors(old.compiled.program), _factors(new.compiled.program)
         if first is None or second is None or old.applies is not None or new.applies is not None:
@@ -426,9 +419,9 @@ class _Comparison:
         return None if ratio is None else ratio.power(max(before, after))
 
 
-def _constant(old: ConstantValue, new: ConstantValue) -> Move:
-    step = Fraction(new.constant - old.constant, NANO)
-    return Move(Interval(step, step), _of_pair((old.constant, new.constant)))
+def _constant(old: int, new: int) -> Move:
+    step = Fraction(new - old, NANO)
+    return Move(Interval(step, step), _of_pair((old, new)))
 
 
 def _of_pair(pair: Pair) -> Interval | None:
@@ -480,25 +473,21 @@ def _nano(value: Fraction) -> int:
     return ceil(value * NANO)
 
 
-def _shares(mean: MeanValue) -> dict[str, Fraction]:
-    """Return the share of each axis that is weighed."""
-    return {v.name: Fraction(n, mean.weights.denominator) for v, n in mean.weighed.items()}
-
-
-def _below(value: GatedValue, axis: str) -> int:
+def _below(gates: Iterable[Gate], axis: str) -> int:
     """Return the limit below which an axis closes a gate, in nano."""
-    return max((gate.below for gate in value.gates if gate.axis == axis), default=0)
+    return max((gate.below for gate in gates if gate.axis == axis), default=0)
 
 
-def _closed(value: GatedValue) -> Interval | None:
+def _closed(gates: Iterable[Gate]) -> Interval | None:
     """Return the range of the quality where a gate is closed; None without gates."""
-    composites = [Fraction(gate.composite, NANO) for gate in value.gates]
+    composites = [Fraction(gate.composite, NANO) for gate in gates]
     return Interval(min(composites), max(composites)) if composites else None
 
 
-def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interval:
+def _composite_range(bound: BoundType, axis: str, low: int, high: int) -> Interval:
     """Return the range of a composite while one axis is in a range, in nano."""
-    if not isinstance(composite, MeanValue):
+    composite = bound.composite
+    if bound.mean is None:
         return range_of(composite)
     ranges = {value: (value.domain.low, value.domain.high) for value in composite.inputs}
     for value in composite.inputs:
@@ -509,7 +498,7 @@ def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interv
     return Interval(Fraction(least, NANO), Fraction(most, NANO))
 
 
-def _whole(value: FormulaValue) -> Node:
+def _whole(value: Value) -> Node:
     """Return the tree of a formula; 1 where it does not apply."""
     if value.applies is None:
         return value.compiled.tree

@@ -18,7 +18,6 @@ from tallystick.formula.facts.fact import path_of
 from tallystick.formula.tree import leaves
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.proofs import value_ranges
 from tallystick_allocation.rules import ALLOCATION
@@ -223,7 +222,7 @@ class _Walk:
     def _scores(self) -> Iterator[Cause]:
         for effect in self.effects:
             moved = [*effect.axes.values(), *effect.measures.values(), *effect.others.values()]
-            comes = effect.had_quality != effect.has_quality or bool(effect.not_analysed)
+            comes = effect.had_quality != effect.has_quality
             moved += [effect.quality] if effect.compares_quality else []
             way = Direction.BOTH if comes else joined(map(Direction.of_interval, moved))
             sides = (self.old.types[effect.skill_type], self.new.types[effect.skill_type])
@@ -442,12 +441,7 @@ def _columns(bound: BoundType) -> set[str]:
 
 def _reads(rules: Scorer, fact: str) -> bool:
     """Return whether a formula of any type reads a fact, or one below it."""
-    trees = (
-        value.compiled.tree
-        for bound in rules.types.values()
-        for value in bound.values
-        if isinstance(value, FormulaValue)
-    )
+    trees = (value.tree for bound in rules.types.values() for value in bound.values)
     paths = (path_of(leaf) for leaf in chain.from_iterable(leaves(t, "fact") for t in trees))
     return any(path == fact or path.startswith(f"{fact}.") for path in paths)
 

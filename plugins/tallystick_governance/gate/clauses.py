@@ -261,13 +261,11 @@ def _check_lint(report: Report, options: Mapping[str, Any]) -> None:
     """Refuse a report that is not whole, and codes that no check has.
 
     Raises:
-        NotAskedError: a check was not made, a kind of value is unknown, or there is no such code.
+        NotAskedError: a check was not made, or there is no such code.
     """
     if report.refused:
         name, reason = next(iter(report.refused.items()))
         raise NotAskedError(f"the check {name} was not made: {reason}")
-    if report.not_analysed:
-        raise NotAskedError(str(report.not_analysed[0]))
     named = [*options.get("codes", ()), *(e["code"] for e in options.get("except", ()))]
     for code in named:
         if code not in report.checks:

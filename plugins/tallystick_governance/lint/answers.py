@@ -32,7 +32,7 @@ from tallystick.scoring.computation import needed
 from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import Value
 
 MUCH = NANO // 20
 """Largest change of an axis or a factor that is none, in nano."""
@@ -96,13 +96,7 @@ class Trial:
     @cached_property
     def read(self) -> tuple[str, ...]:
         """The digests of the facts that decide the value, also through others."""
-        trees = (
-            tree
-            for values in self._needed
-            for value in values
-            if isinstance(value, FormulaValue)
-            for tree in value.trees
-        )
+        trees = (tree for values in self._needed for value in values for tree in value.trees)
         return tuple(dict.fromkeys(fact.digest for tree in trees for fact in leaves(tree, "fact")))
 
     def paid(self, record: Record) -> tuple[int, int]:
@@ -112,7 +106,8 @@ class Trial:
 
     def _under(self, index: int, record: Record) -> int:
         values, facts = self._needed[index], self._facts(index, record)
-        nano = walk(values, facts, self.bounds[index].seeds)[self.value[index]]
+        bound = self.bounds[index]
+        nano = walk(values, facts, bound.tracked(bound.seeds))[self.value[index]]
         return NANO if nano is None else nano
 
     def _facts(self, index: int, record: Record) -> list[int]:

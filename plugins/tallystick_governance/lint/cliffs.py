@@ -29,7 +29,6 @@ from tallystick.numbers.real import Exact, publish
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, name_of
@@ -150,22 +149,22 @@ def _options(domain: Domain) -> range | tuple[int, ...]:
     return domain.low, domain.low + 1, domain.high
 
 
-def _merit(probe: TypeProbe, discontinuity: Discontinuity) -> tuple[int, int, int]:
+def _merit(probe: TypeProbe, discontinuity: Discontinuity) -> tuple[int, Fraction, Fraction]:
     """Return the rank of a discontinuity: possible records, then move of the axes, then height."""
     faults = _faults(probe, discontinuity)
     if faults:
-        return -faults, 0, 0
+        return -faults, Fraction(0), Fraction(0)
     below, above = probe.axes(discontinuity.below), probe.axes(discontinuity.above)
     weights = _weights(probe.bound)
-    moved = abs(sum(weight * (above[n] - below[n]) for n, weight in weights.items()))
-    return 0, moved, sum(weight * max(below[n], above[n]) for n, weight in weights.items())
+    moved = sum((w * (above[n] - below[n]) for n, w in weights.items()), Fraction(0))
+    high = sum((w * max(below[n], above[n]) for n, w in weights.items()), Fraction(0))
+    return 0, abs(moved), high
 
 
-def _weights(bound: BoundType) -> dict[str, int]:
-    composite = bound.composite
-    if isinstance(composite, MeanValue):
-        return {axis.name: weight for axis, weight in composite.weighed.items()}
-    return dict.fromkeys((axis.name for axis in bound.axes), 1)
+def _weights(bound: BoundType) -> Mapping[str, Fraction]:
+    if bound.mean is not None:
+        return bound.mean.shares
+    return dict.fromkeys((axis.name for axis in bound.axes), Fraction(1))
 
 
 def _seen(probe: TypeProbe, discontinuity: Discontinuity, path: KeyPath) -> _Cliff:

@@ -21,8 +21,7 @@ from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.tiers import MultiplierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick.scoring.value import Value
 from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import placed_steps, round_score
 from tallystick_allocation.steps.share import CapStep
@@ -97,7 +96,9 @@ def _never_paid(scorer: Scorer) -> Iterator[Finding]:
                 f"the emission of {bound.name} is 0 for every record",
                 {"skill_type": bound.name},
             )
-        for factor in bound.factors:
+        for factor, formula in bound.formulas:
+            if factor.role != "factor":
+                continue
             arms = factor.compiled.program.arms
             constants = [set(arm.bounds()) for arm in arms if is_constant(arm.numerator)]
             if factor.name in told or {Fraction(0)} not in constants:
@@ -107,7 +108,7 @@ def _never_paid(scorer: Scorer) -> Iterator[Finding]:
             yield Finding(
                 ("emission", "factors", factor.name),
                 f"the factor {factor.name} is 0 for some records by its parameters alone: "
-                f"{', '.join(zeros) or factor.formula.name}",
+                f"{', '.join(zeros) or formula.name}",
                 {"factor": factor.name},
             )
 
@@ -147,12 +148,12 @@ def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
     )
 
 
-def _most(bound: BoundType, emission: FormulaValue) -> _Most:
+def _most(bound: BoundType, emission: Value) -> _Most:
     read = {v: _options(bound, v) for v in emission.sources if isinstance(v, Value)}
     if prod(map(len, read.values())) > MOST:
         read = {value: {min(options), max(options)} for value, options in read.items()}
     tried = (dict(zip(read, values, strict=True)) for values in product(*read.values()))
-    pairs = ((emission.nano((), inputs, {}) or 0, inputs) for inputs in tried)
+    pairs = ((emission.nano((), inputs) or 0, inputs) for inputs in tried)
     largest, combination = max(pairs, key=lambda pair: pair[0])
     at_most = max(largest, publish(emission.compiled.program.high))
     return _Most(largest, {value.name: n for value, n in combination.items()}, at_most)
@@ -162,19 +163,8 @@ def _options(bound: BoundType, value: Value) -> set[int]:
     """Return the values of a term that are tried: all of them where they are few, else the ends."""
     if value is bound.quality:
         return {composite_range(bound, {})[0], highest_quality(bound)}
-    match value:
-        case ConstantValue():
-            return {value.constant}
-        case MultiplierValue():
-            return set(value.multipliers)
-        case FormulaValue():
-            return _values(value)
-    return {value.domain.low, value.domain.high}
-
-
-def _values(factor: FormulaValue) -> set[int]:
-    arms = factor.compiled.program.arms
-    ends = {factor.domain.low, factor.domain.high}
+    arms = value.compiled.program.arms
+    ends = {value.domain.low, value.domain.high}
     if any(not is_constant(part) for p in arms for part in (p.numerator, p.denominator)):
         return ends
     return ends | {publish(end) for arm in arms for end in arm.bounds()}

@@ -21,7 +21,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue, Role
+from tallystick.scoring.value import Role, Value
 from tallystick_consensus.binding import count_requirements
 from tallystick_consensus.member_facts import of_set
 from tallystick_consensus.rules import set_of
@@ -47,7 +47,7 @@ class InputRanges:
     conditions: tuple[Node, ...] = ()
 
     @classmethod
-    def of_value(cls, bound: BoundType, value: FormulaValue) -> InputRanges:
+    def of_value(cls, bound: BoundType, value: Value) -> InputRanges:
         """Return the ranges of what a value of a skill type reads."""
         conditions = tuple(requirement.condition for requirement, _ in bound.requirements)
         published = {read.name: read.domain for read in value.inputs}
@@ -113,37 +113,36 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
             published = {read.name: read.domain for read in value.inputs}
             conditions = count_requirements(value.compiled.tree)
             ranges = InputRanges(consensus.domains, published, tuple(conditions))
-            read = {name: trees[name] for name in value.formula.unrounded}
+            formula = scorer.registry.formulas[consensus.rules.components[value.name].formula]
+            read = {name: trees[name] for name in formula.unrounded}
             # a component reads the facts of one set, which its formula leaves open
-            formula = attrs.evolve(
-                value.formula, tree=of_set(value.formula.tree, set_of(value.name))
-            )
+            formula = attrs.evolve(formula, tree=of_set(formula.tree, set_of(value.name)))
             path = ("consensus", "components", value.name)
             yield FormulaUse(path, ranges, formula, value.compiled, frozenset(), read)
 
 
 def _uses_of_type(scorer: Scorer, bound: BoundType) -> Iterator[FormulaUse]:
-    values = [value for value in bound.values if isinstance(value, FormulaValue)]
-    trees = {value.name: value.compiled.tree for value in values}
-    for value in values:
+    trees = {value.name: value.tree for value, _ in bound.formulas}
+    for value, formula in bound.formulas:
         if value.role in _TABLES:
             path: KeyPath = (*_TABLES[value.role], value.name)
         else:
             path = ("emission",) if value.role == "emission" else ("skill_types", bound.name)
-        read = {name: trees[name] for name in value.formula.unrounded}
+        read = {name: trees[name] for name in formula.unrounded}
         off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
         ranges = InputRanges.of_value(bound, value)
-        yield FormulaUse(path, ranges, value.formula, value.compiled, off, read)
+        yield FormulaUse(path, ranges, formula, value.compiled, off, read)
     if bound.tiers is not None:
         published = dict.fromkeys(bound.tiers.tracked, Domain(0, NANO))
         for name, value in bound.tiers.formulas.items():
             path = ("tiers", "thresholds", name)
             ranges = InputRanges({}, published)
-            yield FormulaUse(path, ranges, value.formula, value.compiled, frozenset(), {})
+            if value.formula is not None:
+                yield FormulaUse(path, ranges, value.formula, value.compiled, frozenset(), {})
             published = {**published, name: value.domain}
 
 
-def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
+def _switched_off(scorer: Scorer, axis: Value) -> frozenset[str]:
     """Return the switches of an axis that are off: parameters of 0 whose names end so."""
     parameters = scorer.rule_set.axes[axis.name].parameters
     return frozenset(name for name, n in parameters.items() if name.endswith(_SWITCH) and not n)

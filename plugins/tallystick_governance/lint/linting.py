@@ -20,10 +20,8 @@ from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.model import Silence
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick_governance.analysed import unknown_values
 from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
 from tallystick_governance.lint.settings import renumbered
@@ -65,7 +63,6 @@ class Report:
         silences: of the rule set, each with where it stands.
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
-        not_analysed: the values whose kind no check knows.
         scorer: of the rule set, for comparisons with another; None of one that does not load.
     """
 
@@ -78,7 +75,6 @@ class Report:
     silences: tuple[PlacedSilence, ...] = ()
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
-    not_analysed: tuple[NotAnalysed, ...] = ()
     scorer: Scorer | None = attrs.field(default=None, eq=False, repr=False)
 
     def of(
@@ -143,17 +139,13 @@ class Report:
                 findings.append(suppressed.finding)
         findings += _new_silences(self, old, (*self.silenced, *excused))
         paired = {id(suppressed) for suppressed in before.values()}
-        # a check that no longer understands a type finds nothing there, and nothing is gone
-        unknown = tuple(f"{value.value.rpartition('.')[0]}." for value in self.not_analysed)
         return attrs.evolve(
             self,
             findings=_in_order(findings),
             silenced=tuple(silenced),
             against=old.rule_set,
             refused=refused,
-            gone=tuple(
-                f for f in old.every if id(f) not in paired and not f.path.startswith(unknown)
-            ),
+            gone=tuple(f for f in old.every if id(f) not in paired),
         )
 
     @property
@@ -270,11 +262,6 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
         silences=places,
         checks=checks,
         refused=refused,
-        not_analysed=tuple(
-            value
-            for bound in scorer.types.values()
-            for value in unknown_values(bound, "rules lint", "no check knows this kind")
-        ),
         scorer=scorer,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import attrs
 
 from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
-from tallystick.errors import FormulaError, RuleSetError
+from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.lint import Check, nothing
@@ -33,7 +33,7 @@ def unbound(
     Args:
         loaded: the rule set.
         registry: the plugins.
-        first: why it cannot be bound: binding ends at the first formula that fails.
+        first: why it cannot be bound, of each formula for the first type that it fails.
     """
     by_problem = _by_problem(first)
     for name, rules in loaded.rule_set.skill_types.items():
@@ -46,12 +46,11 @@ def unbound(
 
 
 def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
-    return {problem: _unproved(problem, error.__cause__) for problem in error.problems}
+    return {problem: _unproved(problem, error.reasons.get(problem)) for problem in error.problems}
 
 
-def _unproved(problem: Diagnostic, cause: BaseException | None) -> Diagnostic:
-    if isinstance(cause, FormulaError):
-        proof = str(cause)
+def _unproved(problem: Diagnostic, proof: str | None) -> Diagnostic:
+    if proof is not None:
         codes = (code for start, code in _STARTS.items() if proof.startswith(start))
         return _finding(
             next(codes, DOES_NOT_LOAD),

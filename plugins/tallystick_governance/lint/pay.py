@@ -20,10 +20,10 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.model import Level
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import Gate, MeanValue
+from tallystick.scoring.composite import Gate
 from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.scores import composite_of
+from tallystick.scoring.scores import derive
 from tallystick_governance.lint.answers import Trial, trials
 from tallystick_governance.lint.gates import can_change
 from tallystick_governance.lint.type_probe import composite_range, values_of
@@ -272,7 +272,8 @@ def _poor_work_pays_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 def _quality(bound: BoundType, at: int, failed: str | None = None) -> int:
     """Return the quality where all axes have one value, and perhaps one of them has nothing."""
-    return composite_of(bound, {n: 0 if n == failed else at for n in bound.axis_order})
+    axes = {axis: 0 if axis.name == failed else at for axis in bound.axes}
+    return derive(bound.quality, axes)
 
 
 def _quality_finding(
@@ -323,10 +324,7 @@ def _failed_axis_costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
 
 def _weighed(bound: BoundType) -> list[str]:
-    composite = bound.composite
-    if isinstance(composite, MeanValue):
-        return [axis.name for axis in composite.weighed]
-    return [axis.name for axis in bound.axes]
+    return [axis.name for axis in bound.axes] if bound.mean is None else list(bound.mean.shares)
 
 
 @comparison("tier-moves", "warning")

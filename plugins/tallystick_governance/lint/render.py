@@ -88,8 +88,6 @@ def as_json(report: Report) -> JsonObject:
         value |= json_value({"against": report.against, "gone": report.gone})
     if report.refused:
         value["refused"] = [{"name": name, "reason": why} for name, why in report.refused.items()]
-    if report.not_analysed:
-        value["not_analysed"] = json_value(report.not_analysed)
     return value
 
 
@@ -109,7 +107,6 @@ def as_text(found: Report, *, verbose: bool = False) -> str:
     if found.gone:
         gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
-    lines += map(str, found.not_analysed)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
 
@@ -119,8 +116,6 @@ def summary(found: Report) -> str:
     counted = Counter(finding.severity for finding in found.findings)
     counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
-    if found.not_analysed:
-        silenced += f"; {numbered(len(found.not_analysed), 'value')} not analysed"
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"
     new = f"new since {found.against}: {', '.join(counts) or 'nothing'}"
@@ -143,7 +138,6 @@ def as_markdown(report: Report) -> str:
         section(f"Gone since {report.against}", _table(report.gone)),
         section("Silenced", table(("code", "path", "reason"), silenced)),
         section("Not made", table(("lints", "why"), refused)),
-        *(paragraph(str(value)) for value in report.not_analysed),
     )
 
 

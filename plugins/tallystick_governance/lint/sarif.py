@@ -61,7 +61,6 @@ def _results(found: Report) -> list[JsonObject]:
 def _invocations(found: Report) -> JsonObject:
     """Return the checks that were not made, as notifications of the run; often none."""
     texts = [f"the lints of {name} were not made: {why}" for name, why in found.refused.items()]
-    texts += map(str, found.not_analysed)
     if not texts:
         return {}
     notifications = [{"level": "error", "message": {"text": text}} for text in texts]

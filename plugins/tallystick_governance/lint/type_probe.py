@@ -21,7 +21,7 @@ from tallystick.formula.tree import Node, leaves, names
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed, ranges
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import FormulaValue, Range, Value
+from tallystick.scoring.value import Range, Value
 
 MOST = 1 << 12
 """Maximum number of combinations of facts that are tried one by one; beyond it the range."""
@@ -76,12 +76,12 @@ class TypeProbe:
             places |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
         return tuple(sorted(places))
 
-    def axes_of(self, node: Node) -> tuple[FormulaValue, ...]:
+    def axes_of(self, node: Node) -> tuple[Value, ...]:
         """Return the axes that decide a node, each after those that it reads."""
         read = set(names(node, "published"))
         for axis in reversed(self.bound.axes):
             if axis.name in read:
-                read |= set(axis.formula.published)
+                read |= {value.name for value in axis.inputs}
         return tuple(axis for axis in self.bound.axes if axis.name in read)
 
     def faults(self, facts: Sequence[int]) -> int:
@@ -98,12 +98,12 @@ class TypeProbe:
 
     def axes(self, facts: Sequence[int]) -> dict[str, int]:
         """Return the published axes, in nano."""
-        values = walk(self.bound.axes, facts, {})
+        values = walk(self.bound.axes, facts)
         return {axis.name: values[axis] or 0 for axis in self.bound.axes}
 
     def quality(self, facts: Sequence[int]) -> int:
         """Return the composite after its gates, in nano."""
-        return walk(self._to_quality, facts, {})[self.bound.quality] or 0
+        return walk(self._to_quality, facts)[self.bound.quality] or 0
 
     def shown(self, facts: Sequence[int]) -> dict[str, str]:
         """Return the facts that count, for people: reader and path with the value."""
@@ -141,7 +141,7 @@ class Values:
         return ((self.low, min(self.high, edge - 1)),) if self.low < edge else ()
 
 
-def values_of(bound: BoundType, axis: FormulaValue) -> Values:
+def values_of(bound: BoundType, axis: Value) -> Values:
     """Return the values that an axis of a type can have."""
     domain, tree = axis.domain, axis.compiled.tree
     facts = leaves(tree, "fact")

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue
 from tallystick_governance.lint.type_probe import values_of
 
 
@@ -113,10 +111,10 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
 
 def _read_in(bound: BoundType) -> set[str]:
     """Return the axes of a type that something reads beside weights."""
-    reading = [value for value in bound.values if not isinstance(value, MeanValue)]
+    is_mean = bound.mean is not None
+    reading = [value for value in bound.values if not (is_mean and value is bound.composite)]
     read_axes = {read.name for value in reading for read in value.inputs if read.role == "axis"}
-    formulas = (value.formula for value in reading if isinstance(value, FormulaValue))
-    return read_axes.union(*(formula.unrounded for formula in formulas))
+    return read_axes.union(*(formula.unrounded for _, formula in bound.formulas))
 
 
 @check("threshold-unused", "warning")

@@ -10,7 +10,6 @@ from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.binding import reads_answer
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
@@ -90,5 +89,4 @@ def _ends(domain: Domain) -> tuple[int, ...]:
 
 
 def _path(bound: BoundType) -> tuple[str, ...]:
-    is_mean = isinstance(bound.composite, MeanValue)
-    return ("skill_types", bound.name, "weights" if is_mean else "composite")
+    return ("skill_types", bound.name, "composite" if bound.mean is None else "weights")

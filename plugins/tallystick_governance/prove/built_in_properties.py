@@ -12,8 +12,6 @@ from tallystick.formula.schema_path import Schema
 from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.plugins.property import Direction, Property
-from tallystick.scoring.value import FormulaValue
-from tallystick_governance.analysed import is_analysed
 from tallystick_governance.prove.fact_constraints import with_others_of
 from tallystick_governance.prove.property import QUALITY, Claim, Question
 from tallystick_governance.prove.subject import Subject
@@ -68,7 +66,7 @@ def questions(subject: Subject) -> Iterator[Question]:
 @_built_in(RANGE, "Every axis is from 0 to 1, and no formula divides by zero")
 def ranges(subject: Subject) -> Iterator[Question]:
     """Ask whether each axis and each composed quality is in [0, 1] and never divides by zero."""
-    composed = (QUALITY,) if isinstance(subject.bound.composite, FormulaValue) else ()
+    composed = () if subject.bound.composite.formula is None else (QUALITY,)
     for name in (*(axis.name for axis in subject.bound.axes), *composed):
         yield Question(RANGE, name, "in_range", ranges.summary)
 
@@ -220,10 +218,6 @@ def identities(subject: Subject) -> Iterator[Question]:
             varies=varies,
             obstacle=_obstacle(unclear),
         )
-    # of these nothing is proved, and one question each says so
-    for value in subject.bound.values:
-        if not is_analysed(value) and value.role not in {"composite", "quality"}:
-            yield Question(IDENTITY, value.name, "same", identities.summary)
 
 
 def _obstacle(unclear: list[Node]) -> str:

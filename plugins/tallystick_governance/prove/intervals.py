@@ -18,7 +18,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO, publish
-from tallystick.scoring.value import FormulaValue
+from tallystick.scoring.value import Value
 from tallystick_governance.prove.property import Question
 from tallystick_governance.prove.subject import Subject
 
@@ -72,7 +72,7 @@ class _Proof:
     left: int = RANGES
 
     @classmethod
-    def of(cls, subject: Subject, value: FormulaValue, question: Question) -> _Proof:
+    def of(cls, subject: Subject, value: Value, question: Question) -> _Proof:
         """Return the attempt for a value."""
         key = value.compiled.proved.key
         applies = () if value.applies is None else (value.applies.tree,)

@@ -20,7 +20,6 @@ import z3
 from tallystick.errors import TallystickError
 from tallystick.formula.smt import Truth
 from tallystick.numbers.nano import to_text
-from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import Effort
 from tallystick_governance.prove import allocation, consensus
@@ -134,9 +133,7 @@ def answers(
 
 
 def _searched(subject: Subject, question: Question, effort: Effort) -> Answer | None:
-    """Return what a search refutes; nothing of a value of an unknown kind is searched."""
-    if subject.unknown(question.value) is not None:
-        return None
+    """Return what a search refutes."""
     found = counterexample(subject, question, effort)
     return None if found is None else _refuted(subject, question, found, "search")
 
@@ -240,17 +237,7 @@ class _Search:
         self.reason = f"the solver did not decide in {steps(request)}"
 
     def answer(self) -> Answer:
-        """Return the answer; a value of an unknown kind leaves the question undecided."""
-        unknown = self.subject.unknown(self.question.value)
-        if unknown is None:
-            try:
-                return self._answer()
-            except NotAnalysedError as error:
-                unknown = error.what
-        undecided = _said(self.subject, self.question, "undecided")
-        return attrs.evolve(undecided, reason=str(unknown))
-
-    def _answer(self) -> Answer:
+        """Return the answer."""
         if self._is_unread():
             return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
         method = "intervals" if follows(self.subject, self.question) else self._proof()

@@ -16,16 +16,11 @@ from tallystick.formula.tree import Node, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import MeanValue
-from tallystick.scoring.computation import NotAnalysed, needed
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import Value
 from tallystick_conformance.testing.concrete_record import bases
 from tallystick_conformance.testing.record_checker import FactReader
-from tallystick_governance.analysed import not_analysed, unknown_inputs
 
-NO_TERM = "the solver has no term of this kind"
-"""The reason why nothing is proved of a value whose kind is not known."""
 _BASES = 3
 """Maximum number of records that are tried as the start of a counterexample."""
 
@@ -65,7 +60,7 @@ class Subject:
         return self.bound.domains
 
     @cached_property
-    def values(self) -> Mapping[str, FormulaValue]:
+    def values(self) -> Mapping[str, Value]:
         """The axes and the measures, each after those that it reads, then the factors.
 
         A measure that can be null is no number of every record, so nothing is claimed of it.
@@ -74,29 +69,21 @@ class Subject:
         values = (*self.bound.axes, *measures, *self.bound.factors)
         return {value.name: value for value in values}
 
+    @cached_property
+    def terms(self) -> Mapping[str, Value]:
+        """The same, then the composite and the quality: what has a term of the solver."""
+        composed = (self.bound.composite, self.bound.quality)
+        return {**self.values, **{value.name: value for value in composed}}
+
     @property
     def has_geometric_mean(self) -> bool:
         """True if the quality reads a geometric mean, of which the solver has no term."""
-        read = needed(self.bound.values, [self.bound.quality])
-        return any(isinstance(value, MeanValue) and value.mean == "geometric" for value in read)
-
-    def not_analysed(self, value: Value, reason: str) -> NotAnalysed:
-        """Return the statement that nothing is proved of a value."""
-        return not_analysed(value, self.bound, "rules prove", reason)
-
-    def unknown(self, name: str) -> NotAnalysed | None:
-        """Return the statement about the first value of an unknown kind that a value reads."""
-        values = [value for value in self.bound.values if value.name == name]
-        if values == [self.bound.quality]:
-            return None  # its terms say what they are made of
-        unknown = tuple(read for value in values for read in unknown_inputs(value))
-        return self.not_analysed(unknown[0], NO_TERM) if unknown else None
+        return self.bound.mean is not None and self.bound.mean.kind == "geometric"
 
     @cached_property
     def marks(self) -> frozenset[Fraction]:
         """The numbers that formulas and gates may compare published values with."""
-        formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
-        trees = [value.compiled.tree for value in formulas if value.role != "emission"]
+        trees = [value.tree for value, _ in self.bound.formulas if value.role != "emission"]
         constants = {value_of(node) for tree in trees for node in leaves(tree, "const")}
         gates = {Fraction(gate.below, NANO) for gate in self.bound.gates}
         bounds = {
@@ -116,7 +103,7 @@ class Subject:
 
     def trees(self, name: str) -> tuple[Node, ...]:
         """Return the trees of a value: its formula, and where it applies."""
-        return self.values[name].trees
+        return self.terms[name].trees
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return some values and those that they read, each after what it reads."""
@@ -124,10 +111,10 @@ class Subject:
         pending = list(names)
         while pending:
             name = pending.pop()
-            if name in self.values and name not in read_names:
+            if name in self.terms and name not in read_names:
                 read_names.add(name)
-                pending += (read.name for read in self.values[name].inputs)
-        return tuple(name for name in self.values if name in read_names)
+                pending += (read.name for read in self.terms[name].inputs)
+        return tuple(name for name in self.terms if name in read_names)
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
         """Return the digests of the facts that some values read, also through other values."""

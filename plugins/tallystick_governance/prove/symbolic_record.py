@@ -1,22 +1,20 @@
 """A symbolic record: its facts as unknowns, and what it scores, as terms of the solver.
 
-A published value is bound to its exact one as rounding binds them. A geometric mean has no term:
-it is an unknown that only has bounds and an order (between the smallest and the largest axis, 0
-where one is 0, in the order of the axes). To look for a counterexample it is taken for the
-arithmetic mean; the engine then says what the record really scores. `encode` makes of a question
-the records that would break its claim.
+A published value is bound to its exact one as rounding binds them; what only chooses among
+published values is not rounded. Of a geometric mean the solver knows bounds and an order alone
+(`Function`). To look for a counterexample it is taken for the arithmetic mean; the engine then says
+what the record really scores. `encode` makes of a question the records that would break its claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 
 import attrs
 import z3
 
-from tallystick.errors import UndecidedError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import (
@@ -34,18 +32,15 @@ from tallystick.formula.smt import (
     unknown_fact,
     unknown_published,
 )
-from tallystick.formula.tree import Kind, Node, leaves
+from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.computation import NotAnalysedError
-from tallystick.scoring.value import FormulaValue, Planner, UnknownPrimitive, Value
+from tallystick.scoring.value import Value
 from tallystick_governance.prove.built_in_properties import counts_of
 from tallystick_governance.prove.fact_constraints import constraints_of
 from tallystick_governance.prove.property import QUALITY, Question
-from tallystick_governance.prove.subject import NO_TERM, Subject
+from tallystick_governance.prove.subject import Subject
 
-_UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
 """Least axis of a searched geometric mean that is not 0, so that none decides alone."""
 
@@ -72,29 +67,13 @@ _MANY = 1_000_000
 
 
 @attrs.frozen(eq=False)
-class Mean:
-    """A mean of axes, or a formula of them, as the quality has it.
-
-    Attributes:
-        published: the published value.
-        exact: the exact value; None of a geometric mean, of which there is no term.
-        axes: those of a geometric mean.
-    """
-
-    published: Term
-    exact: Term | None = None
-    axes: tuple[Term, ...] = ()
-
-
-@attrs.frozen(eq=False)
 class SymbolicRecord:
     """One symbolic record.
 
     Attributes:
         facts: the unknown facts, by digest.
         exact: the exact values, by name; without those of unknowns.
-        published: the published values, by name, and the quality where it was asked for.
-        means: the means and formulas behind the quality, in their order, where it was asked for.
+        published: the published values, by name.
         assumed: what holds of the record.
         divisions: every division of its formulas.
         functions: every power, exp, log and rounding of its formulas.
@@ -103,7 +82,6 @@ class SymbolicRecord:
     facts: Unknowns
     exact: Mapping[str, Term]
     published: Mapping[str, Term]
-    means: tuple[Mean, ...]
     assumed: tuple[Truth, ...]
     divisions: tuple[Division, ...]
     functions: tuple[Function, ...] = ()
@@ -151,16 +129,6 @@ def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth
     for name, exact in one.exact.items():
         theirs = (other.exact[name], other.published[name])
         yield from same_order((exact, one.published[name]), theirs)
-    for mean, another_mean in zip(one.means, other.means, strict=True):
-        if mean.exact is not None:
-            theirs = (another_mean.exact, another_mean.published)
-            yield from same_order((mean.exact, mean.published), theirs)
-            continue
-        axes = list(zip(mean.axes, another_mean.axes, strict=True))
-        below = z3.And([axis <= their for axis, their in axes])
-        above = z3.And([axis >= their for axis, their in axes])
-        yield z3.Implies(below, mean.published <= another_mean.published)
-        yield z3.Implies(above, mean.published >= another_mean.published)
 
 
 def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
@@ -183,7 +151,6 @@ class _Builder:
         self.published: dict[str, Term] = {}
         self.divisions: list[Division] = []
         self.functions: list[Function] = []
-        self.means: list[Mean] = []
 
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
@@ -192,13 +159,10 @@ class _Builder:
         for requirement, _ in self.subject.bound.requirements:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)
-        if QUALITY in self.wanted.names:
-            self.published[QUALITY] = _Quality(self).slot(self.subject.bound.quality)
         return SymbolicRecord(
             terms,
             self.exact,
             self.published,
-            tuple(self.means),
             tuple(self.assumed),
             tuple(self.divisions),
             tuple(self.functions),
@@ -218,13 +182,15 @@ class _Builder:
         base = self.subject.bound.base_weight
         constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
-            value = self.subject.values[name]
-            if not self.wanted.free:
-                encoder = Encoder(facts, {**constants, **self.published}, f"{self.prefix}{name}")
+            value, least = self.subject.terms[name], None if self.mode is Mode.PROOF else _LEAST
+            # of free records the axes are unknowns, and what is composed of them follows
+            if not self.wanted.free or name not in self.subject.values:
+                read = {**constants, **self.published}
+                encoder = Encoder(facts, read, f"{self.prefix}{name}", least=least)
                 self.exact[name] = self._exact(value, facts, encoder)
-            self.published[name] = self._published(name, value.domain)
+            self.published[name] = self._published(value)
 
-    def _exact(self, value: FormulaValue, facts: Unknowns, encoder: Encoder) -> Term:
+    def _exact(self, value: Value, facts: Unknowns, encoder: Encoder) -> Term:
         exact = self.encoded(value.compiled, encoder)
         if value.applies is None:
             self.divisions += encoder.divisions
@@ -248,124 +214,32 @@ class _Builder:
             self.assumed.append(in_range)
         return exact
 
-    def _published(self, name: str, domain: Domain) -> Term:
-        unknown = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
+    def _published(self, value: Value) -> Term:
+        if value.name in self.exact and value.applies is None and _is_rounded(value.tree):
+            return self.exact[value.name]
+        name = f"{self.prefix}{value.name}"
+        unknown = unknown_published(name, value.domain, exact=self.whole)
         self.assumed += unknown.within if self.wanted.free else ()
-        if name in self.exact:
-            self.assumed += rounded(self.exact[name], unknown.value, self.subject.marks)
+        if value.name in self.exact:
+            self.assumed += rounded(self.exact[value.name], unknown.value, self.subject.marks)
         return unknown.value
 
 
-@attrs.frozen
-class _GateNumber:
-    """The gates that close, each as an axis and the limit below which it does."""
+def _is_rounded(node: Node) -> bool:
+    """Return whether what holds of a tree's term holds of the published value, too.
 
-    gates: tuple[tuple[Term, int], ...]
-
-
-@attrs.frozen(eq=False)
-class _Quality(Planner["Term | _GateNumber"]):
-    """The values behind a quality as terms of the solver.
-
-    Which model the solver finds depends on the order in which terms are made: each is made where
-    its primitive is interpreted.
+    So it is of what chooses among published values and nano, and of a geometric mean, of which the
+    solver knows nothing that rounding would not keep.
     """
-
-    record: _Builder
-    terms: dict[Value, Term | _GateNumber] = attrs.field(factory=dict)
-    tool: str = "the solver"
-
-    def slot(self, value: Value) -> Term | _GateNumber:
-        """Return an axis as it is published, another value by its plan."""
-        subject, published = self.record.subject, self.record.published
-        if subject.values.get(value.name) is value and value.name in published:
-            return published[value.name]
-        if value not in self.terms:
-            if value.role not in {"composite", "quality"}:
-                raise NotAnalysedError(subject.not_analysed(value, NO_TERM))
-            try:
-                self.terms[value] = self.interpreted(value)
-            except NotAnalysedError as error:
-                if error.what.value != value.name:
-                    raise
-                # with the name of the type, as in the statements of the other tools
-                named = subject.not_analysed(value, error.what.reason)
-                raise NotAnalysedError(named) from None
-        return self.terms[value]
-
-    def constant(self, number_: int) -> Term:
-        """Return the number."""
-        return number(Fraction(number_, NANO))
-
-    def formula(
-        self,
-        compiled: Compiled,
-        inputs: Sequence[Value],
-        applies: Compiled | None = None,
-        undecided: Callable[[UndecidedError], UndecidedError] | None = None,
-    ) -> Term:
-        """Return a formula of published values, rounded."""
-        del undecided
-        if applies is not None or any(isinstance(source, int) for source in compiled.sources):
-            raise UnknownPrimitive("a formula of facts")
-        published = {value.name: self.slot(value) for value in inputs}
-        encoder = Encoder({}, published, f"{self.record.prefix}{QUALITY}{self._number}")
-        exact = self.record.encoded(compiled, encoder)
-        self.record.divisions += encoder.divisions
-        return self._rounded(exact)
-
-    def arithmetic_mean(self, axes: tuple[Term, ...], weights: Weights) -> Term:
-        """Return a weighted sum, rounded."""
-        return self._rounded(_weighted(axes, weights))
-
-    def geometric_mean(self, axes: tuple[Term, ...], weights: Weights) -> Term:
-        """Return what takes the place of a geometric mean."""
-        zero = z3.Or([axis == 0 for axis in axes])
-        record = self.record
-        if record.mode is not Mode.PROOF:
-            enough = z3.And([axis >= number(_LEAST) for axis in axes])
-            record.assumed.append(z3.Or(zero, enough))
-            mean = z3.If(zero, number(0), _weighted(axes, weights))
-        else:
-            mean = unknown_published(f"{record.prefix}mean{self._number}", _UNIT).value
-            record.assumed.append(z3.Implies(zero, mean == 0))
-            record.assumed.append(z3.Or([axis <= mean for axis in axes]))
-            record.assumed.append(z3.Or([axis >= mean for axis in axes]))
-        record.means.append(Mean(mean, axes=axes))
-        return mean
-
-    def gate_number(self, axes: tuple[Term, ...], limits: tuple[int, ...]) -> _GateNumber:
-        """Return the gates, whose terms `gated` makes."""
-        return _GateNumber(tuple(zip(axes, limits, strict=True)))
-
-    def gated(self, ungated: Term, gate: Term | _GateNumber, composites: tuple[int, ...]) -> Term:
-        """Return the composite of the last gate that closes, else the ungated one."""
-        if not isinstance(gate, _GateNumber):
-            raise UnknownPrimitive("a gated composite by another number")
-        quality = ungated
-        for (axis, limit), composite in zip(gate.gates, composites, strict=True):
-            closed = axis < number(Fraction(limit, NANO))
-            quality = z3.If(closed, number(Fraction(composite, NANO)), quality)
-        return quality
-
-    @property
-    def _number(self) -> str:
-        """The end of the name of the next unknown; that of the first has none."""
-        return f" {len(self.record.means)}" if self.record.means else ""
-
-    def _rounded(self, exact: Term) -> Term:
-        record = self.record
-        name = f"{record.prefix}mean{self._number}"
-        mean: Term = unknown_published(name, _UNIT, exact=record.whole).value
-        record.assumed += rounded(exact, mean, record.subject.marks)
-        record.means.append(Mean(mean, exact))
-        return mean
-
-
-def _weighted(axes: Sequence[Term], weights: Weights) -> Term:
-    # all shares first: which model the solver finds hangs on the order in which terms are made
-    shares = [number(Fraction(n, weights.denominator)) for n in weights.numerators]
-    return z3.Sum([share * axis for share, axis in zip(shares, axes, strict=True)])
+    match node.op:
+        case "published" | "geometric":
+            return True
+        case "const":
+            return NANO % value_of(node).denominator == 0
+        case "cases":
+            arms, otherwise = arms_of(node)
+            return all(_is_rounded(value) for _, value in arms) and _is_rounded(otherwise)
+    return False
 
 
 def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
@@ -473,10 +347,8 @@ def _apart(one: Term, other: Term) -> Truth:
 
 def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
     undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
-    value: Term = one.exact.get(question.value)
-    if value is None:
-        # the quality of a formula, which is the first value that it is made of
-        value = one.means[0].exact
+    # of a quality it is the formula of its composite that is asked
+    value: Term = one.exact["composite" if question.value == QUALITY else question.value]
     return z3.Or(value < 0, value > 1, *undefined)
 
 

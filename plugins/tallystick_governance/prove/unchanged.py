@@ -12,8 +12,6 @@ from tallystick.rules.section_lookup import formulas_of, sections_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.tiers import TierValue
-from tallystick_governance.analysed import is_analysed
 
 
 @attrs.frozen
@@ -56,11 +54,8 @@ def _same_values(old: BoundType, new: BoundType) -> list[str]:
         value.name
         for value in new.values
         if before.get(value.name) == value.digest
-        # the digest of a tier has no seeds, and that of a stranger's value what its owner says
-        and all(
-            is_analysed(read) and not isinstance(read, TierValue)
-            for read in needed(new.values, [value])
-        )
+        # the digest of a tier has no seeds
+        and all(read.role != "tier" for read in needed(new.values, [value]))
     ]
 
 

@@ -13,7 +13,7 @@ from tallystick_service.answers import (
     CheckpointAnswer,
     EpochAnswer,
     EpochsAnswer,
-    GrowthAnswer,
+    LogAnswer,
     RowProofAnswer,
     WeightsAnswer,
 )
@@ -21,7 +21,7 @@ from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board, closings_of, not_shown, sees_board, sees_closed
 from tallystick_service.weights import last_over, weights_of
 from tallystick_state import views
-from tallystick_state.checkpoints import checkpoint, growth, row_proof
+from tallystick_state.checkpoints import checkpoint, row_proof
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import RootedStep
 from tallystick_state.trust.checkpoint import Checkpoint
@@ -192,33 +192,14 @@ def _check_row(question: Question, number: int, step: str, key: list[Any]) -> No
         raise not_shown("a proof of a reputation that no leaderboard shows now")
 
 
-def _growth(question: Question) -> Answer:
-    old, new = question.number("old") or 0, question.number("new") or 0
+def _log(question: Question) -> Answer:
     with question.state.epoch_log() as log:
-        size = len(log.closed)
-        if not 0 < old <= new <= size:
-            raise RefusedQuestionError(
-                HTTPStatus.NOT_FOUND,
-                "no-such-checkpoints",
-                f"checkpoints of {old} and {new} epochs",
-                f"1 to {size}, the older one first",
-                "see /api/v1/checkpoint",
-            )
-        roots = {each: log.tree_at(each).root() for each in (old, new)}
-    origin = checkpoint_of(question).origin
-    proof = growth(
-        question.state, Checkpoint(origin, old, roots[old]), Checkpoint(origin, new, roots[new])
-    )
-    return json_answer(json_value(proof))
+        return json_answer({"leaves": [leaf.hex() for leaf in log.tree.leaves]})
 
 
 EPOCH = Parameter(
     name="epoch", meaning="the number of an epoch", kind="number", example="3", required=True
 )
-
-
-def _size(name: str, meaning: str, example: str) -> Parameter:
-    return Parameter(name=name, meaning=meaning, kind="number", example=example, required=True)
 
 
 ROUTES: tuple[Route, ...] = (
@@ -286,16 +267,11 @@ ROUTES: tuple[Route, ...] = (
         refuses=(403, 404),
     ),
     Route(
-        path="/api/v1/proofs/consistency",
-        name="consistencyProof",
-        sentence="A proof that between two sizes the log only grew.",
-        answer=_growth,
+        path="/api/v1/log",
+        name="log",
+        sentence="The hash of the leaf of each closed epoch, of which a checkpoint has the root.",
+        answer=_log,
         subject="epochs",
-        of=GrowthAnswer,
-        parameters=(
-            _size("old", "epochs of the older checkpoint", "2"),
-            _size("new", "epochs of the newer checkpoint", "3"),
-        ),
-        refuses=(404,),
+        of=LogAnswer,
     ),
 )

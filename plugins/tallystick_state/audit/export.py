@@ -20,7 +20,7 @@ import attrs
 from tallystick.errors import InputError, RecordError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.nano import NANO, publish
-from tallystick.plugins.entries import Extensions, RefusedPluginError
+from tallystick.plugins.entries import Extensions, RefusedPluginError, of_kind
 from tallystick.plugins.generator import Part
 from tallystick.plugins.registry import namespace
 from tallystick.scoring.result import Result
@@ -87,7 +87,7 @@ class ExportFormat:
 
 def installed_formats() -> Extensions[ExportFormat]:
     """Return the formats of the installed distributions; each is imported when it is named."""
-    return Extensions.installed(GROUP, ExportFormat, _refuse_other_name)
+    return Extensions.installed(GROUP, of_kind(ExportFormat, _refuse_other_name))
 
 
 def _refuse_other_name(entry: EntryPoint, form: ExportFormat) -> None:

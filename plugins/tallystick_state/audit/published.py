@@ -25,10 +25,9 @@ from tallystick.io.csv_table import CsvTable
 from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
 from tallystick.io.json_schema import first_problem
-from tallystick.io.lines import LongLine
-from tallystick.io.sources import SUFFIXES, JsonLinesSource, ParquetSource
-from tallystick.scoring.batch import IDENTITY
-from tallystick.scoring.result import ResultLayout
+from tallystick.io.parquet import ParquetReader
+from tallystick.io.sources import SUFFIXES, JsonLinesSource
+from tallystick.scoring.result import IDENTITY, ResultLayout
 
 AXES, MEASURES = "axes.", "measures."
 """Prefixes of the columns of axes and of measures."""
@@ -173,8 +172,6 @@ def rows_of(path: Path) -> Iterator[PublishedRow]:
 def _json_lines(path: Path) -> Iterator[PublishedRow]:
     for chunk in JsonLinesSource(path):
         for line, data in enumerate(chunk.items(), chunk.first):
-            if not isinstance(data, bytes):
-                raise InputError(f"{path}:{line}: found a line that is too long, expected a row")
             yield PublishedRow(line, data, None, path)
 
 
@@ -209,10 +206,8 @@ def _csv(path: Path) -> Iterator[PublishedRow]:
 
 
 def _parquet(path: Path) -> Iterator[PublishedRow]:
-    for chunk in ParquetSource(path):
-        for line, row in enumerate(chunk.items(), chunk.first):
-            if isinstance(row, bytes | LongLine):
-                raise InputError(f"{path}: row {line}: found one that is too large")
+    with ParquetReader(path) as reader:
+        for line, row in reader.rows():
             yield PublishedRow(line, None, _flat(row), path)
 
 

@@ -26,11 +26,10 @@ import attrs
 
 from tallystick.canonical import digest_of_file
 from tallystick.errors import InputError, NumberError
-from tallystick.io.chunks import Chunk
 from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
-from tallystick.io.sources import Source
+from tallystick.io.sources import Chunk, Source
 from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import progress_bar, working
@@ -29,11 +29,12 @@ from tallystick_state.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tallystick_state.audit.export import ExportAudit
     from tallystick_state.audit.results_audit import Finding, ResultsAudit
     from tallystick_state.audit.state_audit import StateAudit
+    from tallystick_state.audit.states_audit import Verdict
     from tallystick_state.trust.keys import PublicKey
 
 
@@ -47,107 +48,48 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     return tolerance
 
 
-@click.command(
-    epilog=examples(
-        "tallystick audit records.jsonl --rules skills@1.2.0 --results theirs.jsonl",
-        "tallystick audit records.jsonl --rules skills@1.2.0 --results theirs.csv \\",
-        "    --mapping theirs.toml --tolerance 0.000000001",
-        "tallystick audit export.jsonl --checkpoint checkpoint.txt \\",
-        "    --trust trust.toml --weights weights.json",
-        "tallystick audit 2026-05-01T11 --rules acme@1.0.0 --export acme/hour",
-    ),
-)
-@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=PATH)
-@rules_option("By default those of --state.")
-@click.option(
-    "--results",
-    type=PATH,
-    help="The published results: JSONL, CSV or Parquet.",
-)
-@click.option("--mapping", "mapping_file", type=PATH, help="A mapping of its columns.")
-@click.option(
+@click.group(cls=CommandGroup)
+def audit() -> None:
+    """Check what another published against what follows from its inputs.
+
+    The exit status is 1 when something differs.
+    """
+
+
+_tolerance_option = click.option(
     "--tolerance",
     default="0",
     callback=_tolerance,
     metavar="D",
     help="Let numbers pass that differ by no more, for floats; they are counted apart.",
 )
-@click.option("--all", "every", type=PATH, help="Write every difference as JSONL.")
-@signed_checkpoint_options
+
+
+@audit.command(
+    "records",
+    epilog=examples(
+        "tallystick audit records records.jsonl --rules skills@1.2.0 \\",
+        "    --results theirs.jsonl",
+        "tallystick audit records records.jsonl --rules skills@1.2.0 \\",
+        "    --results theirs.csv --mapping theirs.toml --tolerance 0.000000001",
+    ),
+)
+@click.argument("records", metavar="RECORDS", type=PATH)
+@rules_option("By default those of --state.")
 @click.option(
-    "--weights",
-    "weights_file",
+    "--results",
     type=PATH,
-    metavar="FILE",
-    help="Weights that were published of the state of EXPORT.",
+    required=True,
+    help="The published results: JSONL, CSV or Parquet.",
 )
-@line_option("Of a state of several lines, the weights of one.")
-@click.option(
-    "--export",
-    "export_format",
-    metavar="FORMAT",
-    help="The format of a plugin that FOLDER is of, which a subnet published.",
-)
+@click.option("--mapping", "mapping_file", type=PATH, help="A mapping of its columns.")
+@_tolerance_option
+@click.option("--all", "every", type=PATH, help="Write every difference as JSONL.")
 @follow_links_option
 @scored_state_option
 @locked_options
 @as_json
-def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
-    source: Path,
-    reference: str | None,
-    results: Path | None,
-    mapping_file: Path | None,
-    tolerance: Fraction,
-    every: Path | None,
-    checkpoint: Path | None,
-    trust: Path | None,
-    keys: tuple[PublicKey, ...],
-    weights_file: Path | None,
-    line: str | None,
-    export_format: str | None,
-    follow_links: bool,
-    where: str | None,
-    as_json: bool,
-    held: Held,
-) -> None:
-    """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare its weights.
-
-    For records, it reports whether every published value is exact as written, or the first record
-    that differs, by how much, and every step behind its score; --tolerance is for results that were
-    computed in floats. For the export of a state, it reports whether its log is the one of the
-    --checkpoint, and its weights those of --weights. For a FOLDER that a subnet published, it
-    reports whether the weights that were set follow from it, and what that does not show. The exit
-    status is 1 when something differs.
-    """
-    others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
-    if export_format is not None and (any(option is not None for option in others) or keys):
-        raise click.UsageError("--export goes with --rules and --tolerance alone")
-    if line is not None and weights_file is None:
-        raise click.UsageError("--line goes with --weights")
-    if export_format is not None:
-        view, lines = _of_export(source, reference, export_format, tolerance, held)
-    elif results is not None and (reference, where) != (None, None):
-        rest = (checkpoint, trust, weights_file)
-        if any(option is not None for option in rest) or keys:
-            raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
-        view, lines = _of_results(
-            source, reference, results, mapping_file, tolerance, every, follow_links, where, held
-        )
-    elif checkpoint is not None or weights_file is not None:
-        view, lines = _of_state(source, checkpoint, trust, keys, weights_file, line, held)
-    else:
-        raise click.UsageError(
-            "found neither --results with --rules or --state, for records, nor --checkpoint or "
-            "--weights, for an export, nor --export, for a folder, expected one of them"
-        )
-    if as_json:
-        print_json(view)
-    else:
-        echo(*lines)
-    sys.exit(1 if view["verdict"] == "differs" else 0)
-
-
-def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
+def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     reference: str | None,
     results: Path,
@@ -156,9 +98,15 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     every: Path | None,
     follow_links: bool,
     where: str | None,
+    as_json: bool,
     held: Held,
-) -> tuple[dict[str, Any], Iterator[str]]:
-    """Audit results; return the outcome for machines and for people."""
+) -> None:
+    """Score RECORDS again and compare the results that were published.
+
+    It reports whether every published value is exact as written, or the first record that differs,
+    by how much, and every step behind its score; --tolerance is for results that were computed in
+    floats.
+    """
     from tallystick_state.audit.published import read_mapping
     from tallystick_state.audit.results_audit import audit_results
 
@@ -177,19 +125,77 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
             tell=tell,
             progress=progress,
         )
-    return json_value(result), _lines(result, results)
+    _give(json_value(result), _lines(result, results), as_json=as_json)
 
 
-def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
+@audit.command(
+    "states",
+    epilog=examples(
+        "tallystick audit states mine.db theirs.jsonl",
+        "tallystick audit states mine.jsonl theirs.jsonl --records records.jsonl",
+    ),
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option(
+    "--records", type=PATH, metavar="FILE", help="Records, of which one may decide who is wrong."
+)
+@as_json
+def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
+    """Find the first row in which the states A and B differ, and who is wrong.
+
+    Each is a store, as it is, or an export, which is replayed. It reports the epoch, the step, the
+    row, both values, and the value to which the log, or the record itself, leads. Where the closed
+    epochs are equal, the open one is compared: which claim of which round one of them lacks.
+    """
+    from tallystick_state.audit.states_audit import audit_states, records_of
+
+    lookup = None if records is None else records_of(records)
+    with working("comparing"):
+        verdict = audit_states(a, b, lookup)
+    names = {"a": a, "b": b}
+    view = {"sides": names, "verdict": json_value(verdict)}
+    _give(view, _verdict_lines(verdict, names), as_json=as_json, differs=verdict.kind != "equal")
+
+
+@audit.command(
+    "export",
+    epilog=examples(
+        "tallystick audit export export.jsonl --checkpoint checkpoint.txt \\",
+        "    --trust trust.toml --weights weights.json",
+    ),
+)
+@click.argument("export", metavar="EXPORT", type=PATH)
+@signed_checkpoint_options
+@click.option(
+    "--weights",
+    "weights_file",
+    type=PATH,
+    metavar="FILE",
+    help="Weights that were published of the state.",
+)
+@line_option("Of a state of several lines, the weights of one.")
+@locked_options
+@as_json
+def export_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     export: Path,
     checkpoint: Path | None,
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     weights_file: Path | None,
     line: str | None,
+    as_json: bool,
     held: Held,
-) -> tuple[dict[str, Any], Iterator[str]]:
-    """Audit a state; return the outcome for machines and for people."""
+) -> None:
+    """Replay the EXPORT of a state, and compare its weights.
+
+    It reports whether the log of the state is the one of the --checkpoint, and its weights those of
+    --weights.
+    """
+    if checkpoint is None and weights_file is None:
+        raise click.UsageError("found neither --checkpoint nor --weights, expected one of them")
+    if line is not None and weights_file is None:
+        raise click.UsageError("--line goes with --weights")
     from tallystick_state.audit.state_audit import audit_state, read_weights
     from tallystick_state.trust.trust_file import read  # loads what signs
     from tallystick_state.trust.verification import Against
@@ -216,19 +222,76 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
         "differ": result.differ,
         "first": first,
     }
-    return view, _state_lines(result, export, ", ".join(signers))
+    _give(view, _state_lines(result, export, ", ".join(signers)), as_json=as_json)
 
 
-def _of_export(
-    folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
-) -> tuple[dict[str, Any], Iterator[str]]:
-    """Audit a folder that a subnet published; return the outcome for machines and for people."""
+@audit.command(
+    "folder",
+    epilog=examples(
+        "tallystick audit folder 2026-05-01T11 --rules acme@1.0.0 --format acme/hour",
+    ),
+)
+@click.argument("folder", metavar="FOLDER", type=PATH)
+@rules_option("By which its records are scored, and the weights derived.")
+@click.option("--format", "name", metavar="FORMAT", required=True, help="The format of a plugin.")
+@_tolerance_option
+@locked_options
+@as_json
+def folder_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    folder: Path, reference: str | None, name: str, tolerance: Fraction, as_json: bool, held: Held
+) -> None:
+    """Derive the weights of what a subnet published in FOLDER, and compare those that were set.
+
+    It reports what equality shows, and what it does not.
+    """
     from tallystick_state.audit.export import audit_export, format_named, installed_formats
 
-    form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
+        form = format_named(name, installed_formats())
         result = audit_export(scorer, form, folder, tolerance=tolerance)
-    return json_value(result), _export_lines(result, folder)
+    _give(json_value(result), _export_lines(result, folder), as_json=as_json)
+
+
+def _give(
+    view: Mapping[str, Any],
+    lines: Iterator[str],
+    *,
+    as_json: bool,
+    differs: bool | None = None,
+) -> None:
+    """Print the outcome for machines or for people, and end."""
+    if as_json:
+        print_json(view)
+    else:
+        echo(*lines)
+    sys.exit(1 if (view["verdict"] == "differs" if differs is None else differs) else 0)
+
+
+def _verdict_lines(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
+    from tallystick.cli.explanation import lines_of  # as the scorer
+
+    if verdict.kind == "equal":
+        yield f"equal: {verdict.reason}"
+        return
+    key = "" if verdict.key is None else f", step {verdict.step}, row {_text(verdict.key)}"
+    yield f"{verdict.kind}: epoch {verdict.epoch}{key}"
+    for letter, row in verdict.rows.items():
+        yield f"{letter}: {'no row' if row is None else _text(row[-1])}"
+    if verdict.derived is not None:
+        yield f"derived: {_text(verdict.derived[-1])}"
+    wrong = {
+        "a": f"a ({names['a']}) is wrong",
+        "b": f"b ({names['b']}) is wrong",
+        "both": "both are wrong",
+        "undecided": "who is wrong is undecided",
+    }[verdict.wrong]
+    yield f"{wrong}: {verdict.reason}"
+    if verdict.explanation is not None:
+        yield from ("", *lines_of(verdict.explanation))
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``tallystick state checkpoint``, ``proof`` and ``evidence``: what others can check of a state."""
+"""``tallystick state checkpoint`` and ``proof``: what others can check of a state."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
+from tallystick.cli.command import examples
+from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.json_values import json_value
@@ -24,7 +24,6 @@ from tallystick_state.cli.options import (
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import Signer
-    from tallystick_state.trust.proof import Growth, Proof
 
 _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights")
 
@@ -79,15 +78,10 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
         echo(*signed.to_text().splitlines(), *beside)
 
 
-@click.group("proof", cls=CommandGroup)
-def proof_group() -> None:
-    """Prove the contents of a state to the holder of a checkpoint of it: row, consistency."""
-
-
-@proof_group.command(
-    "row",
+@click.command(
+    "proof",
     epilog=examples(
-        "tallystick state proof row --epoch 41 --step reputations \\",
+        "tallystick state proof --epoch 41 --step reputations \\",
         '    --row-key \'["5Miner","mcp_server"]\' -o proof.json --state subnet.db',
     ),
 )
@@ -101,7 +95,7 @@ def proof_group() -> None:
 @state_option
 @follow_links_option
 @as_json
-def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epoch: int,
     step: Any,  # noqa: ANN401  # one of the steps
     key: str,
@@ -117,79 +111,16 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick_state.checkpoints import row_proof
     from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.proof import proof_bytes  # loads what signs
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("proving"):
         proof = row_proof(ledger, epoch, step, _key(key), signed)
-    _give(proof, output, follow_links=follow_links, as_json=as_json)
-
-
-@proof_group.command(
-    "consistency",
-    epilog=examples(
-        "tallystick state proof consistency old.txt new.txt -o proof.json \\",
-        "    --state subnet.db",
-    ),
-)
-@click.argument("old", metavar="OLD", type=PATH)
-@click.argument("new", metavar="NEW", type=PATH)
-@output_option("The proof to write.", metavar="FILE")
-@state_option
-@follow_links_option
-@as_json
-def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    old: Path, new: Path, output: Path, where: str, follow_links: bool, as_json: bool
-) -> None:
-    """Prove that between the checkpoints OLD and NEW the log only grew."""
-    from tallystick_state.checkpoints import growth
-    from tallystick_state.ledger import Ledger
-
-    with Ledger.open(where) as ledger, working("proving"):
-        proof = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
-    _give(proof, output, follow_links=follow_links, as_json=as_json)
-
-
-@click.command(
-    "evidence",
-    epilog=examples(
-        "tallystick state evidence -o evidence.jsonl --state subnet.db",
-        "tallystick state evidence --epoch 41 --checkpoint checkpoint.txt \\",
-        "    -o evidence.jsonl --state subnet.db",
-    ),
-)
-@click.option(
-    "--epoch",
-    "epochs",
-    multiple=True,
-    type=number_type,
-    help="A closed epoch whose rows it has; repeatable. By default all.",
-)
-@checkpoint_option
-@output_option("The evidence to write.", metavar="FILE")
-@state_option
-@follow_links_option
-@as_json
-def evidence_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    epochs: tuple[int, ...],
-    checkpoint: Path | None,
-    output: Path,
-    where: str,
-    follow_links: bool,
-    as_json: bool,
-) -> None:
-    """Write the rows of every step of the closed epochs, for others to compare with theirs."""
-    from tallystick_state.audit.evidence import write_evidence
-    from tallystick_state.ledger import Ledger
-
-    signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
-    with Ledger.open(where) as ledger, working("writing the evidence"):
-        rows = write_evidence(
-            ledger, output, epochs=epochs, checkpoint=signed, follow_links=follow_links
-        )
+    _write(output, proof_bytes(proof), follow_links=follow_links)
     if as_json:
-        print_json({"rows": rows})
+        print_json(json_value(proof), is_closed=True)
     else:
-        echo(f"{rows} rows are evidence")
+        echo(*proof.told())
 
 
 def _key(text: str) -> list[Any]:
@@ -200,17 +131,6 @@ def _key(text: str) -> list[Any]:
     if not isinstance(key, list):
         raise click.BadParameter(f'found {text[:60]!r}, expected an array such as ["5Miner", …]')
     return key
-
-
-def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: bool) -> None:
-    """Write a proof, and show what it says."""
-    from tallystick_state.trust.proof import proof_bytes  # loads what signs
-
-    _write(output, proof_bytes(found), follow_links=follow_links)
-    if as_json:
-        print_json(json_value(found), is_closed=True)
-    else:
-        echo(*found.told())
 
 
 def _write(output: Path, data: bytes, *, follow_links: bool) -> None:

@@ -27,7 +27,7 @@ from tallystick_state.cli.adopt import (
     rules_command,
     withdraw_command,
 )
-from tallystick_state.cli.checkpoint import checkpoint_command, evidence_command, proof_group
+from tallystick_state.cli.checkpoint import checkpoint_command, proof_command
 from tallystick_state.cli.options import (
     PoolOptions,
     as_option,
@@ -594,8 +594,7 @@ def verify_command(
 for _command in (
     adopt_command,
     checkpoint_command,
-    evidence_command,
-    proof_group,
+    proof_command,
     rules_command,
     withdraw_command,
 ):

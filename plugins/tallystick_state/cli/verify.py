@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 _START = 1 << 17
 """Number of bytes that tell the kind of a file: a checkpoint may take half of them."""
-_PROOF = re.compile(
-    rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
-    re.DOTALL,
-)
+_PROOF = re.compile(rb'\{"checkpoint":"([^"\\]|\\.)*","format":1,"leaf":')
 
 
 @attrs.frozen
@@ -54,13 +51,8 @@ def _is_object(start: bytes) -> bool:
     return start.lstrip(b" \t\r\n").startswith(b"{")
 
 
-def _is_dispute(start: bytes) -> bool:
-    # the canonical form of dispute-1 begins with its side a
-    return start.startswith(b'{"a":{"name":')
-
-
 def _is_proof(start: bytes) -> bool:
-    # so do the two of proof-1
+    # the canonical form of proof-1
     return _PROOF.match(start) is not None
 
 
@@ -69,7 +61,6 @@ def _is_note(start: bytes) -> bool:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind(_is_dispute, "tallystick_state.audit.dispute:verify_dispute"),
     Kind(_is_proof, "tallystick_state.trust.verification:verify_proof"),
     # any other object of JSON: its members may have any order
     Kind(_is_object, "tallystick_state.trust.verification:verify_envelope"),
@@ -86,7 +77,6 @@ KINDS: tuple[Kind, ...] = (
         "    ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
         'tallystick verify proof.json --row \'["5Miner","mcp_server"]\' \\',
         "    --trust trust.toml",
-        "tallystick verify dispute.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
@@ -95,10 +85,9 @@ KINDS: tuple[Kind, ...] = (
 @block_option("The block of the chain now, where something expires.")
 @click.option(
     "--row",
-    "rows",
-    multiple=True,
+    "row",
     metavar="KEY",
-    help="A row that a proof must show: a hotkey, or its key as a JSON array; repeatable.",
+    help="The row that a proof must show: a hotkey, or its key as a JSON array.",
 )
 @as_json
 def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -106,21 +95,21 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     block: int | None,
-    rows: tuple[str, ...],
+    row: str | None,
     as_json: bool,
 ) -> None:
     """Verify the signatures of FILE, whatever kind it is.
 
-    A proof that shows no row, or not the one that --row names, does not hold. Exit status 0 if it
+    A proof of another row than --row names does not hold. Exit status 0 if it
     holds, 1 if it does not or if there is nothing to verify it by, 2 if it cannot be read.
     """
     from tallystick_state.trust.trust_file import read  # loads what signs
     from tallystick_state.trust.verification import Against
 
     root = None if trust is None else read(trust)
-    against = Against(root, keys, block, tuple(map(_row_key, rows)))
+    against = Against(root, keys, block, None if row is None else _row_key(row))
     kind = kind_of(path)
-    if rows and kind.begins is not _is_proof:
+    if row is not None and kind.begins is not _is_proof:
         raise click.UsageError(f"--row is a row of a proof, and {path} is none")
     result = kind.verify(path, against)
     if as_json:
@@ -161,5 +150,5 @@ def kind_of(path: Path) -> Kind:
         if kind.begins(start):
             return kind
     raise InputError(
-        f"{path}: found nothing that is signed, expected an envelope, a note, a proof or a dispute"
+        f"{path}: found nothing that is signed, expected an envelope, a note or a proof"
     )

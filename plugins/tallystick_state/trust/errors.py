@@ -15,9 +15,7 @@ CODES: Mapping[str, str] = {
     "bad-checkpoint": "a text is no checkpoint of a log of epochs",
     "bad-signature": "a signature of a known key does not hold, which spoils its note",
     "bad-proof": "a proof does not lead to the root that it must lead to",
-    "row-missing": "a proof does not show the row that is asked for, or shows none",
-    "bad-evidence": "a file of evidence was cut or changed: its rows are not those of its leaves",
-    "bad-dispute": "a text is no dispute",
+    "row-missing": "a proof shows another row than the one that is asked for",
     "bad-trust-file": "a trust file or a stake snapshot does not fit its schema or itself",
     "bad-key": "a key is no point of its curve, or contradicts its address",
     "unknown-key-type": "a key is neither ed25519 nor sr25519",
@@ -42,7 +40,6 @@ CODES: Mapping[str, str] = {
     "other-epoch": "a statement is of another epoch",
     "other-sequence": "a statement has another sequence number: it was used, or is not due",
     "other-validator": "a batch of events is of another validator",
-    "other-origin": "two checkpoints are of two logs",
     "other-subject": "a statement is of another file",
     # who signed does not suffice
     "threshold-not-met": "the signatures that verify do not reach a threshold",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tallystick_state.trust.encoding import read_file
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.proof import MAX_PROOF_BYTES, Growth, Proof, read_proof, row_text
+from tallystick_state.trust.proof import MAX_PROOF_BYTES, Proof, read_proof, row_text
 from tallystick_state.trust.statement import (
     ADOPTION,
     CARRY,
@@ -33,19 +33,19 @@ _LONGEST = 200
 
 @attrs.frozen
 class Against:
-    """The keys, block and rows by which a file is verified.
+    """The keys, block and row by which a file is verified.
 
     Attributes:
         root: a trust file; None where there is none.
         keys: keys, each of which must have signed.
         block: the block that the caller states.
-        rows: keys of rows, or their first parts, each of which a proof must show.
+        row: the key of the row that a proof must show, or its first parts; None: any.
     """
 
     root: TrustRoot | None = None
     keys: tuple[PublicKey, ...] = ()
     block: int | None = None
-    rows: tuple[tuple[object, ...], ...] = ()
+    row: tuple[object, ...] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -144,16 +144,16 @@ def verify_note(path: Path, against: Against) -> Verified:
 
 
 def verify_proof(path: Path, against: Against) -> Verified:
-    """Return the rows of a proof, and the known keys that signed its checkpoints.
+    """Return the row of a proof, and the known keys that signed its checkpoint.
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: it is no proof, it does not hold, shows no row or not those that are asked for,
-            or no known key has signed.
+        TrustError: it is no proof, it does not hold, shows another row than the one that is asked
+            for, or no known key has signed.
     """
     proof = read_proof(read_file(path, MAX_PROOF_BYTES, "a proof"), str(path))
     proof.check()
-    _check_rows(proof, against)
+    _check_row(proof, against)
     names = against.names(_note_signers(proof.signers(against.known), against))
     view = {
         "kind": "proof",
@@ -165,29 +165,15 @@ def verify_proof(path: Path, against: Against) -> Verified:
     return Verified("proof", not against.is_empty, view, lines)
 
 
-def _check_rows(proof: Proof | Growth, against: Against) -> None:
-    """Refuse a proof that does not show every row that is asked for, and one of no row at all."""
-    if isinstance(proof, Growth):
-        if against.rows:
-            message = "found a proof that a log only grew, expected one of rows, as --row asks for"
-            raise TrustError(message, code="row-missing")
-        return
-    rows = [row for proven in proof.rows for row in proven.rows]
-    if not rows:
-        message = "found a proof of no row, expected one: make it by tallystick state proof row"
-        raise TrustError(message, code="row-missing")
-    for key in against.rows:
-        # the last part of a row is its value
-        if not any(_is_of_key(row[:-1], key) for row in rows):
-            names = ", ".join(row_text(row[:-1]) for row in rows[:3])
-            names += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-            message = f"found the rows of {names}, expected one of {row_text(key)}"
-            raise TrustError(message, code="row-missing")
-
-
-def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
-    """Return whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
-    return len(key) <= len(parts) and row_text(parts[: len(key)]) == row_text(key)
+def _check_row(proof: Proof, against: Against) -> None:
+    """Refuse a proof of another row than the one that is asked for."""
+    key, asked = proof.row[:-1], against.row
+    # as text, since in JSON 1 is neither true nor 1.0
+    if asked is not None and row_text(tuple(key[: len(asked)])) != row_text(asked):
+        raise TrustError(
+            f"found the row of {row_text(key)}, expected one of {row_text(asked)}",
+            code="row-missing",
+        )
 
 
 def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:

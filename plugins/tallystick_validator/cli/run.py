@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import click
@@ -14,6 +15,9 @@ from tallystick.cli.log import begin_json
 from tallystick.cli.options import PATH, as_json
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
+
+if TYPE_CHECKING:
+    from tallystick_validator.validator import Step
 
 _LAST_BLOCK = 2**53 - 1
 
@@ -52,13 +56,18 @@ def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) ->
     status is 1 where something fails.
     """
     from tallystick_validator.configuration import LEVELS, Configuration
-    from tallystick_validator.daemon import Daemon, Until
+    from tallystick_validator.daemon import Daemon
 
     if once and block is not None:
         raise click.UsageError("--once and --until-block are two ends: give one")
     configuration = Configuration.load(path)
     begin_json(LEVELS[configuration.log_level])
-    health, was_ended = asyncio.run(Daemon(configuration, held, Until(once, block)).run())
+
+    def is_last(step: Step) -> bool:
+        is_there = block is not None and step.finalized is not None and step.finalized >= block
+        return once or (is_there and not step.waits)
+
+    health, was_ended = asyncio.run(Daemon(configuration, held, is_last).run())
     if as_json:
         print_json(attrs.asdict(health))
     else:

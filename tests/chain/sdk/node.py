@@ -41,10 +41,6 @@ ROW = ((2, 12_345), (5, 65_535), (6, 1))
 SUBNETS: dict[int, dict[str, Any]] = {
     NETUID: {},
     8: {"CommitRevealWeightsEnabled": True},
-    9: {"WeightsSetRateLimit": 1000},
-    10: {"MinAllowedWeights": 5},
-    11: {"MinAllowedWeights": 1024},
-    12: {"MaxWeightsLimit": 32_767},
     13: {"silent": True},
     14: {"busy": True},
 }

@@ -67,7 +67,7 @@ class SimulatedSubstrate:
         return self._chain.seconds_per_block
 
     async def spec_version(self) -> int:
-        return self._chain.spec_version
+        return 461
 
     def _at(self, block_hash: str | None) -> tuple[int, Any]:
         """The block of a hash, and the subnets after it."""

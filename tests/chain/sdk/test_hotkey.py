@@ -14,7 +14,6 @@ from tallystick_chain.hotkey import (
     Hotkey,
     hotkey_of,
     of_wallet,
-    tagged,
 )
 
 SEED = b"\5" * 32
@@ -50,16 +49,6 @@ def test_what_is_wrapped_is_signed_by_neither(end: bytes) -> None:
         with pytest.raises(TrustError) as error:
             sign(b"<Bytes>" + b"call" + end)
         assert code_of(error) == "signer-failed"
-
-
-@given(st.text(max_size=20), st.text(max_size=20), st.binary(max_size=50), st.binary(max_size=50))
-def test_two_kinds_or_messages_are_never_the_same_bytes(
-    kind: str, other_kind: str, message: bytes, other: bytes
-) -> None:
-    same = (kind, message) == (other_kind, other)
-    assert (tagged(kind, message) == tagged(other_kind, other)) is same
-    assert tagged(kind, message).startswith(b"DSSEv1 ")
-    assert len(tagged(kind, message)) < 256
 
 
 def test_a_wallet_without_a_password_needs_no_sdk(tmp_path: Path) -> None:

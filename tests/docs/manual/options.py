@@ -1,5 +1,11 @@
 """The options that every command takes; ``docs/command-line.md`` documents them once for all."""
 
-OF_EVERY_COMMAND = (("--json",), ("-v", "--verbose"), ("--log-json",), ("--no-settings",))
-ALWAYS = frozenset(("-v", "--verbose", "--log-json", "--no-settings", "--follow-links"))
+OF_EVERY_COMMAND = (
+    ("--json",),
+    ("--memory",),
+    ("-v", "--verbose"),
+    ("--log-json",),
+    ("--no-settings",),
+)
+ALWAYS = frozenset(("-v", "--verbose", "--log-json", "--memory", "--no-settings", "--follow-links"))
 """Those that pages about one command do not repeat."""

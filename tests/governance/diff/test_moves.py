@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from given import composite_of, emission_of, tier_of
 from governance.revision import shipped, with_values
 
 import tallystick
@@ -148,12 +149,12 @@ def test_no_fraction_moves_further(tmp_path: Path, reference: str, seed: int) ->
     for effect in difference(old, new).effects:
         name = effect.skill_type
         for axes, axes_now in fractions(effect, choices):
-            before, after = old.composite(name, axes), new.composite(name, axes_now)
+            before, after = composite_of(old, name, axes), composite_of(new, name, axes_now)
             assert holds(effect.quality, before, after)
             if effect.pays:
                 first, second = (s.with_thresholds(given) for s in (old, new))
                 paid, pays = (
-                    s.emission(name, quality=q, tier=s.tier(name, q).name)
+                    emission_of(s, name, quality=q, tier=tier_of(s, name, q))
                     for s, q in ((first, before), (second, after))
                 )
                 assert holds(effect.emission, paid, pays)

@@ -17,9 +17,7 @@ from governance.gate.worlds import (
     world,
 )
 from governance.lint.linted import SOUND
-from kinds import Opaque, before_the_gates
 
-import tallystick
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.gate import render
 from tallystick_governance.gate.gate import Verdict
@@ -362,19 +360,6 @@ def test_the_version(tmp_path: Path, old: Scorer) -> None:
         assert found[1].startswith("needs minor: ")
     line = rules(tmp_path, other.replace('name = "sound"', 'name = "other"'))
     assert outcome(asked(tmp_path, "[diff.version]\n", old, line))[0] == "kept"
-
-
-@pytest.mark.nightly
-def test_values_of_unknown_kinds_break_and_leave_lint_unasked(tmp_path: Path) -> None:
-    plain = tallystick.load("skills@1.1.0")
-    capped = before_the_gates(plain, "rag_knowledge", Opaque, "policy")
-    found = outcome(asked(tmp_path, "[diff.not_analysed]\n", plain, capped))
-    assert (found[0], found[1]) == ("broken", "1 value")
-    assert "skill_types.rag_knowledge.floor" in found[2][0]
-    assert outcome(asked(tmp_path, "[diff.not_analysed]\n", plain, plain))[0] == "kept"
-    found = outcome(asked(tmp_path, "[lint.new_findings]\n", plain, capped))
-    assert found[0] == "broken"
-    assert found[1].startswith("not asked: not analysed: skill_types.rag_knowledge.floor")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels import cases
-from tallystick.numbers.means import arithmetic_mean_columns, geometric_mean_columns
-from tallystick.numbers.weights import Weights
+from kernels.means import means_of
 
 ROWS = 1_500
 
@@ -29,8 +28,7 @@ def results() -> list[NDArray[np.int64]]:
     for text in cases.WEIGHTS:
         exact = cases.fractions(text)
         axes = cases.axes(5, ROWS, exact)
-        found.append(geometric_mean_columns(axes, Weights.of(exact)))
-        found.append(arithmetic_mean_columns(axes, Weights.of(exact)))
+        found += [means_of(kind, axes, exact) for kind in ("geometric", "arithmetic")]
     return found
 
 

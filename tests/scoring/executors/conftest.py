@@ -7,7 +7,7 @@ import pytest
 from generators import SKILL_TYPES, lines
 
 import tallystick
-from tallystick.io import chunks
+from tallystick.io import sources
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
@@ -15,7 +15,7 @@ SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of some twenty records, which is decided by who cuts."""
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 20_000)
 
 
 @pytest.fixture(scope="session")

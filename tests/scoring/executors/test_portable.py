@@ -26,7 +26,7 @@ from scoring.executors.jobs import JOBS, Inputs, files_of
 
 import tallystick
 from tallystick.errors import EngineError, InputError
-from tallystick.io.chunks import FileChunk
+from tallystick.io.sources import FileChunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
@@ -254,11 +254,6 @@ def good() -> list[bytes]:
     ]
 
 
-def _table(records: list[bytes], path: Path) -> None:
-    values = pa.array([json.loads(line) for line in records])
-    pq.write_table(pa.Table.from_struct_array(values), path)
-
-
 def _facts(records: list[bytes], path: Path, folder: Path) -> None:
     source = folder / "whole.jsonl"
     source.write_bytes(b"".join(records))
@@ -269,16 +264,15 @@ def _facts(records: list[bytes], path: Path, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def forms(good: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     folder, other = tmp_path_factory.mktemp("forms"), tmp_path_factory.mktemp("other")
-    paths = {name: folder / name for name in ("lines.jsonl", "rows.parquet", "facts.parquet")}
+    paths = {name: folder / name for name in ("lines.jsonl", "facts.parquet")}
     paths["lines.jsonl"].write_bytes(b"".join(good))
-    _table(good, paths["rows.parquet"])
     _facts(good, paths["facts.parquet"], other)
     mixed = paths["mixed"] = folder / "mixed"
     mixed.mkdir()
     third = COUNT // 3
     (mixed / "a.jsonl").write_bytes(b"".join(good[:third]))
     _facts(good[third : 2 * third], mixed / "b.parquet", other)
-    _table(good[2 * third :], mixed / "c.parquet")
+    (mixed / "c.jsonl").write_bytes(b"".join(good[2 * third :]))
     return paths
 
 
@@ -304,11 +298,11 @@ def as_table(
     ("form", "executor"),
     fast_rows(
         [
-            *((form, None) for form in ("lines.jsonl", "rows.parquet", "facts.parquet")),
+            *((form, None) for form in ("lines.jsonl", "facts.parquet")),
             ("mixed", Pickled()),
         ],
         0,
-        3,
+        2,
     ),
 )
 def test_every_path_gives_the_results_of_scoring_one_by_one(  # noqa: PLR0913, PLR0917  # fixtures

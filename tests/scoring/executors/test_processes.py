@@ -21,7 +21,7 @@ from scoring.executors.jobs import JOBS, Inputs, files_of
 
 import tallystick
 from tallystick.errors import EngineError, InputError
-from tallystick.io.chunks import FileChunk
+from tallystick.io.sources import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec

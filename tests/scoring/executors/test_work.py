@@ -47,7 +47,7 @@ def test_a_source_that_fails_ends_the_run_at_once() -> None:
         (RuleSetError([problem("f", 1, "p", "v", "e")]), EngineError, "at w: f:1: p: found v"),
         (RecordError("code", "path", "v", "e"), EngineError, "at w: code: path: found v"),
         (KeyError("x"), RuntimeError, "Traceback"),
-        (MemoryError(), RuntimeError, "MemoryError"),
+        (MemoryError("malloc"), MemoryError, "at w: malloc"),
     ],
 )
 def test_an_error_travels_as_what_it_says(

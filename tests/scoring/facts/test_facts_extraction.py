@@ -5,14 +5,12 @@ import random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from generators import SKILL_TYPES, lines, record
 
 import tallystick
 from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.tree import Node
-from tallystick.io import tables
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.extraction import compile_extraction
@@ -91,19 +89,13 @@ def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch:
     assert unanswered
 
 
-def test_rows_have_the_facts_of_their_lines(records: list[bytes]) -> None:
+def test_mappings_have_the_facts_of_their_lines(records: list[bytes]) -> None:
     extractor = every_fact(CATALOGUES)
-    for name in SKILL_TYPES:
-        whole = [each for each in map(json.loads, records) if each["skill_type"] == name]
-        # Arrow has no union of numbers and objects, and makes structs of maps
-        plain = [{k: v for k, v in each.items() if k != "consensus"} for each in whole]
-        simple = [each for each in plain if name != "workflow" and "submission" in each]
-        if simple:
-            table = pa.RecordBatch.from_struct_array(pa.array(simple))
-            of_rows = extractor.facts(list(tables.rows(table, 5)), 5)
-            of_lines = extractor.facts([json.dumps(each).encode() for each in simple], 5)
-            assert of_rows.rejects == of_lines.rejects
-            assert equal(of_rows, of_lines)
+    of_lines, of_mappings = (
+        extractor.facts(items, 5) for items in (records, list(map(json.loads, records)))
+    )
+    assert of_mappings.rejects == of_lines.rejects
+    assert equal(of_mappings, of_lines)
 
 
 def equal(one: FactBatch, other: FactBatch) -> bool:

@@ -18,7 +18,6 @@ from tallystick.scoring.facts import results
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.run import extract_file
-from tallystick.scoring.table import to_arrow
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
@@ -61,7 +60,7 @@ def test_facts_score_as_each_record_alone(
     assert [line for line, *_ in told(expected)] == [r.line for r in found.rejects]
     known = [r for r in expected if _type_of(history[r.line - 1]) in scorer.types]
     assert set(told(known)) <= set(told(found.rejects))
-    assert to_arrow(found).equals(to_arrow(scorer.score_lines(history)))
+    assert found.to_arrow().equals(scorer.score_lines(history).to_arrow())
 
 
 def _type_of(line: bytes) -> str:

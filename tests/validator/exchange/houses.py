@@ -34,11 +34,10 @@ from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.keys import PairSigner, Signer
-from tallystick_validator.agreement import Counted
-from tallystick_validator.closing import close
+from tallystick_validator.closing import Counted, close
 from tallystick_validator.exchange import BatchExchange
 from tallystick_validator.health import Watch
-from tallystick_validator.pulling import Clock, Limits
+from tallystick_validator.peers import Clock, Limits
 
 NETUID, ROUNDS = 7, 2
 QUICK = Limits(
@@ -104,14 +103,11 @@ class Lines:
         self.waiting: list[bytes] = []
         self.batches: dict[int, list[bytes]] = {}
 
-    def freeze(self, epoch: int) -> None:
-        """Fill the batch of an epoch, once."""
+    def freeze(self, epoch: int) -> Sequence[bytes]:
+        """Fill the batch of an epoch, once, and give its lines."""
         if epoch not in self.batches:
             self.batches[epoch], self.waiting = self.waiting, []
-
-    def lines(self, epoch: int) -> Sequence[bytes]:
-        """The lines of the batch of an epoch."""
-        return self.batches.get(epoch, [])
+        return self.batches[epoch]
 
     def settle(self, epoch: int, *, counted: bool) -> None:
         """End the batch of an epoch."""
@@ -208,7 +204,7 @@ def house_of(  # noqa: PLR0913  # what a test changes
         network,
         chain,
         ledger,
-        intake,
+        intake.freeze,
         folder / "batches",
         watch,
         peers=peers,

@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import attrs
 
-from tallystick_validator.peers import PREFIX
-from tallystick_validator.pulling import Clock
+from tallystick_validator.peers import PREFIX, Clock
 
 Said = Iterable[bytes] | bytes
 

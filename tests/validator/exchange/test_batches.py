@@ -180,7 +180,7 @@ SPOILED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
         lambda data: _headed(data, genesis=f"sha256:{'0' * 64}"),
     ),
     "a line of another": (
-        "batch-other-validator",
+        "batch-line",
         lambda data: data + own_record(OTHER, "t1", 0) + b"\n",
     ),
     "a line twice": ("batch-order", lambda data: data + _lines(data)[-1]),
@@ -194,11 +194,11 @@ SPOILED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     ),
     "no record": ("batch-line", lambda data: data + b"{}\n"),
     "a record of a later epoch": (
-        "batch-round",
+        "batch-line",
         lambda data: data + own_record(HOTKEY, "t9", 2) + b"\n",
     ),
     "a round of another epoch": (
-        "batch-round",
+        "batch-line",
         lambda data: data.replace(b'"round":0', b'"round":4'),
     ),
 }

@@ -21,8 +21,8 @@ from tallystick.io.text import short
 from tallystick_chain.chain import ChainError, Refusal
 from tallystick_chain.network import Exchange
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
-from tallystick_validator.agreement import Counted
 from tallystick_validator.ballots import Ballot, ballot_of
+from tallystick_validator.closing import Counted
 
 NAMES = ("ann", "ben", "cem")
 HOTKEYS = tuple(map(hotkey_of, NAMES))
@@ -96,7 +96,7 @@ def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -
                 signer=keys[2],
             )
             again.intake = old.intake
-            again.exchange._intake = old.intake
+            again.exchange._freeze = old.intake.freeze
             net.houses[2] = again
             net.until(block)
             assert again.exchange.shelf.own(0) == first
@@ -218,8 +218,8 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
             (problem,) = net.houses[who].problems()
             assert problem.code == "peer-differs"
             assert "in the epoch 1 at the step inputs" in problem.message
-            assert "state evidence --epoch 1" in problem.remedy
-            assert "tallystick dispute state.db" in problem.remedy
+            assert "state export peer.jsonl" in problem.remedy
+            assert "tallystick audit states state.db" in problem.remedy
         assert [p.code for p in net.houses[2].problems()] == ["peer-differs"] * 2
         assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 

@@ -17,8 +17,7 @@ from validator.exchange.liar import Deadlines, Liar, Request, Said, answer, liar
 
 from tallystick.errors import InputError, OutputError
 from tallystick_validator.batches import MAX_BATCH_BYTES, Committed, digest_of
-from tallystick_validator.peers import MAX_BATCHES
-from tallystick_validator.pulling import Limits, Peer, PeerError, Puller
+from tallystick_validator.peers import MAX_BATCHES, Limits, Peer, PeerError, Puller
 
 DATA = b"header\n" + os.urandom(200_000) + b"\n"
 DIGEST = digest_of(DATA)
@@ -347,7 +346,7 @@ def test_an_address_may_have_a_path() -> None:
 
 
 def test_a_status_of_another_kind_is_refused() -> None:
-    with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
+    with liar(lambda *_: answer(b'{"hotkey":5}')) as peer, pytest.raises(PeerError):
         asyncio.run(Peer(peer.url, QUICK).status_now())
 
 

@@ -68,7 +68,7 @@ def overlap(first: str, second: str) -> Node:
     return fact_at("overlap", first, (second,))
 
 
-class _Items(FactReader):
+class Items(FactReader):
     """A number of items."""
 
     def most(self, path: str, schema: Schema) -> int:
@@ -83,6 +83,13 @@ class _Items(FactReader):
         if {type_of(a) for a in target.alternatives} != {"array"}:
             raise self.refused(path, "a list")
         return max(limit_of(array, "maxItems", path) for array in target.alternatives)
+
+    def least(self, path: str, schema: Schema) -> int:
+        """Return the minimum number of items: of a list that no record leaves out, else 0."""
+        target = target_of(path, schema)
+        if target.many or target.optional:
+            return 0
+        return min(int(array.get("minItems", 0)) for array in target.alternatives)
 
     def fields(self, path: str, schema: Schema) -> tuple[str, ...]:
         """Return the identity of items: the fields of objects, or the type of other items.
@@ -120,14 +127,16 @@ def items_before(path: str) -> str | None:
     return whole.removesuffix("[") if whole.endswith("[") else f"{whole}{bracket}"
 
 
-class Count(_Items):
+class Count(Items):
     """The number of items of a list; repeated ones count each time."""
 
     name = "count"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Return up to as many items as the schema allows."""
-        return Domain(0, self.most(path_of(fact), schema))
+        """Return from as few items as the schema asks for up to as many as it allows."""
+        path = path_of(fact)
+        most = self.most(path, schema)
+        return Domain(self.least(path, schema), most)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the length of the list."""
@@ -149,15 +158,17 @@ class Count(_Items):
         return Repetition.COUNTED
 
 
-class Distinct(_Items):
+class Distinct(Items):
     """The number of different items of a list."""
 
     name = "distinct"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Return up to as many items as the schema allows."""
-        self.fields(path_of(fact), schema)
-        return Domain(0, self.most(path_of(fact), schema))
+        """Return up to as many items as the schema allows; one at least where it asks for any."""
+        path = path_of(fact)
+        self.fields(path, schema)
+        most = self.most(path, schema)
+        return Domain(min(self.least(path, schema), 1), most)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the size of the set."""
@@ -179,7 +190,7 @@ class Distinct(_Items):
         yield from super().constraints(fact, record)
 
 
-class Overlap(_Items):
+class Overlap(Items):
     """The number of different items that two lists share."""
 
     name = "overlap"

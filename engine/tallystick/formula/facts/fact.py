@@ -10,13 +10,13 @@ from typing import Any
 
 from tallystick.errors import FormulaError
 from tallystick.formula.schema_path import steps
-from tallystick.formula.tree import Kind, Node, Operand, const, value_of
+from tallystick.formula.tree import Data, Kind, Node, Operand, const, value_of
 
 
 def fact_at(
     reader: str,
     path: str,
-    arguments: tuple[str | int, ...] = (),
+    arguments: Data = (),
     scale: int = 1,
     kind: Kind = Kind.NUMBER,
 ) -> Node:

@@ -13,7 +13,14 @@ from typing import Any
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import aggregate, aggregate_draft, collection, scalar, text
+from tallystick.formula.facts import (
+    aggregate,
+    aggregate_draft,
+    collection,
+    scalar,
+    summed,
+    text,
+)
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
@@ -25,6 +32,7 @@ _FAMILIES = (
     scalar.READERS,
     collection.READERS,
     aggregate.READERS,
+    summed.READERS,
     text.READERS,
     OPAQUE,
 )

@@ -1,16 +1,15 @@
 """Opaque facts: Python functions of the record, which no other reader can say.
 
-Their identity is the sha256 of their source. What fails is told by who extracts them.
+Their identity is the digest of their code: of the function, and of each function, class and
+constant of its package that it reaches. What fails is told by who extracts them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tallystick.canonical import PREFIX, digest
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.extraction_code import ExtractionCode
@@ -19,6 +18,7 @@ from tallystick.formula.facts.reader import FactReader, Repetition
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
+from tallystick.sources import reached
 
 
 def opaque(
@@ -26,7 +26,7 @@ def opaque(
 ) -> Callable[[Callable[[Mapping[str, Any]], int]], Node]:
     """Return a fact that no other reader can say: a Python function of the record, a plain mapping.
 
-    The function must be pure; its identity is the sha256 of its source.
+    The function must be pure; its identity is the digest of its code, as `reached` has it.
 
     Args:
         name: shown in text and traces.
@@ -42,14 +42,13 @@ def opaque(
 
     def declare(function: Callable[[Mapping[str, Any]], int]) -> Node:
         try:
-            source = textwrap.dedent(inspect.getsource(function))
+            code = reached(function)
         except (OSError, TypeError) as error:
             raise FormulaError(
                 f"found no source of the opaque fact {name!r}, expected a function in a file: its "
                 "identity is the digest of its source"
             ) from error
-        digest = hashlib.sha256(source.encode()).hexdigest()
-        data = ("opaque", name, (digest, low, high), scale)
+        data = ("opaque", name, (digest(code).removeprefix(PREFIX), low, high), scale)
         return Node("fact", (), data, Kind.NUMBER, function)
 
     return declare
@@ -77,7 +76,7 @@ class Opaque(FactReader):
         return ()
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """Return also its name, the digest of its source and its range."""
+        """Return also its name, the digest of its code and its range."""
         source, low, high = arguments_of(fact)
         unit = "nano" if scale_of(fact) == NANO else "count"
         declared = {"name": path_of(fact), "source": source, "low": low, "high": high}

@@ -169,6 +169,11 @@ class FactReader(ABC):
         """Return a fact for people; ``named`` shows a path."""
         return named(path_of(fact))
 
+    def summand(self, fact: Node) -> Node | None:
+        """Return the expression that a fact adds up over items, for its text; None of others."""
+        del fact
+        return None
+
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield other facts that are at least as large for every record, by what they count."""
         del fact, others

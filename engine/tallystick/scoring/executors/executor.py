@@ -79,6 +79,8 @@ class Failure:
     def to_error(self, where: str = "") -> Exception:
         """Return the error again, with the worker's name if there is one."""
         text = f"{where}: {self.text}" if where else self.text
+        if self.kind == MemoryError.__name__:
+            return MemoryError(text)
         kind = getattr(errors, self.kind, None)
         if kind is None:
             return RuntimeError(f"a worker failed\n{text}")
@@ -92,6 +94,8 @@ def attempted(function: Function[Task, Answer], task: Task) -> Answer | Failure:
         return function(task)
     except TallystickError as error:
         return Failure(type(error).__name__, str(error))
+    except MemoryError as error:
+        return Failure(MemoryError.__name__, str(error))
     except Exception as error:  # noqa: BLE001  # told where the run was started
         return Failure(type(error).__name__, traceback.format_exc())
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.canonical import PREFIX
 from tallystick.formula.columns import Column, Truths
 from tallystick.io.arrow import take
 from tallystick.records.rejects import Reject
@@ -28,6 +30,9 @@ IDENTITY = {
     "answered": pa.bool_(),
 }
 """Fields of ``FactRows``, with their types in Arrow, that identify a record."""
+_BYTES = 8
+"""Bytes of a fact in a digest of facts."""
+_BIG_ENDIAN = np.dtype(">i8")
 
 
 @attrs.frozen(eq=False)
@@ -122,3 +127,27 @@ def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or
     if pa.types.is_string(kind) or pa.types.is_list(kind):
         return pa.nulls(rows, kind)
     return np.zeros(rows, np.bool_ if pa.types.is_boolean(kind) else np.int64)
+
+
+def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
+    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
+
+    It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
+    that order, as 8 bytes big-endian in two's complement.
+
+    Args:
+        rows: hold at least these facts.
+        wanted: the digests of the facts that the rule set reads of the type.
+    """
+    names = sorted(wanted)
+    matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
+    for index, name in enumerate(names):
+        matrix[:, index] = rows.facts[name]
+    start = hashlib.sha256("".join(names).encode()).digest()
+    values, width = matrix.tobytes(), _BYTES * len(names)
+    return [
+        PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
+        if answered
+        else None
+        for row, answered in enumerate(rows.answered.tolist())
+    ]

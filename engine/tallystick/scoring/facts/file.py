@@ -17,9 +17,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.io.inputs import opened
-from tallystick.io.pages import check_group, footer_of
-from tallystick.io.parquet import RowGroupWriter, parquet_errors, parquet_file
+from tallystick.io.parquet import ParquetReader, RowGroupWriter, parquet_errors
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.metadata import (
@@ -170,12 +168,9 @@ class FactsFile:
         """
         self._path, self._request = path, request or FactsRequest({})
         with ExitStack() as stack:
-            file = stack.enter_context(opened(path))
+            self._reader = stack.enter_context(ParquetReader(path, self._request.coded))
             with parquet_errors(path):
-                self._footer = footer_of(path, file)
-                self.metadata = metadata_of(path, self._footer.metadata)
-                parquet = parquet_file(file, self._footer.metadata, self._request.coded)
-                self._file, self._parquet = file, stack.enter_context(parquet)
+                self.metadata = metadata_of(path, self._reader.footer)
             if request is not None:
                 catalogs, wanted = request.catalogs, request.wanted or None
                 self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogs.items()}
@@ -207,9 +202,8 @@ class FactsFile:
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
+        table = self._reader.group(group, names)
         with parquet_errors(self._path):
-            check_group(self._path, self._file, self._footer, group, names)
-            table = self._parquet.read_row_group(group, columns=names, use_threads=False)
             columns = {name: _whole(table.column(name)) for name in names}
             _check_kinds(columns)
             identity = {name: _value(columns, name, table.num_rows) for name in IDENTITY}

@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import pyarrow as pa
 
 from tallystick.errors import InputError
 from tallystick.formula.text import fact_text
-from tallystick.io.inputs import opened
-from tallystick.io.pages import footer_of
 from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
 
 if TYPE_CHECKING:
@@ -68,21 +65,6 @@ class FactsMetadata:
         return [(group, self.groups[group][1]) for group in range(start, end)]
 
 
-def is_facts(path: Path) -> bool:
-    """Return whether a file is a whole Parquet file of facts, by its metadata.
-
-    Raises:
-        InputError: it may not be read, or says too much.
-    """
-    try:
-        if not path.is_file():
-            return False
-        with opened(path) as file:
-            return KEY in (footer_of(path, file).metadata.metadata or {})
-    except (OSError, ValueError, pa.ArrowException):
-        return False
-
-
 def column_name(digest: str) -> str:
     """Return the name of the column of a fact."""
     return f"fact_{digest[:_DIGITS]}"
@@ -115,8 +97,9 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
     stored = (footer.metadata or {}).get(KEY)
     if stored is None:
         raise InputError(
-            f"{path}: found Parquet without facts, expected a facts file: make one of records "
-            "with the command facts"
+            f"{path}: found Parquet without facts, expected records as JSONL, one JSON object a "
+            "line, or their facts, as the command facts writes them: convert the table, as DuckDB "
+            f"does by COPY (FROM '{path.name}') TO '{path.stem}.jsonl'"
         )
     try:
         fields = json.loads(stored)

@@ -6,55 +6,45 @@ its skill types is checked here then, and a reject shows the value that the fact
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Protocol, TypeVar
+from itertools import islice
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, RecordError
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
-from tallystick.io.arrow import take
-from tallystick.io.chunks import Chunk
+from tallystick.io.sources import Chunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
-from tallystick.records.decoding import Decoded, Decoder, Item
+from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
-from tallystick.scoring.batch import ResultBatch, ResultPart
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.epoch_batches import merged, split, split_facts
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, ScoreColumns, columns_of
+from tallystick.scoring.planner import Facts, Rows, ScoreColumns, columns_of
 from tallystick.scoring.requirements import joined
-from tallystick.scoring.result import GROUP
+from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
-Places = npt.NDArray[np.intp]
-"""Positions of rows."""
-
-_T = TypeVar("_T")
-_BYTES = 8
-"""Bytes of a fact in a digest of facts."""
-_BIG_ENDIAN = np.dtype(">i8")
-_NONE: Column = np.zeros(0, np.int64)
+Numbered = tuple[int, Decoded]
+"""The content of an item, with its number."""
+_BLOCK = 1 << 8
+"""Decoded records that are held at a time, as the garbage collector visits them."""
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """Fields of results that identify a record, beside its type and line."""
@@ -85,7 +75,7 @@ class Scoring:
         self._spans: dict[int, Scoring] = {}
         self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
 
-    def chunk(self, chunk: Chunk) -> ResultBatch:
+    def chunk(self, chunk: Chunk) -> ResultTable:
         """Return the results of one chunk.
 
         Raises:
@@ -97,24 +87,25 @@ class Scoring:
         return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
 
     def records(
-        self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
-    ) -> ResultBatch:
+        self, records: Iterable[Numbered], items: Sequence[Item], first: int
+    ) -> ResultTable:
         """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
         if not self.rules.later:
-            return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
+            batch = self._extractor.decoded_facts(records, items, first)
+            return _scored([(batch, self.rules)], self.rules)
         extractions = {0: self._of(0).extraction(items, first)}
-        for begin, group in split(records, self.rules):
+        for begin, group in _by_rules(records, self.rules):
             if begin not in extractions:
                 extractions[begin] = self._of(begin).extraction(items, first)
             extractions[begin].take(group)
-        spans = ((self._of(begin).rules, result.batch()) for begin, result in extractions.items())
-        return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
+        spans = ((taken.batch(), self._of(begin).rules) for begin, taken in extractions.items())
+        return _scored(spans, self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
         """Return the extraction of the facts of items that the rules read."""
         return self._extractor.extraction(items, first)
 
-    def _facts(self, batch: FactBatch) -> ResultBatch:
+    def _facts(self, batch: FactBatch) -> ResultTable:
         if self.rules.layout.has_group:
             raise InputError(
                 "found facts alone, expected records: the rule set has groups of miners by a field "
@@ -122,15 +113,14 @@ class Scoring:
             )
         if not self.rules.later:
             return score(batch, self.rules)
-        spans = split_facts(batch, self.rules).items()
-        return merged([score(part, self._of(begin).rules) for begin, part in spans], self.rules)
+        spans = _facts_by_rules(batch, self.rules)
+        rows = ((_met(part, own), own) for part, own in spans)
+        return _scored(rows, self.rules)
 
     def _of(self, begin: int) -> Scoring:
         """Scores by the rules that hold from an epoch on, whatever begins later."""
         if begin not in self._spans:
-            span, pinned = self.rules.rules_at(begin), self.rules.pinned
-            own = attrs.evolve(span, pinned=pinned, later=())
-            self._spans[begin] = Scoring(own, self.rules.decoder)
+            self._spans[begin] = Scoring(_alone(self.rules, begin), self.rules.decoder)
         return self._spans[begin]
 
     @cached_property
@@ -146,13 +136,65 @@ class Scoring:
         )
 
 
-def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
+def _alone(rules: BoundRules, epoch: int) -> BoundRules:
+    """Return the rules of an epoch, whatever begins later, with the snapshots of all."""
+    return attrs.evolve(rules.rules_at(epoch), pinned=rules.pinned, later=())
+
+
+def _by_rules(
+    records: Iterable[Numbered], rules: BoundRules
+) -> Iterator[tuple[int, list[Numbered]]]:
+    """Yield records by the first epoch of their rules, a few at a time.
+
+    Of a skill type that those rules lack, a record becomes a reject. What was rejected before is
+    with the first rules.
+    """
+    waiting, begins = iter(records), dict[int, int]()
+    while block := list(islice(waiting, _BLOCK)):
+        result = defaultdict[int, list[Numbered]](list)
+        for number, decoded in block:
+            record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
+            if record.__class__ is Reject:
+                result[0].append((number, decoded))
+                continue
+            epoch = record.epoch
+            if epoch not in begins:
+                begins[epoch] = rules.begins(epoch)
+            begin = begins[epoch]
+            own = rules.rules_at(begin)
+            accepted = decoded if record.skill_type in own.types else _refused(record, number, own)
+            result[begin].append((number, accepted))
+        yield from result.items()
+
+
+def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: ANN401  # decoded
+    who = Identity(record.task_id, record.miner.uid, record.miner.hotkey, record.validator)
+    return Reject.of(without_rules(record.skill_type, record.epoch, rules), number, who)
+
+
+def _facts_by_rules(batch: FactBatch, rules: BoundRules) -> Iterator[tuple[FactBatch, BoundRules]]:
+    """Yield the facts of records by the rules that hold for each, which change no more."""
+    begins = [begin for begin, _ in rules.spans()]
+    spans = {n: np.searchsorted(begins, r.epoch, side="right") - 1 for n, r in batch.types.items()}
+    for index, begin in enumerate(begins):
+        types = {name: rows.select(spans[name] == index) for name, rows in batch.types.items()}
+        types = {name: rows for name, rows in types.items() if len(rows)}
+        rejects = () if begin else batch.rejects
+        yield attrs.evolve(batch, types=types, rejects=rejects), _alone(rules, begin)
+
+
+def score(batch: FactBatch, rules: BoundRules) -> ResultTable:
     """Return the results of a batch, the same as those of its records.
 
     Args:
         batch: its rows hold at least the facts that the rule set reads.
         rules: the rule set; it holds in every epoch.
     """
+    return _scored([(_met(batch, rules), rules)], rules)
+
+
+def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
+    """Return the rows that meet all that a rule set requires, and rejects of the others."""
     rejects, by_type = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
         if name in rules.types:
@@ -161,46 +203,32 @@ def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
         else:
             refused = _of_unknown_type(rows, rules.types)
         rejects += refused
-    return _scored(attrs.evolve(batch, types=by_type, rejects=tuple(rejects)), rules)
+    return attrs.evolve(batch, types=by_type, rejects=tuple(rejects))
 
 
-def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
-    """Return the results of rows that meet all that the rule set requires."""
-    rejects, good_rows, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
-    for every in batch.types.values():
-        part_scores, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
-        rejects += failed_on
-        if len(rows):
-            good_rows.append(rows)
-            scores.append(part_scores)
-    order = _Order.of(good_rows, batch.first, batch.lines)
-    epochs = order.numbers([rows.epoch for rows in good_rows]) if rules.pinned else _NONE
-    both = zip(scores, order.places, strict=True)
-    return ResultBatch(
-        rows=order.rows,
-        identity={
-            "record": lambda: order.numbers([rows.record for rows in good_rows]),
-            "skill_type": lambda: order.names([rows.skill_type for rows in good_rows]),
-            "task_id": lambda: order.texts([rows.task_id for rows in good_rows]),
-            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in good_rows]),
-            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in good_rows]),
-            "role": lambda: order.texts([rows.role for rows in good_rows]),
-            GROUP: lambda: order.texts([_groups(rows) for rows in good_rows]),
-        },
-        parts=tuple(part for part_scores, index in both for part in _parts(part_scores, index)),
+def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) -> ResultTable:
+    """Return the results of rows that meet all that their rules require.
+
+    Args:
+        batches: rows with the rules that hold for them.
+        rules: the rules of all epochs.
+    """
+    rejects, scored, epochs = list[Reject](), list[ScoredRows](), set[int]()
+    for batch, own in batches:
+        rejects += batch.rejects
+        for every in batch.types.values():
+            scores, rows, failed_on = isolated(partial(_scores, own), every, identity_at)
+            rejects += failed_on
+            scored.append(ScoredRows(rows, scores, own.types[rows.skill_type].fact_digests))
+            if rules.pinned:
+                epochs |= rules.pinned.keys() & set(np.unique(rows.epoch).tolist())
+    return ResultTable(
+        scored=tuple(scored),
         layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
-        snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
-        facts=lambda: order.listed(
-            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in good_rows]
-        ),
+        snapshots=frozenset(epochs),
     )
-
-
-def _groups(rows: FactRows) -> pa.Array:
-    """Return the group of each row; null where the rules of its type name none."""
-    return pa.nulls(len(rows), pa.string()) if rows.group is None else rows.group
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
@@ -288,57 +316,8 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
 
 
-@attrs.frozen(eq=False)
-class _Order:
-    """The places of the rows of several types among all of them, by line.
-
-    Attributes:
-        rows: how many there are.
-        places: for each type, the places of its rows.
-        order: for each place, the position of its row when the types follow each other.
-    """
-
-    rows: int
-    places: Sequence[Places]
-    order: Places
-
-    @classmethod
-    def of(cls, kept: Sequence[FactRows], first: int, lines: int) -> _Order:
-        """Return the order of rows whose lines are ``lines`` from ``first`` on."""
-        present = np.zeros(lines, np.bool_)
-        for rows in kept:
-            present[rows.record - first] = True
-        counted = np.cumsum(present, dtype=np.intp) - 1
-        places = [counted[rows.record - first] for rows in kept]
-        total = sum(map(len, places))
-        order = np.empty(total, np.intp)
-        if places:
-            order[np.concatenate(places)] = np.arange(total)
-        return cls(total, places, order)
-
-    def numbers(self, columns: Sequence[Column]) -> Column:
-        """Return one column of several."""
-        return np.concatenate(columns)[self.order] if columns else _NONE
-
-    def texts(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """Return one array of several."""
-        joined = pa.concat_arrays(columns) if columns else pa.array([], pa.string())
-        is_ordered = bool((self.order[1:] > self.order[:-1]).all())
-        return joined if is_ordered else take(joined, self.order)
-
-    def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
-        """Return one list of several."""
-        joined = [value for column in columns for value in column]
-        return [joined[index] for index in self.order.tolist()]
-
-    def names(self, names: Sequence[str]) -> pa.Array:
-        """For each row, the name of its type."""
-        both = zip(names, self.places, strict=True)
-        return self.texts([pa.repeat(pa.scalar(name, pa.string()), len(at)) for name, at in both])
-
-
-_Scores = tuple[Places | None, ScoreColumns]
-"""The positions of rows among those of a type, None for all; and what they come to."""
+_Scores = tuple[Rows | None, ScoreColumns]
+"""The positions of rows among those of a type, None for all; and their scores."""
 
 
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
@@ -352,13 +331,7 @@ def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     return result
 
 
-def _parts(found: Iterable[_Scores], place: Places) -> Iterator[ResultPart]:
-    """Yield the scores of some rows, by where these stand among all results."""
-    for chosen, scores in found:
-        yield ResultPart(place if chosen is None else place[chosen], scores)
-
-
-def _taken(rows: FactRows, chosen: Places | None) -> Facts:
+def _taken(rows: FactRows, chosen: Rows | None) -> Facts:
     """Return the facts of some rows, each taken when it is read; None for all."""
     if chosen is None:
         return rows.facts.__getitem__
@@ -366,8 +339,8 @@ def _taken(rows: FactRows, chosen: Places | None) -> Facts:
 
 
 def _by_thresholds(
-    rules: BoundRules, rows: FactRows, scored: Places | None
-) -> Iterator[tuple[Places | None, Thresholds]]:
+    rules: BoundRules, rows: FactRows, scored: Rows | None
+) -> Iterator[tuple[Rows | None, Thresholds]]:
     """Rows of one type, all or some, those apart that are scored by other thresholds."""
     if not rules.pinned:
         yield scored, rules.thresholds[rows.skill_type]
@@ -380,27 +353,3 @@ def _by_thresholds(
         shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
     for items, among in shared.items():
         yield some[np.isin(epochs, among)], dict(items)
-
-
-def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
-    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
-
-    It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
-    that order, as 8 bytes big-endian in two's complement.
-
-    Args:
-        rows: hold at least these facts.
-        wanted: the digests of the facts that the rule set reads of the type.
-    """
-    names = sorted(wanted)
-    matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
-    for index, name in enumerate(names):
-        matrix[:, index] = rows.facts[name]
-    start = hashlib.sha256("".join(names).encode()).digest()
-    values, width = matrix.tobytes(), _BYTES * len(names)
-    return [
-        PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
-        if answered
-        else None
-        for row, answered in enumerate(rows.answered.tolist())
-    ]

@@ -9,8 +9,8 @@ import attrs
 
 from tallystick.errors import EngineError, OutputError
 from tallystick.io.atomic import OutputFile, output_errors
-from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
+from tallystick.io.sources import Chunk
 from tallystick.io.streams import is_stream
 from tallystick.json_values import json_fields
 from tallystick.plugins.code import Code
@@ -168,7 +168,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     """Take the facts of the records of a file into a facts file, rejects and a receipt.
 
     Args:
-        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        source: a JSONL file, or a folder of such files.
         output: where the facts go.
         registry: the plugins; facts of all their skill types and formulas are taken.
         rejects: where rejected records go; by default beside the output.

@@ -13,6 +13,7 @@ from tallystick.errors import InputError
 from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
+from tallystick.io.sources import size_of
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.file import FactsFile, FactsRequest, facts_metadata
 from tallystick.scoring.facts.metadata import FactsMetadata
@@ -119,7 +120,7 @@ class FactsSource:
         """Read nothing yet; ``first`` is the number of the first record."""
         self._path, self._first = path, first
         self.next = first
-        self.size = path.stat().st_size
+        self.size = size_of(path)
         self.bytes_read = 0
         self.digest = ""
 
@@ -142,8 +143,9 @@ class FactsSource:
             self.digest = digest_of_file(whole)
         _warn_unless_complete(path, self.digest)
         for number in range(metadata.chunks):
-            yield FactsChunk(path, number, self._first - 1, metadata.checksum, reading)
+            # before the chunk is worked on, as progress is told when it is done
             self._pass(metadata, number + 1)
+            yield FactsChunk(path, number, self._first - 1, metadata.checksum, reading)
         self._pass(metadata, metadata.chunks)
 
     def _pass(self, said: FactsMetadata, chunks: int) -> None:

@@ -1,0 +1,507 @@
+"""The audit of two states: the first row in which they differ, and which of them is wrong.
+
+Closed epochs are compared by their leaves and rows, oldest first, then the open one by rules,
+recorded claims and miners. Before the first difference both sides are the same. So a side is wrong
+if its row is not the one that a replay of its own log leads to, or that the record itself does,
+scored again. Where every row follows from its log, the entries of the logs differ, and the reason
+names them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from tallystick.errors import DamagedError, InputError, OtherSnapshotError, TrustError
+from tallystick.io.inputs import opened
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.paths import PathLike, path_text
+from tallystick.io.sources import ItemSource
+from tallystick.io.text import visible
+from tallystick.json_values import JsonKey, json_object
+from tallystick.numbers.text import numbered
+from tallystick.plugins.registry import Registry
+from tallystick.scoring.explanation import Explanation
+from tallystick_state.authority import batch_with
+from tallystick_state.epoch_log import EpochLog
+from tallystick_state.event import StateEvent
+from tallystick_state.event_decoder import events_of
+from tallystick_state.ledger import Ledger
+from tallystick_state.model import State, unstructure
+from tallystick_state.replay import replaying
+from tallystick_state.step_roots import (
+    ALIGNMENT,
+    STEPS,
+    EpochLeaf,
+    Key,
+    LeafRow,
+    RootedStep,
+    key_of,
+    result_row,
+    row_key,
+    row_with,
+    sorted_rows,
+)
+from tallystick_state.store.store import PLACE
+from tallystick_state.transfer import import_state, is_export
+
+if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
+
+Kind = Literal["membership", "input", "rules", "arithmetic", "equal"]
+"""Kind of a difference: the set of rows, a record, the rules, or their application."""
+Wrong = Literal["a", "b", "both", "undecided"]
+"""Side that is wrong, where that is known."""
+LETTERS = ("a", "b")
+"""The sides."""
+_OF_RECORDS = ("inputs", "facts", "results")
+
+
+@json_object(
+    *(JsonKey(name, left_out="none") for name in ("derived", "epoch", "explanation", "key")),
+    *("kind", "reason", JsonKey("rows", left_out="empty"), JsonKey("step", left_out="none")),
+    "wrong",
+)
+@attrs.frozen
+class Verdict:
+    """The first difference of two sides.
+
+    Attributes:
+        kind: what differs.
+        reason: why, and what would decide where nothing is decided.
+        epoch: the first epoch that differs; None where none does.
+        step: the first step that differs; None where no step does.
+        key: of the first row that differs.
+        rows: by side, the row with that key; None of a side without one.
+        wrong: which side is wrong.
+        derived: the row that follows, if it was derived.
+        explanation: every step behind the score of a record, if one was given.
+    """
+
+    kind: Kind
+    reason: str
+    epoch: int | None = None
+    step: RootedStep | None = None
+    key: Key | None = None
+    rows: Mapping[str, LeafRow | None] = attrs.field(factory=dict)
+    wrong: Wrong = "undecided"
+    derived: LeafRow | None = None
+    explanation: Explanation | None = None
+
+
+RecordsOf = Callable[[Key], Iterable[Mapping[str, Any]]]
+"""The records with the key of a row of inputs."""
+
+
+def records_of(path: Path) -> RecordsOf:
+    """Return the records of a file by their keys; lines that are no records are passed over.
+
+    Raises:
+        InputError: the file cannot be read, once records are asked for.
+    """
+
+    def records(key: Key) -> Iterator[Mapping[str, Any]]:
+        with opened(path) as file:
+            for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
+                try:
+                    record = json.loads(line)
+                    if record_key(record) == key:
+                        yield record
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    continue
+
+    return records
+
+
+def record_key(record: Mapping[str, Any]) -> Key:
+    """Return the key of a record in the first steps.
+
+    Raises:
+        KeyError: it is no record.
+    """
+    miner = record["miner"]["hotkey"], record["skill_type"], record["validator"]
+    return (*miner, record["round"], record["task_id"], record["epoch"], "")
+
+
+@attrs.frozen(eq=False)
+class Side:
+    """One side: a store as it is, or the replay of an export.
+
+    Attributes:
+        name: its file or place, as it was given.
+        ledger: the state.
+        log: its closed epochs, as they are stored.
+        is_replayed: whether everything stored was just derived from the log.
+    """
+
+    name: str
+    ledger: Ledger
+    log: EpochLog
+    is_replayed: bool
+
+    def head(self) -> State:
+        """Return the state in the open epoch."""
+        with self.ledger.queries() as queries:
+            return queries.state
+
+    def derived(self, epoch: int, step: RootedStep, key: Key) -> LeafRow | None:
+        """Return the row with a key that the log of a store leads to; None where it leads to none.
+
+        Raises:
+            DamagedError: the log cannot be replayed.
+            OtherSnapshotError: it leads to another snapshot than it says.
+        """
+        last = self.log.closed[epoch].seq
+        with replaying(self.ledger, self.log.transaction, last) as log:
+            return row_with(EpochLog(log.transaction, log.in_force).rows(epoch)[step] or (), key)
+
+
+@contextmanager
+def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
+    """Open a side, by an export or the place of a store.
+
+    Raises:
+        InputError: it cannot be read, or is no whole export; caused by an `OtherSnapshotError`
+            where its log leads to another snapshot than it says.
+        StoreError: it is no store.
+    """
+    location = path_text(where, PLACE)
+    is_replayed = is_export(Path(location))
+    with tempfile.TemporaryDirectory() as folder:
+        store = location
+        if is_replayed:
+            store = str(Path(folder) / "imported")
+            import_state(location, store, registry=registry, renew=False)
+        with (
+            Ledger.open(store, registry=registry, shown=location) as ledger,
+            ledger.epoch_log(trust=False) as log,
+        ):
+            yield Side(location, ledger, log, is_replayed)
+
+
+def audit_states(
+    a: PathLike, b: PathLike, records: RecordsOf | None = None, *, registry: Registry | None = None
+) -> Verdict:
+    """Return the first difference of two states, and which of them is wrong.
+
+    Args:
+        a: a store or an export.
+        b: another.
+        records: those that somebody has, by key; one whose digest a side has may decide.
+        registry: the plugins; by default the installed ones.
+
+    Raises:
+        InputError: a side cannot be read, or is no whole export.
+        StateError: what differs was pruned.
+        StoreError: a side is no store.
+        TrustError: they began under other rules, or a signature is missing.
+    """
+    contradicted, sides = dict[str, OtherSnapshotError](), dict[str, Side]()
+    with ExitStack() as stack:
+        for letter, where in zip(LETTERS, (a, b), strict=True):
+            try:
+                sides[letter] = stack.enter_context(opened_side(where, registry))
+            except InputError as error:
+                if not isinstance(error.__cause__, OtherSnapshotError):
+                    raise
+                contradicted[letter] = error.__cause__
+        if contradicted:
+            return _contradicted(contradicted, min(error.epoch for error in contradicted.values()))
+        return _compared(sides, records)
+
+
+def _contradicted(errors: Mapping[str, DamagedError], epoch: int) -> Verdict:
+    """Return the verdict where the log of a side does not lead to what it says."""
+    texts = "; ".join(f"side {letter}: {error}" for letter, error in errors.items())
+    return Verdict("arithmetic", texts, epoch, wrong=_wrong_of(errors))
+
+
+def _wrong_of(letters: Iterable[str]) -> Wrong:
+    """Return the sides that are wrong, of their letters."""
+    wrong = {*letters}
+    if wrong == {*LETTERS}:
+        return "both"
+    return "undecided" if not wrong else "a" if "a" in wrong else "b"
+
+
+def _compared(sides: Mapping[str, Side], records: RecordsOf | None) -> Verdict:
+    logs = [sides[letter].log for letter in LETTERS]
+    begun = [log.in_force.genesis for log in logs]
+    if begun[0] != begun[1]:
+        raise TrustError(
+            f"found {begun[0]} and {begun[1]}, expected two states that "
+            "began under the same rules: they are of two networks",
+            code="other-genesis",
+        )
+    for epoch, leaves in enumerate(zip(*(log.leaves for log in logs), strict=False)):
+        # who keeps its scores from being guessed has a salt of its own
+        mine, theirs = (attrs.evolve(leaf, salt=None) for leaf in leaves)
+        if mine != theirs:
+            return attrs.evolve(_in_closed(sides, mine, theirs, records), epoch=epoch)
+    behind = len(logs[0].leaves) - len(logs[1].leaves)
+    if behind:
+        letter = "b" if behind > 0 else "a"
+        epochs = numbered(abs(behind), "epoch")
+        return Verdict("equal", f"what both have is the same; side {letter} is {epochs} behind")
+    return _in_open(sides, len(logs[0].closed))
+
+
+def _in_closed(
+    sides: Mapping[str, Side], mine: EpochLeaf, theirs: EpochLeaf, records: RecordsOf | None
+) -> Verdict:
+    """Return the first difference in an epoch whose leaves differ."""
+    if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
+        texts = (
+            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(rules.items()))}"
+            for letter, leaf in (("a", mine), ("b", theirs))
+            for rules in (leaf.rules, leaf.adopted)
+            if rules
+        )
+        reason = f"they follow other rules ({'; '.join(texts)}): compare their adoptions"
+        return Verdict("rules", reason)
+    lacking = [step for step in STEPS if (mine.steps[step] is None) != (theirs.steps[step] is None)]
+    noted = f"; only one of them has {', '.join(lacking)}" if lacking else ""
+    step = next((s for s in STEPS if s not in lacking and mine.steps[s] != theirs.steps[s]), None)
+    if step is not None:
+        verdict = _Difference.first(sides, mine.epoch, step, records).verdict()
+    else:
+        states = {letter: side.log.state(mine.epoch + 1) for letter, side in sides.items()}
+        miners = _other_miners(states) or "the snapshots differ in what no step has"
+        verdict = Verdict("membership", f"no row differs that both have: {miners}")
+    return attrs.evolve(verdict, reason=verdict.reason + noted)
+
+
+@attrs.frozen(eq=False)
+class _Difference:
+    """The first row that differs.
+
+    Attributes:
+        sides: by letter.
+        epoch: of the row.
+        step: of the row.
+        key: of the row.
+        rows: by letter, the row with the key; None of a side without one.
+        digests: those that the inputs of both sides have with the key.
+        records: those that somebody has, by key; None without any.
+    """
+
+    sides: Mapping[str, Side]
+    epoch: int
+    step: RootedStep
+    key: Key
+    rows: Mapping[str, LeafRow | None]
+    digests: frozenset[str]
+    records: RecordsOf | None
+
+    @classmethod
+    def first(
+        cls, sides: Mapping[str, Side], epoch: int, step: RootedStep, records: RecordsOf | None
+    ) -> _Difference:
+        """Find the row, in an epoch and a step that differ."""
+        every = {letter: side.log.rows(epoch) for letter, side in sides.items()}
+        pairs = zip_longest(*(steps[step] or () for steps in every.values()))
+        pair = next(pair for pair in pairs if pair[0] != pair[1])
+        # rows are in the order of their keys: of two keys the smaller one is on one side alone
+        key = min(row_key(json.loads(data)) for data in pair if data is not None)
+        inputs = (row_with(steps["inputs"] or (), key) for steps in every.values())
+        return cls(
+            sides,
+            epoch,
+            step,
+            key,
+            {letter: row_with(steps[step] or (), key) for letter, steps in every.items()},
+            frozenset(row[-1] for row in inputs if row is not None),
+            records,
+        )
+
+    def verdict(self) -> Verdict:
+        """Return the verdict that the row leads to."""
+        verdict = self._of_logs() or self._of_record() or self._of_entries()
+        return attrs.evolve(verdict, step=self.step, key=self.key, rows=self.rows)
+
+    def _of_logs(self) -> Verdict | None:
+        """Return the verdict where the log of a side leads to another row; None where none does."""
+        derived, contradicted = dict(self.rows), dict[str, DamagedError]()
+        for letter, side in self.sides.items():
+            try:
+                if not side.is_replayed:
+                    derived[letter] = side.derived(self.epoch, self.step, self.key)
+            except DamagedError as error:
+                contradicted[letter] = error
+        if contradicted:
+            return _contradicted(contradicted, self.epoch)
+        wrong = [letter for letter in LETTERS if derived[letter] != self.rows[letter]]
+        if not wrong:
+            return None
+        reason = f"the log of side {' and that of side '.join(wrong)} leads to another row"
+        return Verdict("arithmetic", reason, wrong=_wrong_of(wrong), derived=derived[wrong[0]])
+
+    def _of_record(self) -> Verdict | None:
+        """Return the verdict of the record, scored again; None without one that decides."""
+        if self.step not in _OF_RECORDS or None in self.rows.values() or self._is_of_group():
+            return None
+        with self.sides["a"].ledger.scoring() as scorer:
+            for record in () if self.records is None else self.records(self.key):
+                event = _event_of(record, scorer)
+                if event is not None and event.claim_digest in self.digests:
+                    derived = row_with(sorted_rows([_record_row(self.step, event)]), self.key)
+                    wrong = [letter for letter in LETTERS if self._alone(letter) != derived]
+                    return Verdict(
+                        "input" if self.step == "inputs" else "arithmetic",
+                        "derived of the record, scored again",
+                        wrong=_wrong_of(wrong),
+                        derived=derived,
+                        explanation=scorer.explain(record),
+                    )
+        return None
+
+    def _alone(self, letter: str) -> LeafRow | None:
+        """Return the row of a side without what the group of its record says."""
+        row = self.rows[letter]
+        if self.step != "results" or row is None:
+            return row
+        return (*row[:-1], {name: value for name, value in row[-1].items() if name != ALIGNMENT})
+
+    def _is_of_group(self) -> bool:
+        """Return whether the rows differ in what the group of the record says alone."""
+        return self._alone("a") == self._alone("b")
+
+    def _of_entries(self) -> Verdict:
+        """Return the verdict where each row follows from its own log: the entries differ."""
+        missing = [letter for letter in LETTERS if self.rows[letter] is None]
+        if self.step == "inputs":
+            return self._of_inputs(missing)
+        if self.step in _OF_RECORDS and not missing:
+            if self._is_of_group():
+                reason = "the group of the record differs: compare the groups of each (--groups)"
+                return Verdict("input", reason)
+            reason = "they score the same record differently: the record decides (--records)"
+            return Verdict("arithmetic", reason)
+        states = {letter: side.log.state(self.epoch + 1) for letter, side in self.sides.items()}
+        where = f"side {missing[0]} has no such row" if missing else "each follows from its log"
+        beside = _other_miners(states) or (
+            "compare registrations, closed rounds, and what epochs were closed with (--round)"
+        )
+        return Verdict("membership", f"{where}: {beside}")
+
+    def _of_inputs(self, missing: Sequence[str]) -> Verdict:
+        signed = [
+            letter
+            for letter, row in self.rows.items()
+            if row is not None
+            and batch_with(
+                self.sides[letter].log.transaction, row[2], row[-1], self.sides[letter].name
+            )
+        ]
+        batches = ", ".join(f"a batch of its validator lists that of side {one}" for one in signed)
+        if missing:
+            batch = "a batch that its validator signed shows who left it out, or put it in"
+            reason = f"side {missing[0]} has nothing with this key: {batches or batch}"
+            return Verdict("membership", reason)
+        if len(signed) > 1:
+            return Verdict("input", "its validator signed both digests: it said two things of one")
+        decides = "the record itself decides (--records)"
+        reason = f"they have other digests of what the validator said: {batches or decides}"
+        return Verdict("input", reason)
+
+
+def _event_of(record: Mapping[str, Any], scorer: Scorer) -> StateEvent | None:
+    """Return the event that a state records of a record; None where it is rejected."""
+    (batch,) = events_of(ItemSource([record]), scorer)
+    return next((event for _, event in batch.events), None)
+
+
+def _record_row(step: RootedStep, event: StateEvent) -> LeafRow:
+    """Return the row of one of the first three steps that a record leads to."""
+    if step == "results":
+        return result_row(event)
+    return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
+
+
+def _in_open(sides: Mapping[str, Side], epoch: int) -> Verdict:
+    """Return the verdict on states with the same closed epochs, by the open one."""
+    closed = f"all {numbered(epoch, 'closed epoch')} are the same"
+    miners = _other_miners({letter: side.head() for letter, side in sides.items()})
+    other = _other_rules(sides, epoch) or _other_claims(sides, epoch)
+    if other is None and miners is not None:
+        other = Verdict("membership", miners)
+    if other is None:
+        return Verdict("equal", f"{closed}, and so is the open one")
+    return attrs.evolve(other, epoch=epoch)
+
+
+def _other_rules(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
+    digests = {letter: side.log.in_force.digest_from(epoch) for letter, side in sides.items()}
+    if digests["a"] == digests["b"]:
+        return None
+    texts = "; ".join(f"{letter}: {digest}" for letter, digest in digests.items())
+    reason = (
+        f"they have other rules in force or scheduled from the open epoch on ({texts}): compare "
+        "their adoptions with tallystick state rules"
+    )
+    return Verdict("rules", reason)
+
+
+def _other_claims(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
+    lines = {letter: {*side.log.transaction.event_lines(epoch)} for letter, side in sides.items()}
+    by_identity = {
+        letter: {event.identity: event for event in map(StateEvent.from_line, own - lines[other])}
+        for (letter, own), other in zip(lines.items(), reversed(LETTERS), strict=True)
+    }
+    events = [event for own in by_identity.values() for event in own.values()]
+    if not events:
+        return None
+    first = min(events, key=_order)
+    many = len(by_identity["a"].keys() | by_identity["b"].keys())
+    more = f"; {many - 1} more differ" if many > 1 else ""
+    have = [letter for letter in LETTERS if first.identity in by_identity[letter]]
+    if len(have) == len(LETTERS):
+        digests = ", ".join(f"{e}: {by_identity[e][first.identity].claim_digest}" for e in LETTERS)
+        reason = f"{_claim(first)}: the sides recorded other versions of it ({digests}){more}"
+        return Verdict("input", reason)
+    (one,) = have
+    waiting = _waiting(sides["b" if one == "a" else "a"], first)
+    reason = f"{_claim(first)}: only side {one} has recorded it{waiting}{more}"
+    return Verdict("membership", reason)
+
+
+def _waiting(side: Side, event: StateEvent) -> str:
+    """Return why a side that knows a claim has not recorded it, as text."""
+    claims = side.log.transaction.claims.of([event.identity])
+    waiting = [claim for claim in claims if claim.reason is not None]
+    return f"; the other has it in quarantine: {waiting[0].reason}" if waiting else ""
+
+
+def _order(event: StateEvent) -> tuple[int, str, str, str, str, str]:
+    about = event.skill_type, event.task_id, event.hotkey, event.validator
+    return event.round, *about, event.id or ""
+
+
+def _claim(event: StateEvent) -> str:
+    """Name a claim by what both sides know it by: numbers are of one log alone."""
+    what = "the record" if event.is_record else f"the event {visible(event.id or '')}"
+    of = f"of {visible(event.validator)} about {visible(event.hotkey)}"
+    task = f"task {visible(event.task_id)}, {visible(event.skill_type)}"
+    return f"round {event.round}, {what} {of}, {task}"
+
+
+def _other_miners(states: Mapping[str, State]) -> str | None:
+    """Return the first miner in which two states differ, as text; None where none does."""
+    miners = {letter: unstructure(state)["miners"] for letter, state in states.items()}
+    hotkeys = sorted({*miners["a"], *miners["b"]})
+    for hotkey in hotkeys:
+        entries = {letter: own.get(hotkey) for letter, own in miners.items()}
+        if entries["a"] != entries["b"]:
+            texts = "; ".join(f"{letter}: {json.dumps(own)}" for letter, own in entries.items())
+            return (
+                f"the miner {visible(hotkey)} is another, or on one side alone ({texts}): compare "
+                "registrations and flags with tallystick miner list"
+            )
+    return None

@@ -1,0 +1,365 @@
+"""Two states: the first row that differs, both values, who is wrong, and why."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from cli.command import run
+from state import test_attributes
+from state.chronicle import history, register
+from state.resealed import reseal
+from state.signing import VAL_2, batch, record_digest
+from state.store.test_round_groups import begun as grouped
+from state.store.test_round_groups import feed as feed_groups
+from state.store.test_round_groups import of_round
+from state.subnet import Record, record, written
+from state.test_forged_logs import rechained
+from state.trusted import PEER, THEIRS, authority, began, begun
+
+from tallystick.canonical import canonical_bytes, digest_of_bytes
+from tallystick.errors import InputError, OtherSnapshotError, StateError, TrustError
+from tallystick.scoring.scorer import Scorer
+from tallystick_state.audit.states_audit import audit_states, records_of
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state, import_state
+
+rules = test_attributes.rules
+EPOCHS, EPOCH = 3, 1
+Edit = Callable[[list[tuple[str, str]]], object]
+
+
+@attrs.frozen
+class Lived:
+    """A state, its export, and its records."""
+
+    store: Path
+    export: Path
+    records: Path
+
+
+def lives(
+    folder: Path,
+    name: str,
+    change: Callable[[list[Record]], object] = lambda _: None,
+    *,
+    rule_set: str = "skills@1.1.0",
+) -> Lived:
+    """A state of three epochs; the lines of one of them were changed before they came."""
+    store, every = folder / f"{name}.db", list[Record]()
+    with Ledger.create(str(store), rule_set) as ledger:
+        for number, epoch in enumerate(history(29, epochs=EPOCHS)):
+            lines = [*epoch.lines]
+            if number == EPOCH:
+                change(lines)
+            register(ledger, epoch)
+            ledger.import_events(written(folder / "lines.jsonl", lines))
+            ledger.close_epoch()
+            every += lines
+        export_state(ledger, folder / f"{name}.jsonl")
+    records = written(folder / f"{name}.records.jsonl", every)
+    return Lived(store, folder / f"{name}.jsonl", records)
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    return lives(tmp_path_factory.mktemp("mine"), "mine")
+
+
+def submitted(lines: list[Record]) -> Record:
+    """The first record with a submission."""
+    return next(line for line in lines if "submission" in line)
+
+
+def nano_more(text: str) -> str:
+    """One nano more of a decimal of nine places."""
+    nano = int(text.replace(".", "")) + 1
+    return f"{nano // 10**9}.{nano % 10**9:09}"
+
+
+def changed_store(source: Path, target: Path, epoch: int, change: Callable[[Any], object]) -> Path:
+    """A copy of a store with another state at the start of an epoch, digest and all."""
+    shutil.copy(source, target)
+    with closing(sqlite3.connect(target)) as connection, connection:
+        query = "SELECT body FROM tallystick_snapshots WHERE epoch = ?"
+        ((text,),) = connection.execute(query, (epoch,)).fetchall()
+        body = json.loads(text)
+        change(body["state"])
+        data = canonical_bytes(body)
+        row = data.decode(), digest_of_bytes(data), epoch
+        statement = "UPDATE tallystick_snapshots SET body = ?, digest = ? WHERE epoch = ?"
+        assert connection.execute(statement, row).rowcount == 1
+    reseal(target)
+    return target
+
+
+def other_reputation(state: Any) -> None:  # noqa: ANN401  # JSON
+    reputation = min(state["miners"].items())[1]["reputation"]
+    name = min(reputation)
+    reputation[name] = nano_more(reputation[name])
+
+
+def other_threshold(state: Any) -> None:  # noqa: ANN401  # JSON
+    thresholds = min(state["thresholds"].items())[1]
+    name = min(thresholds)
+    thresholds[name] = nano_more(thresholds[name])
+
+
+@pytest.mark.parametrize(
+    ("step", "change"), [("reputations", other_reputation), ("thresholds", other_threshold)]
+)
+def test_a_store_that_was_changed_is_wrong_and_its_log_tells_the_row(
+    step: str, change: Callable[[Any], object], tmp_path: Path
+) -> None:
+    """One nano more in the state after the last epoch."""
+    lived = lives(tmp_path, "sound", rule_set="skills@1.2.0")
+    changed = changed_store(lived.store, tmp_path / "changed.db", EPOCHS, change)
+    for sound in (lived.store, lived.export):
+        for a, b, wrong in ((changed, sound, "a"), (sound, changed, "b")):
+            verdict = audit_states(a, b)
+            where = verdict.kind, verdict.epoch, verdict.step, verdict.wrong
+            assert where == ("arithmetic", EPOCHS - 1, step, wrong)
+            other = "b" if wrong == "a" else "a"
+            assert verdict.derived == verdict.rows[other] != verdict.rows[wrong]
+            assert verdict.reason == f"the log of side {wrong} leads to another row"
+    assert audit_states(changed, changed).kind == "equal"
+    shown = run("audit", "states", changed, lived.store)
+    lines = shown.out.splitlines()
+    assert shown.status == 1
+    assert lines[0].startswith(f"arithmetic: epoch {EPOCHS - 1}, step {step}, row [")
+    assert [line.partition(":")[0] for line in lines[1:4]] == ["a", "b", "derived"]
+    assert lines[4].startswith(f"a ({changed}) is wrong: ")
+
+
+def test_a_state_is_equal_to_its_export_and_a_shorter_one_is_behind(
+    mine: Lived, tmp_path: Path
+) -> None:
+    found = run("audit", "states", mine.store, mine.export, "--json")
+    assert (found.status, found.json()["verdict"]["kind"]) == (0, "equal")
+    assert found.json()["sides"] == {"a": str(mine.store), "b": str(mine.export)}
+    with Ledger.create(str(tmp_path / "short.db"), "skills@1.1.0"):
+        pass
+    verdict = audit_states(mine.export, tmp_path / "short.db")
+    assert verdict.reason == "what both have is the same; side b is 3 epochs behind"
+
+
+def test_a_record_that_one_side_lacks_is_named(mine: Lived, tmp_path: Path) -> None:
+    theirs = lives(tmp_path, "theirs", lambda lines: lines.remove(submitted(lines)))
+    for side in (mine.export, mine.store):
+        verdict = audit_states(side, theirs.export)
+        assert (verdict.kind, verdict.wrong) == ("membership", "undecided")
+        assert (verdict.epoch, verdict.step) == (EPOCH, "inputs")
+        assert verdict.rows["b"] is None
+        assert verdict.rows["a"] is not None
+        assert "side b has nothing" in verdict.reason
+
+
+def test_another_record_is_told_and_the_record_decides(mine: Lived, tmp_path: Path) -> None:
+    def changed(lines: list[Record]) -> None:
+        submitted(lines)["submission"]["latency_ms"] += 1
+
+    theirs = lives(tmp_path, "theirs", changed)
+    for has, wrong in ((None, "undecided"), (mine.records, "b"), (theirs.records, "a")):
+        records = None if has is None else records_of(has)
+        verdict = audit_states(mine.export, theirs.store, records)
+        assert (verdict.kind, verdict.epoch, verdict.step) == ("input", EPOCH, "inputs")
+        assert verdict.wrong == wrong
+        assert (verdict.explanation is None) == (has is None)
+
+
+def test_other_rules_are_told(mine: Lived, tmp_path: Path) -> None:
+    with Ledger.create(str(tmp_path / "theirs.db"), "skills@1.1.0") as ledger:
+        ledger.adopt("skills@1.2.0", EPOCH)
+        ledger.close_epoch()
+    verdict = audit_states(mine.export, tmp_path / "theirs.db")
+    assert (verdict.kind, verdict.epoch, verdict.step) == ("rules", 0, None)
+
+
+def test_states_of_two_networks_are_not_compared(mine: Lived, tmp_path: Path) -> None:
+    with Ledger.create(str(tmp_path / "other.db"), "skills@1.2.0") as ledger:
+        ledger.close_epoch()
+    with pytest.raises(TrustError) as caught:
+        audit_states(mine.store, tmp_path / "other.db")
+    assert caught.value.code == "other-genesis"
+
+
+def forged(source: Path, target: Path, edit: Edit) -> Path:
+    """An export whose log was edited and chained anew."""
+    lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
+    target.write_text("".join(rechained(lines, edit)), encoding="utf-8")
+    return target
+
+
+def edited(kind: str, place: int, change: Callable[[dict[str, Any]], object]) -> Edit:
+    """The body of an entry of a kind changed."""
+
+    def changed(pairs: list[tuple[str, str]]) -> None:
+        number = [n for n, each in enumerate(pairs) if each[0] == kind][place]
+        body = json.loads(pairs[number][1])
+        change(body)
+        pairs[number] = (
+            kind,
+            json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")),
+        )
+
+    return changed
+
+
+def says(digest: str) -> Callable[[dict[str, Any]], object]:
+    return lambda body: body.update(snapshot=digest)
+
+
+def test_results_of_another_engine_are_told_and_the_record_explains(
+    mine: Lived, tmp_path: Path
+) -> None:
+    """The log of the other one leads to its snapshots: each was derived of its results."""
+    log = mine.export.read_text(encoding="utf-8").splitlines()[1:]
+    signals = [each["body"] for each in map(json.loads, log) if each["kind"] == "signal"]
+    place, event = next(
+        (n, e) for n, e in enumerate(signals) if e.get("quality") and e["epoch"] == EPOCH
+    )
+    other = forged(
+        mine.export,
+        tmp_path / "forged.jsonl",
+        edited("signal", place, lambda body: body.update(quality=nano_more(body["quality"]))),
+    )
+    for number in range(EPOCHS):
+        try:
+            import_state(other, tmp_path / f"{number}.db")
+        except InputError as error:
+            found = error.__cause__
+            assert isinstance(found, OtherSnapshotError)
+            forged(other, other, edited("epoch", found.epoch, says(found.derived)))
+    verdict = audit_states(mine.export, other)
+    assert (verdict.kind, verdict.step, verdict.wrong) == ("arithmetic", "results", "undecided")
+    assert verdict.key is not None
+    assert verdict.key[0] == event["hotkey"]
+    shown = run("audit", "states", mine.export, other, "--records", mine.records)
+    assert f"b ({other}) is wrong: derived of the record, scored again\n" in shown.out
+    assert "skills@1.1.0" in shown.out
+    found = run("audit", "states", mine.export, other, "--records", mine.records, "--json").json()
+    assert found["verdict"]["wrong"] == "b"
+    assert found["verdict"]["explanation"]["rule_set"] == "skills@1.1.0"
+    assert found["verdict"]["derived"] == found["verdict"]["rows"]["a"]
+
+
+def test_an_export_whose_log_contradicts_itself_is_a_finding(mine: Lived, tmp_path: Path) -> None:
+    wrong = "sha256:" + "0" * 64
+    other = forged(mine.export, tmp_path / "forged.jsonl", edited("epoch", EPOCH, says(wrong)))
+    for a, b, letter in ((mine.store, other, "b"), (other, mine.export, "a")):
+        verdict = audit_states(a, b)
+        assert (verdict.kind, verdict.epoch, verdict.step) == ("arithmetic", EPOCH, None)
+        assert verdict.wrong == letter
+        assert f"found the snapshot {wrong}" in verdict.reason
+    earlier = forged(mine.export, tmp_path / "earlier.jsonl", edited("epoch", 0, says(wrong)))
+    verdict = audit_states(earlier, other)
+    assert (verdict.epoch, verdict.wrong) == (0, "both")
+    shown = run("audit", "states", mine.store, other)
+    assert shown.out.startswith(f"arithmetic: epoch {EPOCH}\nb ({other}) is wrong: ")
+
+
+def test_an_export_that_was_cut_or_forged_elsewhere_is_no_side(mine: Lived, tmp_path: Path) -> None:
+    other = forged(
+        mine.export, tmp_path / "f.jsonl", edited("miner", 0, lambda body: body.update(also=1))
+    )
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(mine.export.read_bytes()[:-1])
+    for path in (other, cut, tmp_path / "none.db"):
+        assert run("audit", "states", mine.store, path).status == 2
+
+
+def test_what_was_pruned_is_refused_by_name(mine: Lived, tmp_path: Path) -> None:
+    theirs = lives(tmp_path, "theirs", lambda lines: lines.remove(submitted(lines)))
+    with Ledger.open(theirs.store) as ledger:
+        ledger.prune(EPOCH + 1)
+    with pytest.raises(StateError, match=r"pruned"):
+        audit_states(mine.store, theirs.store)
+
+
+def other_batch(folder: Path, name: str, told: Record | None) -> Path:
+    """A state in which a record of the peer was taken, with its signed batch."""
+    with begun(folder / f"{name}.db", folder) as ledger:
+        if told is not None:
+            listed = batch(began(), PEER, [record_digest(told)], VAL_2)
+            assert ledger.import_events([told], authority=authority(listed)).events == 1
+        ledger.close_epoch()
+    return folder / f"{name}.db"
+
+
+def test_signed_batches_that_list_a_row_are_named(tmp_path: Path) -> None:
+    one = other_batch(tmp_path, "one", THEIRS)
+    without = other_batch(tmp_path, "without", None)
+    other = other_batch(tmp_path, "other", record("t2", validator=PEER, latency_ms=40_000))
+    verdict = audit_states(without, one)
+    assert verdict.reason == (
+        "side a has nothing with this key: a batch of its validator lists that of side b"
+    )
+    verdict = audit_states(one, other)
+    assert (verdict.kind, verdict.wrong) == ("input", "undecided")
+    assert "its validator signed both digests" in verdict.reason
+    records = records_of(written(tmp_path / "records.jsonl", [THEIRS]))
+    assert audit_states(one, other, records).wrong == "b"
+
+
+def test_an_engine_that_does_not_flag_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        with grouped(str(tmp_path / f"{name}.db"), "skills@1.2.0") as ledger:
+            feed_groups(ledger, range(5))
+            if name == "b":
+                monkeypatch.setattr(EventLog, "flag_colluders", lambda _: None)
+            ledger.close_epoch()
+            monkeypatch.undo()
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db")
+    assert (verdict.step, verdict.kind, verdict.wrong) == ("deltas", "arithmetic", "b")
+    assert verdict.key is not None
+    assert verdict.key[:4] == ("hk-0", "executable_python", "", 4)
+
+
+def test_alignments_that_differ_are_of_the_groups(tmp_path: Path) -> None:
+    """The groups differ in roles alone, so the consensus of every record is the same."""
+    for name in ("a", "b"):
+        with grouped(str(tmp_path / f"{name}.db"), "skills@1.2.0") as ledger:
+            feed_groups(ledger, range(4))
+            records, group = of_round(4)
+            if name == "b":
+                for member in group["members"]:
+                    member["role"] = "primary"
+            ledger.close_round(records, groups=[group])
+            ledger.close_epoch()
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db", records_of(Path("none")))
+    assert (verdict.step, verdict.kind, verdict.wrong) == ("results", "input", "undecided")
+    assert "compare the groups" in verdict.reason
+
+
+def test_weights_of_other_attributes_are_told_and_nobody_is_wrong(
+    rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    registry = rules[1].registry
+    for side, salt in (("a", "seed-0"), ("b", "other")):
+        with test_attributes.begun(tmp_path / f"{side}.db", rules) as ledger:
+            ledger.import_events(test_attributes.sent(0))
+            ledger.close_epoch(round=test_attributes.said(0, salt=salt))
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db", registry=registry)
+    where = verdict.kind, verdict.step, verdict.wrong
+    assert where == ("membership", "weights", "undecided")
+    assert "--round" in verdict.reason
+
+
+def test_another_registration_is_named(tmp_path: Path) -> None:
+    for side in ("a", "b"):
+        with Ledger.create(str(tmp_path / f"{side}.db"), "skills@1.1.0") as ledger:
+            ledger.register("hk-0", 0, ["executable_python"])
+            if side == "b":
+                ledger.register("hk-1", 1, ["executable_python"])
+            ledger.close_epoch()
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db")
+    assert (verdict.kind, verdict.epoch, verdict.wrong) == ("membership", 0, "undecided")
+    assert "the miner hk-1 is another, or on one side alone (a: null; b: {" in verdict.reason

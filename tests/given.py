@@ -1,0 +1,44 @@
+"""What a rule set makes of given values: axes, a quality, factors, none of them of a record."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from tallystick.numbers.nano import NANO, exact_nano, to_decimal
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.scores import derive
+
+Number = Decimal | int | str
+
+
+def composite_of(rules: BoundRules, name: str, axes: Mapping[str, Number]) -> Decimal:
+    """The quality of published axes."""
+    bound = rules.types[name]
+    return to_decimal(derive(bound.quality, {a: exact_nano(axes[a.name]) for a in bound.axes}))
+
+
+def tier_of(rules: BoundRules, name: str, quality: Number) -> str:
+    """The name of the tier that a quality reaches."""
+    tiers = rules.types[name].tiers
+    assert tiers is not None
+    return tiers.levels[tiers.level(exact_nano(quality), rules.thresholds[name])]
+
+
+def multiplier_of(rules: BoundRules, name: str, tier: str) -> Decimal:
+    """The multiplier of a tier."""
+    tiers = rules.types[name].tiers
+    assert tiers is not None
+    return to_decimal(tiers.multipliers[tiers.levels.index(tier)])
+
+
+def emission_of(
+    rules: BoundRules, name: str, *, quality: Number, tier: str, **factors: Number
+) -> Decimal:
+    """The emission of a quality and a tier; a factor that is left out counts as 1."""
+    bound = rules.types[name]
+    assert bound.emission is not None
+    assert bound.tier_multiplier is not None
+    every = bound.of_role("factor")
+    given = {factor: exact_nano(factors.get(factor.name, 1)) for factor in every}
+    given[bound.quality] = exact_nano(quality)
+    given[bound.tier_multiplier] = int(multiplier_of(rules, name, tier) * NANO)
+    return to_decimal(derive(bound.emission, given))
