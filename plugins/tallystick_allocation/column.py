@@ -199,9 +199,10 @@ class Column:
 
     def kept(self, places: Iterable[int], others: Literal["drop", "zero"] = "drop") -> Column:
         """Return the values at some places; the others are dropped, or become 0."""
-        kept = {*places}
+        wanted, is_zeroed = {*places}, others == "zero"
+        # a number times 0 is a 0 of its kind
         numerators = (
-            n if place in kept else None if n is None or others == "drop" else n * 0
+            n if n is None or place in wanted else (n * 0 if is_zeroed else None)
             for place, n in enumerate(self.numerators)
         )
         return Column(tuple(numerators), self.denominator)
