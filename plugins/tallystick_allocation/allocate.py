@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from fractions import Fraction
 from functools import cached_property
 
 import attrs
 
 from tallystick.errors import AllocationError, UndecidedError
 from tallystick.numbers import real
-from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.binding import BoundAllocation, unknown_step
-from tallystick_allocation.column import Number, Values, columns_in
+from tallystick_allocation.column import Column, Values, columns_in
 from tallystick_allocation.population import UNGROUPED, Population
 from tallystick_allocation.recipients import OWNER, slot_of
 from tallystick_allocation.step_input import StepInput
@@ -79,11 +77,9 @@ class Allocation:
         if name not in self.columns:
             raise unknown_step(name, self.columns)
         values = self.columns[name]
-        if isinstance(values, Number):
-            return real.publish(values.value)
         if isinstance(values, Mapping):
             return {group: column.nano_by(self.keys) for group, column in values.items()}
-        return values.nano_by(self.keys)
+        return values.nano_by(self.keys) if isinstance(values, Column) else real.publish(values)
 
     @cached_property
     def without(self) -> Mapping[str, str]:
@@ -200,11 +196,9 @@ def _rounded(step: BoundStep, values: Values) -> Values:
 
 
 def _published(values: Values) -> Values:
-    if isinstance(values, Number):
-        return Number(Fraction(real.publish(values.value), NANO))
     if isinstance(values, Mapping):
         return {group: column.published for group, column in values.items()}
-    return values.published
+    return values.published if isinstance(values, Column) else real.places(values, 9)
 
 
 def _kept(step_input: StepInput, bound: BoundAllocation) -> dict[str, dict[str, int]]:

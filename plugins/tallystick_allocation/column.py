@@ -199,9 +199,10 @@ class Column:
 
     def kept(self, places: Iterable[int], others: Literal["drop", "zero"] = "drop") -> Column:
         """Return the values at some places; the others are dropped, or become 0."""
-        kept = {*places}
+        wanted, is_zeroed = {*places}, others == "zero"
+        # a number times 0 is a 0 of its kind
         numerators = (
-            n if place in kept else None if n is None or others == "drop" else n * 0
+            n if n is None or place in wanted else (n * 0 if is_zeroed else None)
             for place, n in enumerate(self.numerators)
         )
         return Column(tuple(numerators), self.denominator)
@@ -229,24 +230,17 @@ class Column:
         return real.publish(number)
 
 
-@attrs.frozen(eq=False)
-class Number:
-    """One number of a column, such as its median."""
-
-    value: Exact
-
-
 Grouped = Mapping[str, Column]
 """A column for each group, in name order."""
-Values = Column | Grouped | Number
-"""The result of a step."""
+Values = Column | Grouped | Exact
+"""The result of a step: an exact number is one of a column, such as its median."""
 
 
 def columns_in(values: Values) -> tuple[Column, ...]:
     """Return the columns of a result: one, one for each group, or none of a number."""
-    if isinstance(values, Number):
-        return ()
-    return tuple(values.values()) if isinstance(values, Mapping) else (values,)
+    if isinstance(values, Mapping):
+        return tuple(values.values())
+    return (values,) if isinstance(values, Column) else ()
 
 
 def _added(row: Iterable[Numerator | None]) -> Numerator | None:

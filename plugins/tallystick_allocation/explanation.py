@@ -11,7 +11,7 @@ from tallystick.io.text import escaped
 from tallystick.json_values import JsonKey, JsonObject, json_fields, json_object, json_value
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
-from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.steps.step import BoundStep
 
 Cell = str | None
@@ -102,11 +102,9 @@ def _step(step: BoundStep, found: Values | None, place: int) -> ExplainedStep:
 
 
 def _value(values: Values, place: int) -> Cell | Mapping[str, Cell]:
-    if isinstance(values, Number):
-        return real.decimal(values.value)
     if isinstance(values, Mapping):
         return {group: _cell(column, place) for group, column in values.items()}
-    return _cell(values, place)
+    return _cell(values, place) if isinstance(values, Column) else real.decimal(values)
 
 
 def _cell(column: Column, place: int) -> Cell:

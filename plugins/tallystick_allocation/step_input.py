@@ -14,7 +14,7 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
-from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.column import Column, Values
 from tallystick_allocation.population import (
     LARGEST_ATTRIBUTE,
     MINER,
@@ -55,9 +55,8 @@ class StepInput:
 
     def grouped(self, name: str) -> Mapping[str, Column]:
         """Return the columns of a step by group; its one column under the name of the one group."""
-        column = self.values[name]
-        assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
-        return column if isinstance(column, Mapping) else {UNGROUPED: column}
+        values = self.values[name]
+        return values if isinstance(values, Mapping) else {UNGROUPED: self.column(name, UNGROUPED)}
 
     def column(self, name: str, group: str) -> Column:
         """Return the column of a group, where a flat one is that of every group.
@@ -71,9 +70,9 @@ class StepInput:
             numbers = [self.number(name, index) or Fraction() for index in range(self.miners)]
             return Column.of([*numbers, *[None] * (len(self.keys) - self.miners)])
         values = self.values[name]
-        if isinstance(values, Number):
-            return Column.of([values.value] * len(self.keys))
-        return values[group] if isinstance(values, Mapping) else values
+        if isinstance(values, Mapping):
+            return values[group]
+        return values if isinstance(values, Column) else Column.of([values] * len(self.keys))
 
     def carried(self, name: str) -> Mapping[int, int]:
         """Return what was carried of a column, in nano, by place; who has left is left out."""

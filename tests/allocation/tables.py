@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from allocation.subnets import rules_from
@@ -10,7 +11,7 @@ from allocation.subnets import rules_from
 import tallystick
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
-from tallystick_allocation.column import Column, Number
+from tallystick_allocation.column import Column
 
 _HEAD = (
     '[rule_set]\nname = "one"\nversion = "1.0.0"\nformat = 1\n'
@@ -48,8 +49,8 @@ def column(step: str, cells: Cells, held: Cells | None = None) -> dict[str, str]
     """The exact values that the step ``y`` gives, by hotkey, for people."""
     found = applied(step, cells, held)
     values = found.columns["y"]
-    if isinstance(values, Number):
-        return {"": real.decimal(values.value)}
-    assert isinstance(values, Column)
+    if not isinstance(values, Column):
+        assert isinstance(values, Fraction | real.Real)
+        return {"": real.decimal(values)}
     places = zip(found.keys, values.cells, strict=True)
     return {key: real.decimal(value) for key, value in places if value is not None}

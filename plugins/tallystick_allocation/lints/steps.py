@@ -96,14 +96,6 @@ class _Probe:
         return [low + (high - low) * Fraction(index, miners) for index in range(1, miners + 1)]
 
 
-def _steps(scorer: Scorer) -> Iterator[tuple[BoundStep, _Ranged]]:
-    """Yield each step of a rule set with the allocation that it is of."""
-    bound = proved_allocation(scorer)
-    if bound is not None:
-        allocation = _Ranged(bound, scorer)
-        yield from ((step, allocation) for step in bound.steps)
-
-
 def _finding(step: BoundStep, key: str, message: str, **evidence: object) -> Finding:
     """Return a finding at a key of a step, or at the step."""
     path = (*step.origin, key) if key else step.origin
@@ -121,13 +113,20 @@ def _for_each_step_of(kind: type[_Step]) -> Callable[[_StepCheck[_Step]], Find]:
     def decorate(find: _StepCheck[_Step]) -> Find:
         @wraps(find)
         def find_all(scorer: Scorer) -> Iterator[Finding]:
-            for step, allocation in _steps(scorer):
+            bound = proved_allocation(scorer)
+            if bound is None:
+                return
+            allocation = _Ranged(bound, scorer)
+            for step in bound.steps:
                 if isinstance(step.rules, kind):
                     yield from find(step, step.rules, allocation)
 
         return find_all
 
     return decorate
+
+
+_for_each_step = _for_each_step_of(AllocationStep)  # type: ignore[type-abstract]  # none is made
 
 
 def _probes(scorer: Scorer) -> Iterator[_Probe]:
@@ -147,7 +146,8 @@ def _probes(scorer: Scorer) -> Iterator[_Probe]:
 
 
 @check("allocation-unread", "note")
-def _unread(scorer: Scorer) -> Iterator[Finding]:
+@_for_each_step
+def _unread(step: BoundStep, _: AllocationStep, allocation: _Ranged) -> Iterator[Finding]:
     """A step that no weight comes of.
 
     A step adds a column. One that neither the weight nor another step reads is computed and thrown
@@ -155,13 +155,13 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: read it where it is meant, or leave it out.
     """
-    for step, allocation in _steps(scorer):
-        if step in allocation.bound.unread and step is not allocation.bound.weight:
-            yield _finding(step, "", f"no step reads {step.name}")
+    if step in allocation.bound.unread and step is not allocation.bound.weight:
+        yield _finding(step, "", f"no step reads {step.name}")
 
 
 @check("recipient-unbound", "warning")
-def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
+@_for_each_step
+def _recipient_unbound(step: BoundStep, rules: AllocationStep, _: _Ranged) -> Iterator[Finding]:
     """A share for whoever holds a slot.
 
     A slot is taken over when its hotkey is deregistered, and moves when a subnet is trimmed: the
@@ -169,11 +169,10 @@ def _recipient_unbound(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: name a hotkey, "owner", or a slot with its registration, such as "uid:7@4200000".
     """
-    for step, _ in _steps(scorer):
-        for path, key in step.rules.named():
-            if not is_bound(key):
-                message = f"{step.name} has a share for {key}, whoever holds that slot"
-                yield Finding((*step.origin, *path), message, {"step": step.name, "recipient": key})
+    for path, key in rules.named():
+        if not is_bound(key):
+            message = f"{step.name} has a share for {key}, whoever holds that slot"
+            yield Finding((*step.origin, *path), message, {"step": step.name, "recipient": key})
 
 
 @check("share-undefined", "note")
@@ -214,7 +213,8 @@ def _can_be_zero(bound: BoundAllocation, name: str) -> bool:
 
 
 @check("negative-stops-pay", "warning")
-def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
+@_for_each_step
+def _negative_stops(step: BoundStep, rules: AllocationStep, among: _Ranged) -> Iterator[Finding]:
     """One value below 0 leaves all without weights.
 
     The step refuses values below 0, and the column can have them: one miner below 0 ends the
@@ -222,13 +222,12 @@ def _negative_stops_pay(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: filter the values before with at_least = 0 and others = "zero", or lift them.
     """
-    for step, allocation in _steps(scorer):
-        if step.rules.refuses_negative:
-            of = step.inputs[0].name
-            lowest = allocation.ranges[of][0]
-            if lowest < 0:
-                message = f"{of} can be {figure(lowest)}, and {step.name} refuses less than 0"
-                yield _finding(step, "of", message, of=of, lowest=figure(lowest))
+    if rules.refuses_negative:
+        of = step.inputs[0].name
+        lowest = among.ranges[of][0]
+        if lowest < 0:
+            message = f"{of} can be {figure(lowest)}, and {step.name} refuses less than 0"
+            yield _finding(step, "of", message, of=of, lowest=figure(lowest))
 
 
 @check("share-turned", "note")

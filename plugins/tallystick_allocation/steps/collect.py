@@ -21,7 +21,7 @@ from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.keys import renamed
-from tallystick_allocation.column import Column, Number
+from tallystick_allocation.column import Column
 from tallystick_allocation.population import (
     EMISSION,
     LARGEST_FACTOR,
@@ -515,4 +515,4 @@ class Statistic(AllocationStep):
                 "empty = 0, or another number, if there may be none",
                 code="statistic-of-none",
             )
-        return Number(Fraction(self.empty or 0) if number is None else number)
+        return Fraction(self.empty or 0) if number is None else number
