@@ -128,6 +128,8 @@ def main() -> None:
     """Run the command line; a user's mistake is a message and an exit status, never a traceback."""
     # a command makes many objects that stay, and looking for cycles among them takes a tenth of it
     gc.set_threshold(*_COLLECTION)
+    # no kernel uses BLAS, and to start its threads takes as long as to load NumPy
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     settings.forget()
     log.only_warn()
     _show_every_character()

@@ -6,6 +6,7 @@ nobody here calls; ``pyarrow.array`` of a NumPy array imports ``numpy.ma``.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,6 @@ except ImportError:  # another release of pyarrow
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_POINT, _ZERO = b".0"
 _PLACES = 9
 
 
@@ -56,23 +56,19 @@ def joined(*parts: pa.Array | str, between: str = "", null: str | None = None) -
         null: stands in the place of a null; None makes the whole row null.
     """
     options = compute.JoinOptions("emit_null" if null is None else "replace", null or "")
-    texts = [pa.scalar(each) if isinstance(each, str) else each for each in (*parts, between)]
+    texts = [_scalar(each) if isinstance(each, str) else each for each in (*parts, between)]
     return compute.call_function("binary_join_element_wise", texts, options)
+
+
+@lru_cache(maxsize=1 << 10)
+def _scalar(text: str) -> pa.Scalar:
+    # each time that Arrow makes one it looks for pandas
+    return pa.scalar(text, pa.string())
 
 
 def without_end(texts: pa.Array, characters: str) -> pa.Array:
     """Return texts without some characters at their ends."""
     return compute.call_function("utf8_rtrim", [texts], compute.TrimOptions(characters))
-
-
-def matching(texts: pa.Array, pattern: str) -> npt.NDArray[np.bool_]:
-    """Return the rows whose texts have a part that a pattern matches."""
-    options = compute.MatchSubstringOptions(pattern)
-    matches = compute.call_function("match_substring_regex", [texts], options)
-    known: npt.NDArray[np.bool_] = compute.call_function("coalesce", [matches, False]).to_numpy(
-        zero_copy_only=False
-    )
-    return known
 
 
 def where(rows: npt.NDArray[np.bool_], texts: pa.Array, others: pa.Array | None = None) -> pa.Array:
@@ -82,41 +78,57 @@ def where(rows: npt.NDArray[np.bool_], texts: pa.Array, others: pa.Array | None 
     return compute.call_function("if_else", [truths, texts, other])
 
 
+def filled(texts: pa.Array, text: str) -> pa.Array:
+    """Return texts, and one in the place of each null."""
+    if not texts.null_count:
+        return texts
+    return compute.call_function("coalesce", [texts, _scalar(text)])
+
+
 def whole_texts(column: npt.NDArray[np.integer[Any]]) -> pa.Array:
     """Return whole numbers as text."""
     return _text(integers(column))
 
 
-def nano_texts(values: npt.NDArray[np.int64], given: npt.NDArray[np.bool_]) -> pa.Array:
-    """Return nano as decimals of nine places; null where there is none."""
+def nano_texts(
+    values: npt.NDArray[np.int64],
+    given: npt.NDArray[np.bool_],
+    before: str = "",
+    after: str = "",
+) -> pa.Array:
+    """Return nano as decimals of nine places, between two texts; null where there is none."""
     magnitude = np.abs(values).view(np.uint64)  # the least of 64 bits has no opposite
     whole, rest = np.divmod(magnitude, np.uint64(10**_PLACES))
-    negative = values < 0
+    fraction, negative = rest.astype(np.uint32), values < 0
     if whole.max(initial=0) < 10 and not negative.any():  # one digit
-        return _digits(rest.astype(np.uint32), given, whole)
+        return _digits(fraction, given, f"{before}0", after, whole)
     numbers = pa.Array.from_buffers(pa.uint64(), len(whole), [None, pa.py_buffer(whole)])
-    texts = joined(_text(numbers), _digits(rest.astype(np.uint32), given))
-    return where(negative, joined("-", texts), texts) if negative.any() else texts
+    texts = joined(_text(numbers), _digits(fraction, given, "", after))
+    signed = where(negative, joined("-", texts), texts) if negative.any() else texts
+    return joined(before, signed) if before else signed
 
 
 def _digits(
     fraction: npt.NDArray[np.uint32],
     given: npt.NDArray[np.bool_],
+    before: str,
+    after: str,
     whole: npt.NDArray[np.uint64] | None = None,
 ) -> pa.Array:
-    """Return a point and nine digits, perhaps behind a digit: texts of one width."""
-    width = _PLACES + (1 if whole is None else 2)
-    digits = np.empty((len(fraction), width), np.uint8)
+    """Return nine digits behind a point, between two texts; the first may end with a digit."""
+    pattern = np.frombuffer(f"{before}.{'0' * _PLACES}{after}".encode(), np.uint8)
+    point = len(before.encode())
+    texts = np.tile(pattern, (len(fraction), 1))
     if whole is not None:
-        digits[:, 0] = whole + np.uint64(_ZERO)
-    digits[:, -_PLACES - 1] = _POINT
-    for place in range(1, _PLACES + 1):
+        texts[:, point - 1] += whole.astype(np.uint8)
+    for place in range(point + _PLACES, point, -1):
         tens = fraction // np.uint32(10)
-        digits[:, -place] = fraction - tens * np.uint32(10) + np.uint32(_ZERO)
+        texts[:, place] += (fraction - tens * np.uint32(10)).astype(np.uint8)
         fraction = tens
-    ends = np.arange(0, width * len(digits) + 1, width, dtype=np.int32)
-    buffers = [None if given.all() else _bits(given), pa.py_buffer(ends), pa.py_buffer(digits)]
-    return pa.Array.from_buffers(pa.string(), len(digits), buffers)
+    width = len(pattern)
+    ends = np.arange(0, width * len(texts) + 1, width, dtype=np.int32)
+    buffers = [None if given.all() else _bits(given), pa.py_buffer(ends), pa.py_buffer(texts)]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _bits(truths: npt.NDArray[np.bool_]) -> pa.Buffer:
@@ -128,8 +140,11 @@ def _text(numbers: pa.Array) -> pa.Array:
 
 
 def content(texts: pa.Array) -> bytes:
-    """Return all texts, none of them null, one after the other."""
-    ends = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
-    first, last = int(ends[0]), int(ends[-1])
-    data: bytes = texts.buffers()[2].slice(first, last - first).to_pybytes()
-    return data
+    """Return all texts, one after the other; of a null nothing."""
+    _, ends, data = texts.buffers()
+    if data is None:
+        return b""
+    offsets = np.frombuffer(ends, np.int32, len(texts) + 1, texts.offset * 4)
+    first, last = int(offsets[0]), int(offsets[-1])
+    whole: bytes = data.slice(first, last - first).to_pybytes()
+    return whole

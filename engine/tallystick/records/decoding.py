@@ -19,7 +19,7 @@ import msgspec
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.records.defects import internal_error
+from tallystick.records.defects import attempt
 from tallystick.records.identity import identity_of, whose
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
@@ -145,38 +145,34 @@ class Decoder:
             line: the bytes of the line; a line end is white space.
             number: the line's number, from 1, for the reject.
         """
-        try:
-            if len(line) <= self._limit:
-                try:
-                    return self._decode(line)
-                except _REFUSALS:
-                    pass
-            return self._judged(line, number)
-        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-            return Reject.of(internal_error(error), number, whose(line))
+        if len(line) <= self._limit:
+            try:
+                return self._decode(line)
+            except Exception:  # noqa: BLE001, S110  # refused, or failed: the schema validates it
+                pass
+        outcome = attempt(lambda: self._judged(line, number))
+        return _rejected(outcome, number, line) if isinstance(outcome, RecordError) else outcome
 
     def _judged(self, line: bytes, number: int) -> Decoded:
         """Decode a line that the fast types refuse, by the schema itself."""
+        if len(line) > self._limit:
+            return _rejected(_too_long(line, self._limit), number, line)
+        # a small compressed file may have millions of them
+        if is_blank(line):
+            return Reject.of(empty_line(), number)
         try:
-            if len(line) <= self._limit:
-                # a small compressed file may have millions of them
-                if is_blank(line):
-                    return Reject.of(empty_line(), number)
-                missed = self._decode_missed(line)
-                if isinstance(missed.events, list) and MISSED in missed.events:
-                    return MissedDeadline(missed)
+            missed = self._decode_missed(line)
+            if isinstance(missed.events, list) and MISSED in missed.events:
+                return MissedDeadline(missed)
         except _REFUSALS:
             pass
+        item: Any = line
         try:
-            if len(line) > self._limit:
-                raise _too_long(line, self._limit)
-            value = parse(line)
+            item = parse(line)
+            return self._validated(item)
         except RecordError as error:
-            return Reject.of(error, number, identity_of(line))
-        try:
-            return self._validated(value)
-        except RecordError as error:
-            return Reject.of(error, number, identity_of(value))
+            # of what was parsed already, it is not parsed again
+            return Reject.of(error, number, identity_of(item))
 
     def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
         """Convert one Python object, validated as the line that it would be.
@@ -185,16 +181,15 @@ class Decoder:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
             number: the record's number, from 1, for the reject.
         """
+        outcome = attempt(lambda: self._converted(record))
+        return _rejected(outcome, number, record) if isinstance(outcome, RecordError) else outcome
+
+    def _converted(self, record: Mapping[str, Any]) -> Record | MissedDeadline:
+        record = plain(record)
         try:
-            record = plain(record)
-            try:
-                return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
-            except _REFUSALS:
-                return self._validated(record)
-        except RecordError as error:
-            return Reject.of(error, number, whose(record))
-        except BaseException as error:  # noqa: BLE001  # as above
-            return Reject.of(internal_error(error), number, whose(record))
+            return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
+        except _REFUSALS:
+            return self._validated(record)
 
     def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):
@@ -248,6 +243,10 @@ _MOST_MADE = 16
 
 def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a type
     return Union[(_Never, *(kind for kind in kinds if kind is not None))]
+
+
+def _rejected(error: RecordError, number: int, item: Item) -> Reject:
+    return Reject.of(error, number, whose(item))
 
 
 def _too_long(line: bytes, limit: int) -> RecordError:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import attrs
 
@@ -23,6 +24,8 @@ from tallystick.errors import (
 )
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
+
+Made = TypeVar("Made")
 
 _LOG = logging.getLogger(__name__)
 _TOLD = 5
@@ -75,6 +78,15 @@ def internal_errors() -> Iterator[None]:
         raise
     except BaseException as error:
         raise internal_error(error) from error
+
+
+def attempt(work: Callable[[], Made]) -> Made | RecordError:
+    """Return the result of work on a record, or its error, also where the engine fails on it."""
+    try:
+        with internal_errors():
+            return work()
+    except RecordError as error:
+        return error
 
 
 def _place(error: BaseException) -> str:

@@ -12,18 +12,20 @@ import pyarrow as pa
 
 from tallystick.io.arrow import (
     content,
+    filled,
     joined,
-    matching,
     nano_texts,
     where,
     whole_texts,
     without_end,
 )
-from tallystick.scoring.result import AXES, GROUP, IDENTITY, MEASURES, TIER, WHOLE, ResultLayout
+from tallystick.scoring.result import AXES, GROUP, MEASURES, TEXTS, TIER, WHOLE, ResultLayout
 from tallystick.scoring.table import ResultTable
 
-_OF_JSON = r'[\x00-\x1f"\\]'
-_OF_CSV = '[",\r\n]'
+_OF_JSON = bytes(range(0x20)) + b'"\\'
+"""The characters that JSON escapes."""
+_OF_CSV = b'",\r\n'
+"""The characters for which CSV quotes a cell."""
 
 
 def json_lines(table: ResultTable, end: str) -> bytes:
@@ -35,14 +37,7 @@ def json_lines(table: ResultTable, end: str) -> bytes:
     """
     if not len(table):
         return b""
-    parts = list[pa.Array | str]()
-    for name in table.layout.fields:
-        key = f'{"," if parts else "{"}"{name}":'
-        if name == GROUP:
-            # a row of a type without groups lacks the field
-            parts.append(joined(key, _quoted(table.texts(name))))
-        else:
-            parts += [key, _json(table, name)]
+    parts = [_field(table, name, "," if n else "{") for n, name in enumerate(table.layout.fields)]
     return content(joined(*parts, f"{end}}}\n", null=""))
 
 
@@ -55,10 +50,7 @@ def csv_lines(table: ResultTable, end: str) -> bytes:
     """
     if not len(table):
         return b""
-    *cells, last = (
-        _escaped(texts, _OF_CSV, _quoted_cell) if is_text else texts
-        for texts, is_text in (_cell(table, name) for name in csv_columns(table.layout))
-    )
+    *cells, last = (_cell(table, name) for name in csv_columns(table.layout))
     return content(joined(*cells, joined(last, f"{end}\r\n", null=""), between=",", null=""))
 
 
@@ -72,58 +64,71 @@ def csv_columns(layout: ResultLayout) -> list[str]:
     ]
 
 
-def _cell(table: ResultTable, name: str) -> tuple[pa.Array, bool]:
-    """Return a column as text, null where there is none; and whether its texts are of strangers."""
+def _cell(table: ResultTable, name: str) -> pa.Array:
+    """Return a column of CSV; null where there is none."""
     if name in WHOLE:
-        return whole_texts(table.numbers(name)), False
-    if name == TIER:
-        return table.tier, True
-    if name in IDENTITY or name == GROUP:
-        return table.texts(name), True
-    column = table.column(name)
-    return column.ratios() if column.is_ratio else nano_texts(column.values, column.given), False
+        return whole_texts(table.numbers(name))
+    if _is_text(name):
+        return _escaped(_texts(table, name), _OF_CSV, _quoted_cell)
+    return _number(table, name)
 
 
-def _json(table: ResultTable, name: str) -> pa.Array:
-    """Return a field of each row as JSON."""
+def _field(table: ResultTable, name: str, start: str) -> pa.Array:
+    """Return a field of each row as JSON, behind its name; null where a row lacks the field."""
+    key = f'{start}"{name}":'
     if name in {AXES, MEASURES}:
-        return _object(table, name)
-    texts, is_text = _cell(table, name)
+        return joined(key, _object(table, name))
     if name in WHOLE:
-        return texts
-    return _or_null(_quoted(texts) if is_text else joined('"', texts, '"'))
+        return joined(key, whole_texts(table.numbers(name)))
+    if not _is_text(name):
+        return filled(_number(table, name, f'{key}"', '"'), f"{key}null")
+    texts = _escaped(_texts(table, name), _OF_JSON, _escaped_json)
+    member = joined(f'{key}"', texts, '"')
+    # a row of a type without groups lacks that field
+    return member if name == GROUP else filled(member, f"{key}null")
 
 
-def _object(table: ResultTable, name: str) -> pa.Array:
+def _object(table: ResultTable, name: str) -> pa.Array | str:
     """Return the axes of each row as an object, or the measures of its type."""
     members = []
     for key in table.layout.axes if name == AXES else table.layout.measures:
         column = f"{name}.{key}"
-        texts, _ = _cell(table, column)
-        if name == AXES:
-            members.append(joined(f'"{key}":"', texts, '",'))
-        else:
-            value = _or_null(joined('"', texts, '"'))
-            members.append(where(table.column(column).declared, joined(f'"{key}":', value, ",")))
+        member = _number(table, column, f'"{key}":"', '",')
+        if name == MEASURES:
+            declared = table.column(column).declared
+            member = where(declared, filled(member, f'"{key}":null,'))
+        members.append(member)
     return joined("{", without_end(joined(*members, null=""), ","), "}") if members else "{}"
 
 
-def _or_null(values: pa.Array) -> pa.Array:
-    return joined(values, null="null") if values.null_count else values
+def _number(table: ResultTable, name: str, before: str = "", after: str = "") -> pa.Array:
+    """Return a decimal column or an exact measure as text, between two texts."""
+    column = table.column(name)
+    if column.is_ratio:
+        return joined(before, column.ratios(), after)
+    return nano_texts(column.values, column.given, before, after)
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
-    return joined('"', _escaped(texts, _OF_JSON, _escaped_json), '"')
+def _is_text(name: str) -> bool:
+    return name in TEXTS or name == GROUP
 
 
-def _escaped(texts: pa.Array, pattern: str, escape: Callable[[str], str]) -> pa.Array:
-    """Return texts, those of them escaped that a pattern matches a part of."""
-    special = matching(texts, pattern)
-    if not special.any():
+def _texts(table: ResultTable, name: str) -> pa.Array:
+    return table.tier if name == TIER else table.texts(name)
+
+
+def _escaped(texts: pa.Array, characters: bytes, escape: Callable[[str], str]) -> pa.Array:
+    """Return texts, those of them escaped that have one of some characters."""
+    data = content(texts)
+    if len(data.translate(None, characters)) == len(data):
         return texts
-    pairs = zip(texts.to_pylist(), special.tolist(), strict=True)
+    special = frozenset(characters.decode())
     return pa.array(
-        [escape(text) if is_special else text for text, is_special in pairs], texts.type
+        (
+            text if text is None or special.isdisjoint(text) else escape(text)
+            for text in texts.to_pylist()
+        ),
+        texts.type,
     )
 
 

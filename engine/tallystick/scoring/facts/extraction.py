@@ -23,7 +23,7 @@ from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
-from tallystick.records.defects import internal_error
+from tallystick.records.defects import attempt, internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
@@ -291,12 +291,8 @@ class _Taken:
 
 def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
     """Return the reject of a record that does not meet some requirements."""
-    try:
-        return Reject.of(
-            joined([unmet(requirement, item) for requirement in requirements]), line, whose(item)
-        )
-    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-        return Reject.of(internal_error(error), line, whose(item))
+    error = attempt(lambda: joined([unmet(requirement, item) for requirement in requirements]))
+    return Reject.of(error, line, whose(item))
 
 
 class _TakenByType(dict[str, _Taken]):

@@ -7,12 +7,13 @@ halves, told as defects of the engine, and the work is done again without them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from tallystick.errors import RecordError
-from tallystick.records.defects import internal_error
+from tallystick.records.defects import attempt
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.facts.batch import FactRows
 
@@ -30,10 +31,10 @@ def isolated(
         TallystickError: as the work.
         Exception: the work fails, but on no row alone.
     """
-    try:
-        return work(rows), rows, []
-    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-        failing = list(_failing(work, rows, internal_error(error)))
+    outcome = attempt(partial(work, rows))
+    if not isinstance(outcome, RecordError):
+        return outcome, rows, []
+    failing = _failing(work, rows, outcome)
     rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
     remaining = rows.select(~np.isin(rows.record, [reject.line for reject in rejects]))
     return work(remaining), remaining, rejects
@@ -48,7 +49,6 @@ def _failing(
         return
     half = np.arange(len(rows)) < len(rows) // 2
     for part in (rows.select(half), rows.select(~half)):
-        try:
-            work(part)
-        except BaseException as found:  # noqa: BLE001  # as above
-            yield from _failing(work, part, internal_error(found))
+        outcome = attempt(partial(work, part))
+        if isinstance(outcome, RecordError):
+            yield from _failing(work, part, outcome)
