@@ -254,10 +254,10 @@ OPERATORS = TrustInForce()
 
 
 def read_root(path: PathLike) -> TrustRoot:
-    """Return the trust file at a place, with its snapshots of stake beside it.
+    """Return the trust file at a place.
 
     Raises:
-        InputError: a file cannot be read.
+        InputError: the file cannot be read.
         TrustError: it is no trust file.
     """
     from tallystick_state.trust import trust_file  # where there is a trust file
@@ -266,9 +266,8 @@ def read_root(path: PathLike) -> TrustRoot:
 
 
 def root_to_dict(root: TrustRoot) -> dict[str, Any]:
-    """Return a trust file as an entry holds it, with all that it rests on."""
-    stakes = {name: snapshot.text for name, snapshot in root.stakes.items()}
-    return {"digest": root.digest, "stakes": stakes, "text": root.text}
+    """Return a trust file as an entry holds it."""
+    return {"digest": root.digest, "text": root.text}
 
 
 def root_of(body: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
@@ -283,18 +282,14 @@ def root_of(body: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     """
     from tallystick_state.trust import trust_file  # where there is a trust file
 
-    if not isinstance(body, Mapping):
+    text = body.get("text") if isinstance(body, Mapping) else None
+    if not isinstance(text, str):
         raise _damaged(where, "no trust file")
-    text, stakes = body.get("text"), body.get("stakes")
-    if not isinstance(text, str) or not isinstance(stakes, Mapping):
-        raise _damaged(where, "no trust file")
-    if not all(isinstance(stake, str) for stake in stakes.values()):
-        raise _damaged(where, "a trust file without its snapshots of stake")
     try:
-        root = trust_file.parse(text, stakes, f"{where}#trust.toml")
+        root = trust_file.parse(text, f"{where}#trust.toml")
     except TrustError as error:
         raise _damaged(where, f"a trust file that does not hold ({error})") from error
-    if root_to_dict(root) != {name: body.get(name) for name in ("digest", "stakes", "text")}:
+    if root_to_dict(root) != {name: body.get(name) for name in ("digest", "text")}:
         raise _damaged(where, f"a trust file {root.digest} that is not the one of its entry")
     return root
 

@@ -261,7 +261,7 @@ class Ledger(StoredState):
         """Put a trust file in force, at once.
 
         Args:
-            path: the trust file, with its snapshots of stake beside it.
+            path: the trust file.
             authority: signed by the groups ``root`` of this one and of the one before; by nobody
                 where it is the first one, which is the operator's decision.
 

@@ -110,7 +110,6 @@ class _Batch(_Stating):
 class _Trust(_Stating):
     digest: str
     text: str
-    stakes: dict[str, str]
 
 
 class _Epoch(TypedDict):

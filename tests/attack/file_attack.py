@@ -251,21 +251,12 @@ def _signed(folder: Path, random: Random) -> str:
 
 
 def _trust_file(folder: Path, random: Random) -> str:
-    stake = council.stake_text(
-        {council.hotkey(name): n for n, name in enumerate(("alice", "bob"), 1)}
-    )
+    groups = {"council": {"keys": ["alice", "bob"], "threshold": 2}}
     keys = {name: council.key(name, hotkey=council.hotkey(name)) for name in ("alice", "bob")}
-    groups = {
-        "council": {"keys": ["alice", "bob"], "threshold": 2},
-        "stake": {"keys": ["alice", "bob"], "share": "2/3", "stake": "now"},
-    }
-    good = council.root({"now": stake}, keys=keys, groups=groups)
-    texts = {"trust.toml": good.text.encode(), "now.json": stake.encode()}
-    chosen = random.choice(tuple(texts))
-    texts[chosen] = hostile_files.of_bytes(random, texts[chosen])
-    for name, data in texts.items():
-        (folder / name).write_bytes(data)
-    found = read_trust_file(folder / "trust.toml")
+    good = council.root(keys=keys, groups=groups)
+    path = folder / "trust.toml"
+    path.write_bytes(hostile_files.of_bytes(random, good.text.encode()))
+    found = read_trust_file(path)
     everyone = [each.public for each in found.keys.values()]
     for name in found.groups:
         assert reached(found, name, everyone)

@@ -102,10 +102,8 @@ def key(of: Key, hotkey: str | None = None) -> Said:
     return said if named is None else said | {"hotkey": named}
 
 
-def written_root(folder: Path, said: Said, stakes: Mapping[str, Said] | None = None) -> Path:
-    """The trust file of a root, with its snapshots of stake beside it."""
-    for name, stake in (stakes or {}).items():
-        (folder / name).write_bytes(rfc8785.dumps(stake) + b"\n")
+def written_root(folder: Path, said: Said) -> Path:
+    """The trust file of a root."""
     path = folder / f"trust-{digest(said)[7:15]}.toml"
     path.write_text("\n".join(_toml(said, ())) + "\n", encoding="utf-8")
     return path

@@ -227,14 +227,14 @@ def test_an_export_carries_the_receipt_and_a_state_asks_for_it_again(
 
 def test_the_digest_of_a_trust_file_without_a_policy_is_as_before() -> None:
     text = written_text(FIRST)
-    read = parse(text, {}, "trust.toml")
+    read = parse(text, "trust.toml")
     assert read.gate is None
     assert read.digest == digest(FIRST) == engine_digest(FIRST)
-    gated = parse(written_text(GATED), {}, "trust.toml")
+    gated = parse(written_text(GATED), "trust.toml")
     assert (gated.gate, gated.digest) == (POLICY, digest(GATED))
     for wrong in ("sha256:b8fb", "default", 1, [POLICY]):
         with pytest.raises(TrustError) as caught:
-            parse(written_text(root(gate=wrong)), {}, "trust.toml")
+            parse(written_text(root(gate=wrong)), "trust.toml")
         assert caught.value.code == "bad-trust-file"
 
 

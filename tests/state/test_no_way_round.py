@@ -224,7 +224,7 @@ FORGED: dict[str, Callable[[Ledger], tuple[str, dict[str, Any]]]] = {
     ),
     "a trust file": lambda _: (
         "trust",
-        {"digest": digest(NEXT), "stakes": {}, "text": _toml(NEXT), "version": 2},
+        {"digest": digest(NEXT), "text": _toml(NEXT), "version": 2},
     ),
     "a batch": lambda _: ("batch", {"events": 1, "validator": PEER}),
     "an imported claim": lambda ledger: ("signal", _claim(ledger, task_id="t9")),

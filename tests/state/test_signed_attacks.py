@@ -162,28 +162,6 @@ def test_a_key_in_two_groups_counts_in_each(tmp_path: Path) -> None:
         assert ledger.adopt(NEW, 3, authority=authority(signed)).sequence == 1
 
 
-@pytest.mark.parametrize(("of_others", "code"), [(1_000, ""), (1_001, "threshold-not-met")])
-def test_exactly_the_share_of_all_stake_suffices(tmp_path: Path, of_others: int, code: str) -> None:
-    """Two of three thirds, and one unit less than that; most of the rest is of nobody's key."""
-    stake: Said = {"format": 1, "block": 7, "stake": {"a": 1_500, "b": 500, "x": of_others}}
-    named = {"now": {"file": "now.json", "block": 7, "digest": digest(stake)}}
-    keys = {
-        **FIRST["keys"],
-        "alice": key(ALICE, "a"),
-        "bob": key(BOB, "b"),
-        "carol": key(CAROL, "x"),
-    }
-    groups = {"council": {"keys": ["alice", "bob", "carol"], "share": "2/3", "stake": "now"}}
-    said = root(keys=keys, groups=groups, stakes=named)
-    with begun(tmp_path / "state.db", tmp_path, said, now=stake) as ledger:
-        signed = signed_adoption(ALICE, BOB, genesis=began(said))
-        if code:
-            assert adopting(ledger, signed) == code
-        else:
-            assert ledger.adopt(NEW, 3, authority=authority(signed)).statement
-        assert verify(ledger).entries
-
-
 # ------------------------------------------------------------------------- rollback and replay
 
 

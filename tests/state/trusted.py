@@ -88,11 +88,9 @@ def authority(signed: bytes | None, block: int | None = None) -> Authority:
     return Authority(None if signed is None else Envelope.of_json(signed, "the test"), block)
 
 
-def begun(where: str | Path, folder: Path, said: Said | None = None, **stakes: Said) -> Ledger:
+def begun(where: str | Path, folder: Path, said: Said | None = None) -> Ledger:
     """A state with a trust file, a miner, and a record of its own validator's."""
-    path = written_root(
-        folder, said or FIRST, {f"{name}.json": each for name, each in stakes.items()}
-    )
+    path = written_root(folder, said or FIRST)
     ledger = Ledger.create(where, OLD, validator=OWN, trust=path)
     ledger.register("hk-1", 1, [PYTHON])
     ledger.close_round([record("t1", validator=OWN)])

@@ -8,7 +8,6 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tallystick.canonical import digest
 from tallystick_state.trust import ed25519, sr25519, trust_file
 from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.envelope import Envelope
@@ -44,11 +43,6 @@ def hotkey(name: str) -> str:
     return ss58_text(signer(name, "sr25519").public.data)
 
 
-def stake_text(stake: Mapping[str, int | str]) -> str:
-    """A stake snapshot."""
-    return json.dumps({"format": 1, "block": 4711, "stake": stake})
-
-
 def key(name: str, kind: KeyType = "ed25519", hotkey: str | None = None) -> dict[str, Any]:
     """A key of a trust file."""
     found = {"type": kind, "public": signer(name, kind).public.data.hex()}
@@ -78,18 +72,9 @@ def toml(value: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
     return "\n".join([*lines, *inner])
 
 
-def root(stakes: Mapping[str, str] | None = None, **changes: Any) -> TrustRoot:  # noqa: ANN401  # as above
-    """A trust root; ``stakes`` are the snapshots, whose tables are made."""
-    named = {
-        name: {"file": f"{name}.json", "block": json.loads(text)["block"], "digest": _digest(text)}
-        for name, text in (stakes or {}).items()
-    }
-    text = toml(tables(stakes=named or None, **changes))
-    return trust_file.parse(text, stakes or {}, "trust.toml")
-
-
-def _digest(text: str) -> str:
-    return digest(json.loads(text))
+def root(**changes: Any) -> TrustRoot:  # noqa: ANN401  # as above
+    """A trust root."""
+    return trust_file.parse(toml(tables(**changes)), "trust.toml")
 
 
 def to_adopt(action: Action = "adopt", **changes: Any) -> Statement:  # noqa: ANN401  # as above

@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 import pytest
-from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, stake_text, to_adopt
+from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, to_adopt
 
 from tallystick.errors import TrustError
 from tallystick.json_values import json_value
@@ -175,26 +175,6 @@ def test_two_signatures_of_one_key() -> None:
     assert both[0] != both[1]
     with pytest.raises(TrustError, match="council has 1 of 2 keys, expected 2"):
         authorise(trusted, "adopt", to_adopt(), attrs.evolve(statement, signatures=both), None)
-
-
-@pytest.mark.parametrize(("others", "expected"), [(99, ""), (100, ""), (101, "threshold-not-met")])
-def test_stake_exactly_at_the_threshold(others: int, expected: str) -> None:
-    names = [*COUNCIL, "carol"]
-    keys = {name: key(name, hotkey=hotkey(name)) for name in names}
-    group = {"keys": names, "share": "2/3", "stake": "now"}
-    # the council has 200 of 300, or of one more or less
-    stake = dict(zip(map(hotkey, names), (150, 50, others), strict=True))
-    trusted = root({"now": stake_text(stake)}, keys=keys, groups={"council": group})
-    assert trusted.stakes["now"].total == 200 + others
-    assert code(to_adopt(), trusted=trusted) == expected
-
-
-def test_a_snapshot_of_nothing_is_no_share() -> None:
-    keys = {"alice": key("alice", hotkey="hers")}
-    group = {"keys": ["alice"], "share": "1/2", "stake": "now"}
-    with pytest.raises(TrustError) as error:
-        root({"now": stake_text({"hers": 0})}, keys=keys, groups={"council": group})
-    assert error.value.code == "unreachable-threshold"
 
 
 def test_truncated() -> None:

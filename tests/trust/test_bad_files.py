@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trust.council import hotkey, key, root, signed, signer, stake_text, tables, to_adopt, toml
+from trust.council import hotkey, key, root, signed, signer, tables, to_adopt, toml
 
-from tallystick.canonical import digest
-from tallystick.errors import InputError, TrustError
+from tallystick.errors import TrustError
 from tallystick_state.trust import trust_file
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.policy import MAX_STAKE_BYTES, StakeSnapshot
 from tallystick_state.trust.signers import MAX_KEY_FILE_BYTES, read_key, read_wallet
 from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of, statement_of_receipt
 
@@ -39,7 +37,6 @@ def no_password() -> bytes:
 SOUND: dict[str, bytes] = {
     "envelope": signed(to_adopt(), ["alice", "bob"]).to_json(),
     "trust": toml(tables()).encode(),
-    "stake": stake_text({"hers": 1, "his": "20000000000000000"}).encode(),
     "wallet": wallet().encode(),
 }
 
@@ -51,8 +48,6 @@ def read(kind: str, path: Path) -> object:
             return statement_of(envelope, str(path))
         case "trust":
             return trust_file.read(path)
-        case "stake":
-            return StakeSnapshot.parse(path.read_text("utf-8", "surrogateescape"), str(path))
     return read_wallet(path)
 
 
@@ -126,7 +121,7 @@ def test_duplicate_keys() -> None:
         statement_of(Envelope(payload, PAYLOAD_TYPE), "bad")
     assert error.value.code == "bad-statement"
     with pytest.raises(TrustError) as error:
-        trust_file.parse(toml(tables()) + "\n[keys.alice]\n", {}, "bad")
+        trust_file.parse(toml(tables()) + "\n[keys.alice]\n", "bad")
     assert error.value.code == "bad-trust-file"
 
 
@@ -175,9 +170,6 @@ def test_other_oversized_files(tmp_path: Path) -> None:
         with pytest.raises(TrustError) as error:
             read_it(path)
         assert error.value.code == "too-large"
-    with pytest.raises(TrustError) as error:
-        StakeSnapshot.parse("[" * (MAX_STAKE_BYTES + 1), "big")
-    assert error.value.code == "too-large"
 
 
 KEYS = tables()["keys"]
@@ -221,14 +213,6 @@ KEYS = tables()["keys"]
             "bad-trust-file",
         ),
         ({"groups": {"council": {"keys": ["alice"], "share": "1/2"}}}, "bad-trust-file"),
-        (
-            {"groups": {"council": {"keys": ["alice"], "share": "1/2", "stake": "no"}}},
-            "bad-trust-file",
-        ),
-        (
-            {"groups": {"council": {"keys": ["alice"], "share": "3/2", "stake": "no"}}},
-            "bad-trust-file",
-        ),
     ],
 )
 def test_trust_files_that_contradict_themselves(changes: dict[str, Any], code: str) -> None:
@@ -242,55 +226,14 @@ def test_trust_files_that_contradict_themselves(changes: dict[str, Any], code: s
 def test_what_expires_has_no_date(expiry: str) -> None:
     text = f"expires_at_block = {expiry}\n{toml(tables())}"
     with pytest.raises(TrustError, match="no dates") as error:
-        trust_file.parse(text, {}, "trust.toml")
-    assert error.value.code == "bad-trust-file"
-
-
-def by_stake(snapshot: str, **changes: Any) -> str:  # noqa: ANN401  # any TOML value
-    """A trust file that names a snapshot; a change is one of what it says of it."""
-    said = json.loads(snapshot)
-    named = {"file": "now.json", "block": said["block"], "digest": digest(said), **changes}
-    keys = {name: key(name, hotkey=name) for name in ("alice", "bob")}
-    group = {"keys": ["alice", "bob"], "share": "1/2", "stake": "now"}
-    return toml(tables(keys=keys, groups={"council": group}, stakes={"now": named}))
-
-
-def test_a_snapshot_is_the_one_that_is_named(tmp_path: Path) -> None:
-    snapshot, path = stake_text({"alice": 1, "bob": 1}), tmp_path / "trust.toml"
-    path.write_text(by_stake(snapshot))
-    with pytest.raises(InputError, match=r"now\.json"):
-        trust_file.read(path)
-    (tmp_path / "now.json").write_text(snapshot)
-    assert trust_file.read(path).stakes["now"].stake == {"alice": 1, "bob": 1}
-    (tmp_path / "now.json").write_text(stake_text({"alice": 1, "bob": 2}))
-    with pytest.raises(TrustError) as error:
-        trust_file.read(path)
-    assert error.value.code == "stake-differs"
-    with pytest.raises(TrustError) as error:
-        trust_file.parse(by_stake(snapshot, block=1), {"now": snapshot}, "trust.toml")
-    assert error.value.code == "stake-differs"
-
-
-@pytest.mark.parametrize("name", ["../now.json", "/now.json", "..", ".now", "a/b", ""])
-def test_a_snapshot_stands_beside_its_trust_file(name: str) -> None:
-    snapshot = stake_text({"alice": 1})
-    with pytest.raises(TrustError) as error:
-        trust_file.parse(by_stake(snapshot, file=name), {"now": snapshot}, "trust.toml")
-    assert error.value.code == "bad-trust-file"
-
-
-@pytest.mark.parametrize("amount", [-1, 2**53, 1.0, True, None, "1", "020000000000000000", "1e20"])
-def test_stake_is_a_whole_number(amount: object) -> None:
-    text = json.dumps({"format": 1, "block": 1, "stake": {"alice": amount}})
-    with pytest.raises(TrustError) as error:
-        StakeSnapshot.parse(text, "now.json")
+        trust_file.parse(text, "trust.toml")
     assert error.value.code == "bad-trust-file"
 
 
 def test_a_comment_changes_no_digest() -> None:
     text = toml(tables())
     other = "# a comment\n" + text.replace(" = ", "   =   ")
-    first, second = (trust_file.parse(each, {}, "trust.toml") for each in (text, other))
+    first, second = (trust_file.parse(each, "trust.toml") for each in (text, other))
     assert first.digest == second.digest
     assert first.text != second.text
 

@@ -1,4 +1,4 @@
-"""Who may what: groups, shares of stake, batches, rotations and blocks."""
+"""Who may what: groups, batches, rotations and blocks."""
 
 from typing import Any
 
@@ -11,21 +11,12 @@ from trust.council import (
     root,
     signed,
     signer,
-    stake_text,
     to_adopt,
 )
 
 from tallystick.errors import TrustError
 from tallystick_state.trust.policy import TrustRoot, authorise, authorise_rotation
 from tallystick_state.trust.statement import Statement, events
-
-
-def by_stake(stake: dict[str, int | str], share: str, **changes: Any) -> TrustRoot:  # noqa: ANN401  # any TOML value
-    """A trust file whose one group counts the stake of alice, bob and carol."""
-    keys = {name: key(name, hotkey=hotkey(name)) for name in ("alice", "bob", "carol")}
-    group = {"keys": ["alice", "bob", "carol"], "share": share, "stake": "now"}
-    snapshot = stake_text({hotkey(name): amount for name, amount in stake.items()})
-    return root({"now": snapshot}, **{"keys": keys, "groups": {"council": group}, **changes})
 
 
 def refusal(trusted: TrustRoot, *signers: str) -> str:
@@ -55,37 +46,6 @@ def test_every_group_has_to_reach_its_threshold() -> None:
     assert refusal(trusted, "bob") == ""
     assert refusal(trusted, "alice", "carol") == ""
     assert refusal(trusted, "alice") == "threshold-not-met"
-
-
-@pytest.mark.parametrize(
-    ("stake", "share", "expected"),
-    [
-        ({"alice": 2, "bob": 1}, "2/3", ""),
-        ({"alice": 2 * 10**15, "bob": 10**15}, "2/3", ""),
-        ({"alice": 2 * 10**15 - 1, "bob": 10**15}, "2/3", "threshold-not-met"),
-        ({"alice": "20000000000000000", "bob": "10000000000000001"}, "2/3", "threshold-not-met"),
-        ({"alice": "20000000000000000", "bob": "10000000000000000"}, "2/3", ""),
-        # all stake counts, that of nobody's key too
-        ({"alice": 2, "bob": 1, "dave": 0}, "2/3", ""),
-        ({"alice": 3, "bob": 1, "dave": 1}, "2/3", "threshold-not-met"),
-        ({"alice": 1}, "1/1", ""),
-    ],
-)
-def test_exactly_the_share_suffices(stake: dict[str, int | str], share: str, expected: str) -> None:
-    assert refusal(by_stake(stake, share), "alice") == expected
-
-
-def test_two_keys_of_a_hotkey_count_its_stake_once() -> None:
-    keys = {
-        "alice": key("alice", hotkey="both"),
-        "bob": key("bob", hotkey="both"),
-        "carol": key("carol", hotkey="hers"),
-    }
-    snapshot = stake_text({"both": 1, "hers": 2})
-    group = {"keys": ["alice", "bob", "carol"], "share": "2/3", "stake": "now"}
-    trusted = root({"now": snapshot}, keys=keys, groups={"council": group})
-    assert refusal(trusted, "alice", "bob") == "threshold-not-met"
-    assert refusal(trusted, "carol") == ""
 
 
 def test_a_refusal_names_who_signed_and_what_is_lacking() -> None:

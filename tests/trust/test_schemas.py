@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 import tomli
-from trust.council import GENESIS, NETWORK, NEW, root, signed, signer, stake_text, tables, to_adopt
+from trust.council import GENESIS, NETWORK, NEW, root, signed, signer, tables, to_adopt
 from trust.council import toml as toml_text
 
 import tallystick
@@ -43,7 +43,7 @@ PREDICATES: dict[str, Statement] = {
 }
 OPEN = ("envelope-1", "statement-1")
 """What others define: members that are not ours are ignored."""
-OURS = ("trust-1", "stake-1", *OPEN, *(f"predicate-{name}-1" for name in PREDICATES))
+OURS = ("trust-1", *OPEN, *(f"predicate-{name}-1" for name in PREDICATES))
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -106,7 +106,6 @@ def test_a_predicate_has_no_member_that_nobody_knows(name: str) -> None:
 
 def test_files_fit_their_schemas() -> None:
     assert fits("trust-1", tomli.loads(toml_text(tables())))
-    assert fits("stake-1", json.loads(stake_text({"hers": 1, "his": "20000000000000000"})))
 
 
 def test_events_of_a_batch_are_sorted_and_each_once() -> None:

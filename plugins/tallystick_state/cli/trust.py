@@ -23,7 +23,7 @@ from tallystick_state.cli.options import (
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
-    from tallystick_state.trust.policy import SignerGroup, TrustRoot
+    from tallystick_state.trust.policy import TrustRoot
 
 
 @click.group(cls=CommandGroup)
@@ -88,7 +88,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Write a trust file, FILE: a council, of which some have to sign, adopts rules and rotates.
 
-    A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
+    A file that is there is never replaced. Other groups are written by hand.
     """
     from tallystick_state.trust.trust_file import TrustFile, read, write_new  # loads what signs
 
@@ -126,18 +126,12 @@ def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
     "check",
     epilog=examples(
         "tallystick trust check trust.toml",
-        "tallystick trust check trust-1.toml trust-2.toml --stakes snapshots",
+        "tallystick trust check trust-1.toml trust-2.toml",
     ),
 )
 @click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=PATH)
-@click.option(
-    "--stakes",
-    type=PATH,
-    metavar="FOLDER",
-    help="Where the stake snapshots are; else beside each FILE.",
-)
 @as_json
-def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -> None:
+def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
     """Check trust files, oldest first: each for itself, and whether it can follow the one before.
 
     Who has signed a file is not looked at here; see `verify`.
@@ -147,7 +141,7 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
 
     roots: list[TrustRoot] = []
     for path in paths:
-        root = read(path, stakes)
+        root = read(path)
         if roots:
             check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
         roots.append(root)
@@ -174,7 +168,7 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
 def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     path: Path, signed: Path | None, block: int | None, where: str, as_json: bool, held: Held
 ) -> None:
-    """Put the trust file FILE in force in a state, at once; its stake snapshots stand beside it.
+    """Put the trust file FILE in force in a state, at once.
 
     A first one is the operator's decision. From then on --signed is needed: the groups named root,
     of the trust file in force and of FILE, have to reach their thresholds.
@@ -205,20 +199,12 @@ def _view(root: TrustRoot) -> dict[str, Any]:
             name: {"public": str(item.public), "keyid": item.public.keyid, "hotkey": item.hotkey}
             for name, item in root.keys.items()
         },
-        "groups": {name: _group(item) for name, item in root.groups.items()},
-        "stakes": {
-            name: {"block": item.block, "digest": item.digest, "total": str(item.total)}
-            for name, item in root.stakes.items()
+        "groups": {
+            name: {"keys": list(item.keys), "threshold": item.threshold}
+            for name, item in root.groups.items()
         },
         **({} if root.gate is None else {"gate": root.gate}),
     }
-
-
-def _group(group: SignerGroup) -> dict[str, Any]:
-    view: dict[str, Any] = {"keys": list(group.keys)}
-    if group.share is None:
-        return {**view, "threshold": group.threshold}
-    return {**view, "share": str(group.share), "stake": group.stake}
 
 
 def _lines(path: str, root: TrustRoot) -> Iterator[str]:
@@ -226,10 +212,7 @@ def _lines(path: str, root: TrustRoot) -> Iterator[str]:
     for name, group in root.groups.items():
         tasks = [task for task in ("adopt", "root") if name in getattr(root, task)]
         keys = numbered(len(group.keys), "key")
-        needed = f"{group.threshold} of {keys}"
-        if group.share is not None:
-            needed = f"{group.share} of all stake of {group.stake}, by {keys}"
-        yield f"  {name}: {needed}; {' and '.join(tasks) or 'decides nothing'}"
+        yield f"  {name}: {group.threshold} of {keys}; {' and '.join(tasks) or 'decides nothing'}"
     yield f"  events: {numbered(len(root.events), 'validator')}"
     if root.gate is not None:
         yield f"  a change of rules passes the policy {root.gate}"

@@ -16,7 +16,7 @@ CODES: Mapping[str, str] = {
     "bad-signature": "a signature of a known key does not hold, which spoils its note",
     "bad-proof": "a proof does not lead to the root that it must lead to",
     "row-missing": "a proof shows another row than the one that is asked for",
-    "bad-trust-file": "a trust file or a stake snapshot does not fit its schema or itself",
+    "bad-trust-file": "a trust file does not fit its schema or itself",
     "bad-key": "a key is no point of its curve, or contradicts its address",
     "unknown-key-type": "a key is neither ed25519 nor sr25519",
     "encrypted-wallet": "a wallet file is encrypted, or has a phrase alone",
@@ -27,7 +27,6 @@ CODES: Mapping[str, str] = {
     # what a trust file may not say
     "no-keys": "a trust file names no key",
     "unreachable-threshold": "all keys of a group together cannot reach its threshold",
-    "stake-differs": "a stake snapshot is not the one that the trust file names",
     # what was signed is something else
     "other-payload-type": "a payload is no in-toto statement",
     "other-predicate": "a statement is of another kind",

@@ -1,29 +1,23 @@
 """Policy: the trust file as a value, and the decisions by it, without a file or a clock.
 
-A group reaches its threshold by distinct keys (k of n), or by the share that the stake of its
-signing hotkeys has of **all** stake of a snapshot; exactly the threshold suffices. A key under two
-names counts once in a group, and a key in two groups in each. Shares are of the snapshot that the
-trust file names, never of live stake, or two validators would count differently.
+A group reaches its threshold by distinct keys, k of n. A key under two names counts once in a
+group, and a key in two groups in each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from fractions import Fraction
 from typing import Literal
 
 import attrs
 
-from tallystick.canonical import digest
 from tallystick.errors import TrustError
 from tallystick_state.trust import statement as statements
-from tallystick_state.trust.encoding import check_schema, check_size, sound_json, ss58_bytes
+from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.statement import Action, Statement, statement_of
 
-MAX_STAKE_BYTES = 16 * 1024 * 1024
-"""Maximum size of a stake snapshot, in bytes."""
 Permission = Action | Literal["events"]
 """Actions that a trust file allows or refuses; a rotation is `authorise_rotation`."""
 
@@ -51,66 +45,13 @@ _CODES: Mapping[str, str] = {
 
 
 @attrs.frozen
-class StakeSnapshot:
-    """The stake of every hotkey at a block.
-
-    Attributes:
-        block: the block.
-        stake: by hotkey, in the smallest unit of the chain.
-        digest: of what the file says.
-        text: the file.
-    """
-
-    block: int
-    stake: Mapping[str, int]
-    digest: str
-    text: str = attrs.field(repr=False)
-
-    @property
-    def total(self) -> int:
-        """The stake of all hotkeys."""
-        return sum(self.stake.values())
-
-    @classmethod
-    def parse(cls, text: str, where: str) -> StakeSnapshot:
-        """Return the snapshot in the text of a file.
-
-        >>> text = '{"format": 1, "block": 900, "stake": {"5Alice": 70, "5Bob": 30}}'
-        >>> StakeSnapshot.parse(text, "stake.json").total
-        100
-
-        Args:
-            text: JSON, of the schema ``stake-1``, or a whole snapshot of a subnet, of
-                ``chain-snapshot-1``; a number above 2**53 - 1 is written as text.
-            where: the name of the file, for errors.
-
-        Raises:
-            TrustError: the text is no snapshot.
-        """
-        data = text.encode("utf-8", "surrogatepass")
-        check_size(data, MAX_STAKE_BYTES, where, "a stake snapshot")
-        value = sound_json(data, where, "bad-trust-file", exact=True)
-        if isinstance(value, dict) and "hotkeys" in value:
-            check_schema("chain-snapshot-1", value, where, "bad-trust-file")
-            amounts = dict(zip(value["hotkeys"], value["stake"], strict=False))
-            if len(amounts) < max(len(value["hotkeys"]), len(value["stake"])):
-                message = f"{where}: stake: found another number of entries than of hotkeys"
-                raise TrustError(f"{message}, expected one each", code="bad-trust-file")
-        else:
-            check_schema("stake-1", value, where, "bad-trust-file")
-            amounts = value["stake"]
-        stake = {hotkey: int(amount) for hotkey, amount in amounts.items()}
-        return cls(value["block"], stake, digest(value), text)
-
-
-@attrs.frozen
 class TrustedKey:
     """A key of a trust file.
 
     Attributes:
         name: how the file calls it.
         public: the key.
-        hotkey: whose stake it speaks for, and whose batches it signs.
+        hotkey: whose batches it signs.
     """
 
     name: str
@@ -124,15 +65,11 @@ class SignerGroup:
 
     Attributes:
         keys: their names.
-        threshold: how many distinct keys must sign; None where stake counts.
-        share: the share of all stake that must sign; None where keys count.
-        stake: the name of the snapshot of the share.
+        threshold: number of distinct keys that must sign.
     """
 
     keys: tuple[str, ...]
-    threshold: int | None = None
-    share: Fraction | None = None
-    stake: str | None = None
+    threshold: int
 
 
 @attrs.frozen
@@ -149,7 +86,6 @@ class TrustRoot:
         adopt: the groups that adopt and withdraw rules; each has to reach its threshold.
         root: the groups that rotate the trust file, likewise.
         events: the hotkeys of the validators that are heard.
-        stakes: the snapshots, by name.
         digest: of what the file says.
         text: the file.
         gate: the digest of the policy that a change of rules has to pass; None without.
@@ -164,7 +100,6 @@ class TrustRoot:
     adopt: tuple[str, ...]
     root: tuple[str, ...]
     events: tuple[str, ...]
-    stakes: Mapping[str, StakeSnapshot]
     digest: str
     text: str = attrs.field(repr=False)
     gate: str | None = None
@@ -352,26 +287,11 @@ def reached(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> bool:
     return _lacking(root, name, signers) is None
 
 
-def signed_share(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> tuple[int, int]:
-    """Return the stake of a group's signing hotkeys, each once, and all stake of its snapshot."""
-    group = root.groups[name]
-    snapshot = root.stakes[group.stake or ""]
-    members = (root.keys[key] for key in group.keys)
-    hotkeys = {key.hotkey or "" for key in members if key.public in signers}
-    return sum(snapshot.stake.get(hotkey, 0) for hotkey in hotkeys), snapshot.total
-
-
 def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str | None:
     """Return the signatures that a group lacks, as text; None if it lacks none."""
     group = root.groups[name]
-    if group.share is not None:
-        signed, total = signed_share(root, name, signers)
-        # in whole numbers: exactly the share suffices, and nobody's stake is no share
-        if signed and signed * group.share.denominator >= total * group.share.numerator:
-            return None
-        return f"{name} has {signed} of {total} stake, expected a share of {group.share}"
     count = len({root.keys[key].public for key in group.keys} & set(signers))
-    if group.threshold is not None and count >= group.threshold:
+    if count >= group.threshold:
         return None
     return f"{name} has {count} of {len(group.keys)} keys, expected {group.threshold}"
 

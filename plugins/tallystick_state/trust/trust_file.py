@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from tallystick.errors import OutputError, TrustError
 from tallystick_state.trust.encoding import check_schema, check_size, hex_bytes, read_file
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import (
-    MAX_STAKE_BYTES,
     SignerGroup,
-    StakeSnapshot,
     TrustedKey,
     TrustRoot,
     check_succession,
@@ -36,42 +33,17 @@ _COUNCIL = "council"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def read(path: Path, stakes: Path | None = None) -> TrustRoot:
-    """Return the content of a trust file, with the stake snapshots that it names.
+def read(path: Path) -> TrustRoot:
+    """Return the content of a trust file.
 
     Args:
         path: the file.
-        stakes: the folder of its snapshots; None: the one that it stands in.
 
     Raises:
-        InputError: a file cannot be read.
-        TrustError: it is no trust file, contradicts itself, or a snapshot is another one.
+        InputError: the file cannot be read.
+        TrustError: it is no trust file, or contradicts itself.
     """
-    where = str(path)
-    text = _text(read_file(path, MAX_TRUST_FILE_BYTES, "a trust file"), where)
-    value = _tables(text, where)
-    folder = path.parent if stakes is None else stakes
-    texts = {
-        name: _text(
-            read_file(folder / table["file"], MAX_STAKE_BYTES, "a stake snapshot"), table["file"]
-        )
-        for name, table in value.get("stakes", {}).items()
-    }
-    return _root(value, text, texts, where)
-
-
-def parse(text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
-    """Return the content of the text of a trust file.
-
-    Args:
-        text: the file.
-        stakes: the text of each snapshot, by its name in the file.
-        where: the name of the file, for errors.
-
-    Raises:
-        TrustError: it is no trust file, contradicts itself, or a snapshot is missing or another.
-    """
-    return _root(_tables(text, where), text, stakes, where)
+    return parse(_text(read_file(path, MAX_TRUST_FILE_BYTES, "a trust file"), str(path)), str(path))
 
 
 def _text(data: bytes, where: str) -> str:
@@ -123,16 +95,21 @@ def _refuse_other_types(keys: object, where: str) -> None:
             raise TrustError(message, code="unknown-key-type")
 
 
-def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
+def parse(text: str, where: str) -> TrustRoot:
+    """Return the content of the text of a trust file.
+
+    Args:
+        text: the file.
+        where: its name, for errors.
+
+    Raises:
+        TrustError: it is no trust file, or contradicts itself.
+    """
+    value = _tables(text, where)
     keys = {name: _key(name, table, where) for name, table in sorted(value["keys"].items())}
     _check_one_hotkey(keys, where)
-    snapshots = {
-        name: _snapshot(name, table, stakes, where)
-        for name, table in sorted(value.get("stakes", {}).items())
-    }
     groups = {
-        name: _group(name, table, keys, snapshots, where)
-        for name, table in sorted(value["groups"].items())
+        name: _group(name, table, keys, where) for name, table in sorted(value["groups"].items())
     }
     for role in ("adopt", "root"):
         for name in value[role]:
@@ -148,7 +125,6 @@ def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where:
         adopt=tuple(value["adopt"]),
         root=tuple(value["root"]),
         events=tuple(value["events"]),
-        stakes=snapshots,
         digest=digest(value),
         text=text,
         gate=value.get("gate"),
@@ -169,7 +145,7 @@ def _key(name: str, value: Mapping[str, Any], where: str) -> TrustedKey:
 
 
 def _check_one_hotkey(keys: Mapping[str, TrustedKey], where: str) -> None:
-    """Refuse a key that speaks for two hotkeys: it would count the stake of both."""
+    """Refuse a key of two hotkeys: who has it would speak for two validators."""
     hotkeys = dict[PublicKey, str]()
     for key in keys.values():
         if key.hotkey is not None and hotkeys.setdefault(key.public, key.hotkey) != key.hotkey:
@@ -177,65 +153,19 @@ def _check_one_hotkey(keys: Mapping[str, TrustedKey], where: str) -> None:
             raise _bad(where, f"keys.{key.name}: found one key for {pair}, expected one hotkey")
 
 
-def _snapshot(
-    name: str, value: Mapping[str, Any], stakes: Mapping[str, str], where: str
-) -> StakeSnapshot:
-    if name not in stakes:
-        raise _bad(where, f"stakes.{name}: found no snapshot, expected {value['file']}")
-    snapshot = StakeSnapshot.parse(stakes[name], value["file"])
-    for what, has, named in (
-        ("digest", snapshot.digest, value["digest"]),
-        ("block", snapshot.block, value["block"]),
-    ):
-        if has != named:
-            message = f"{where}: stakes.{name}: found {what} {has} in {value['file']}"
-            raise TrustError(f"{message}, expected {named}", code="stake-differs")
-    return snapshot
-
-
 def _group(
-    name: str,
-    value: Mapping[str, Any],
-    keys: Mapping[str, TrustedKey],
-    snapshots: Mapping[str, StakeSnapshot],
-    where: str,
+    name: str, value: Mapping[str, Any], keys: Mapping[str, TrustedKey], where: str
 ) -> SignerGroup:
     location = f"{where}: groups.{name}"
     for key in value["keys"]:
         if key not in keys:
             raise _bad(location, f"found no key {key!r}, expected a table of [keys]")
-    members = [keys[key] for key in value["keys"]]
-    if "threshold" in value:
-        distinct = len({key.public for key in members})
-        if value["threshold"] > distinct:
-            problem = f"found threshold {value['threshold']}, expected at most {distinct}"
-            message = f"{location}: {problem}: so many distinct keys there are"
-            raise TrustError(message, code="unreachable-threshold")
-        return SignerGroup(tuple(value["keys"]), threshold=value["threshold"])
-    share = Fraction(value["share"])
-    if not 0 < share <= 1:
-        raise _bad(
-            location, f"found the share {value['share']}, expected more than 0 and at most 1"
-        )
-    snapshot = snapshots.get(value["stake"])
-    if snapshot is None:
-        raise _bad(location, f"found no stake {value['stake']!r}, expected a table of [stakes]")
-    without = next((key.name for key in members if key.hotkey is None), None)
-    if without is not None:
-        raise _bad(
-            location, f"found the key {without!r} without a hotkey, expected one: it has stake"
-        )
-    _check_reach(location, share, {key.hotkey or "" for key in members}, snapshot)
-    return SignerGroup(tuple(value["keys"]), share=share, stake=value["stake"])
-
-
-def _check_reach(place: str, share: Fraction, hotkeys: set[str], snapshot: StakeSnapshot) -> None:
-    """Refuse a share that all the keys of a group together do not have."""
-    total = snapshot.total
-    have = sum(snapshot.stake.get(hotkey, 0) for hotkey in hotkeys)
-    if have == 0 or have * share.denominator < total * share.numerator:
-        message = f"{place}: found {have} of {total} stake behind its keys, expected {share} of it"
+    distinct = len({keys[key].public for key in value["keys"]})
+    if value["threshold"] > distinct:
+        problem = f"found threshold {value['threshold']}, expected at most {distinct}"
+        message = f"{location}: {problem}: so many distinct keys there are"
         raise TrustError(message, code="unreachable-threshold")
+    return SignerGroup(tuple(value["keys"]), value["threshold"])
 
 
 def _bad(where: str, problem: str) -> TrustError:
@@ -277,8 +207,7 @@ def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) ->
         TrustError: it is no trust file, or cannot follow the one before.
     """
     text = _new_text(wanted, before)
-    stakes = {} if before is None else {n: snapshot.text for n, snapshot in before.stakes.items()}
-    root = parse(text, stakes, str(path))
+    root = parse(text, str(path))
     if before is not None:
         check_succession(before, root, held=[before.digest])
     try:
@@ -300,7 +229,7 @@ def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) ->
 def _new_text(wanted: TrustFile, before: TrustRoot | None) -> str:
     import tomlkit  # to write a trust file alone
 
-    # a change of the file before keeps its comments, groups and stake
+    # a change of the file before keeps its comments and groups
     document: Any = tomlkit.document() if before is None else tomlkit.parse(before.text)
     if before is None:
         document.update({"format": 1, "version": 1, "network": wanted.network})
