@@ -23,7 +23,7 @@ from tallystick_allocation.rules import ALLOCATION
 from tallystick_allocation.steps.share import CapStep
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.weights import Weights, weights_of
+from tallystick_state.weights import Weights, weighed_by
 
 NANO = 10**9
 
@@ -59,7 +59,7 @@ CAPS = st.sampled_from(["0.15", "0.15", "0.3", "0.05", "1"]).map(cap)
 
 def capped(scores: Mapping[str, int], limit: StateRules) -> dict[str, int]:
     """The weights of all, in nano; 0 of who has none."""
-    return dict.fromkeys(scores, 0) | dict(weights_of(limit, scores))
+    return dict.fromkeys(scores, 0) | dict(weighed_by(limit, scores).weights)
 
 
 def exactly(scores: Mapping[str, int]) -> dict[str, Fraction]:
@@ -139,7 +139,8 @@ def test_the_excess_can_lift_another_above_the_cap() -> None:
 
 @pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": 0, "b": 0}])
 def test_without_any_score_there_are_no_weights(shares: dict[str, int]) -> None:
-    assert weights_of(rules(), shares) == weights_of(rules("skills@1.0.0"), shares) == {}
+    for line in (rules(), rules("skills@1.0.0")):
+        assert weighed_by(line, shares).weights == {}
 
 
 @given(SOME)
@@ -147,7 +148,9 @@ def test_a_rule_set_without_a_cap_scales_only(shares: dict[str, int]) -> None:
     total = sum(shares.values())
     wanted = {name: text(published(Fraction(each, total))) for name, each in shares.items()}
     here = rules("skills@1.0.0")
-    assert {name: to_text(nano) for name, nano in weights_of(here, shares).items()} == wanted
+    assert {
+        name: to_text(nano) for name, nano in weighed_by(here, shares).weights.items()
+    } == wanted
 
 
 # --------------------------------------------------------------------------------------- uint16

@@ -37,7 +37,7 @@ from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstr
 from tallystick_state.reputation import consensus_event, damped, mean_delta, record_delta
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.weights import weights_of
+from tallystick_state.weights import weighed_by
 from vectors import cases
 
 Json = Any
@@ -239,7 +239,7 @@ def _nanos(found: Mapping[str, str]) -> dict[str, int]:
 
 
 def _weights(rule_set: str, scores: Json) -> Json:
-    found = weights_of(rules(rule_set), _nanos(scores))
+    found = weighed_by(rules(rule_set), _nanos(scores)).weights
     return {name: to_text(nano) for name, nano in found.items()}
 
 
@@ -389,7 +389,7 @@ def _window_mean(rule_set: str, row: Json) -> Json:
 
 
 def _weight_cap(rule_set: str, row: Json) -> Json:
-    weights = weights_of(rules(rule_set), _published(row["weights"]))
+    weights = weighed_by(rules(rule_set), _published(row["weights"])).weights
     return {name: to_text(nano) for name, nano in weights.items()}
 
 
