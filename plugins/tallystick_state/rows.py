@@ -70,7 +70,6 @@ COMMANDS = CommandRows(
             "tallystick_state.cli.sign:sign",
             "Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.",
             below=(
-                "add",
                 "adoption",
                 "carry",
                 "checkpoint",

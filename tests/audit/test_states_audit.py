@@ -23,7 +23,7 @@ from state.test_forged_logs import rechained
 from state.trusted import PEER, THEIRS, authority, began, begun
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes
-from tallystick.errors import InputError, OtherSnapshotError, StateError, TrustError
+from tallystick.errors import InputError, OtherSnapshotError, TrustError
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.audit.states_audit import audit_states, records_of
 from tallystick_state.event_log import EventLog
@@ -274,12 +274,16 @@ def test_an_export_that_was_cut_or_forged_elsewhere_is_no_side(mine: Lived, tmp_
         assert run("audit", "states", mine.store, path).status == 2
 
 
-def test_what_was_pruned_is_refused_by_name(mine: Lived, tmp_path: Path) -> None:
+def test_of_an_epoch_that_was_pruned_the_step_is_named(mine: Lived, tmp_path: Path) -> None:
     theirs = lives(tmp_path, "theirs", lambda lines: lines.remove(submitted(lines)))
     with Ledger.open(theirs.store) as ledger:
         ledger.prune(EPOCH + 1)
-    with pytest.raises(StateError, match=r"pruned"):
-        audit_states(mine.store, theirs.store)
+    verdict = audit_states(mine.store, theirs.store)
+    where = verdict.epoch, verdict.step, verdict.key, verdict.wrong
+    assert where == (EPOCH, "inputs", None, "undecided")
+    assert "side b has pruned the records" in verdict.reason
+    shown = run("audit", "states", mine.store, theirs.store)
+    assert shown.out.startswith(f"membership: epoch {EPOCH}, step inputs\n")
 
 
 def other_batch(folder: Path, name: str, told: Record | None) -> Path:

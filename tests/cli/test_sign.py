@@ -10,9 +10,11 @@ from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
 from trust.council import hotkey, key, key_file, root, signer, tables, toml
 
+from tallystick.errors import TrustError
 from tallystick_state.authority import Authority
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.keys import PairSigner
 from tallystick_state.trust.trust_file import read
 
 pytestmark = pytest.mark.usefixtures("private_files")
@@ -39,9 +41,10 @@ def ledger() -> Ledger:
 
 
 def council(*first: str, output: str = "out.json") -> Envelope:
-    """What alice signs by a command, and bob adds to."""
-    assert run(*first, "--key", "alice.pem", "-o", output).status == 0
-    assert run("sign", "add", output, "--key", "bob.pem", "-o", output).status == 0
+    """What alice and bob sign by a command, each for themselves."""
+    for name in ("alice", "bob"):
+        assert run(*first, "--key", f"{name}.pem", "-o", f"by-{name}.json").status == 0
+    assert run("sign", "join", "by-alice.json", "by-bob.json", "-o", output).status == 0
     return Envelope.of_json(Path(output).read_bytes(), output)
 
 
@@ -322,3 +325,35 @@ def test_a_trust_file_is_shown_as_it_counts() -> None:
     assert found["keys"]["alice"]["public"] == str(signer("alice").public)
     assert found["groups"] == {"council": {"keys": ["alice", "bob", "carol"], "threshold": 2}}
     assert "council: 2 of 3 keys; adopt and root" in run("trust", "check", "trust.toml").out
+
+
+@pytest.mark.usefixtures("ledger")
+def test_what_an_adoption_changes_is_shown_before_it_is_signed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where the signer then fails."""
+
+    def failing(*_: object) -> bytes:
+        raise TrustError("found no signature, expected one", code="signer-failed")
+
+    made = ("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE, "-o", "out.json")
+    with monkeypatch.context() as patched:
+        patched.setattr(PairSigner, "sign", failing)
+        refused = run(*made, "--key", "alice.pem")
+    assert (refused.status, Path("out.json").exists()) == (1, False)
+    first, second, *values = refused.out.splitlines()
+    assert first == "from epoch 2 on skills@1.1.0 holds in place of skills@1.0.0; epoch 0 is open"
+    assert second == f"{len(values) - 2} values differ"
+    assert all(" → " in value for value in values[:-2])
+    assert "  rule_set.version: 1.0.0 → 1.1.0" in values
+    signed = run(*made, "--key", "alice.pem", "--json").json()
+    assert [*signed["change"], ""] == refused.out.splitlines()
+
+
+def test_what_is_withdrawn_and_shared_is_shown_in_words(ledger: Ledger) -> None:
+    signed = council("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE)
+    ledger.adopt("skills@1.1.0", 2, authority=Authority(signed))
+    back = run("sign", "withdrawal", *STATE, "--key", "alice.pem", "-o", "back.json")
+    assert back.out.startswith("skills@1.1.0 does not hold from epoch 2 on; skills@1.0.0 stays\n")
+    rotation = run("sign", "trust", "trust.toml", "--key", "alice.pem", "-o", "rotation.json")
+    assert "council: 2 of 3 keys; adopt and root" in rotation.out

@@ -108,7 +108,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "checkpoint", "checkpoint", *BY_ALICE), 0),
     (("sign", "events", "late.jsonl", "--validator", "5Peer", *BY_ALICE, *TRUSTING), 0),
     (("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *BY_ALICE, *TRUSTING), 0),
-    (("sign", "add", "signed.json", *BY_ALICE), 0),
     (("sign", "join", "signed.json", "signed.json", "-o", "signed.json"), 0),
     (
         ("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--signed", "signed.json", *TRUSTING),

@@ -151,6 +151,10 @@ class Side:
         with self.ledger.queries() as queries:
             return queries.state
 
+    def has_pruned(self, epoch: int) -> bool:
+        """Return whether the records of an epoch are gone, of which roots alone are kept."""
+        return self.log.pruned is not None and epoch < self.log.pruned.epoch
+
     def derived(self, epoch: int, step: RootedStep, key: Key) -> LeafRow | None:
         """Return the row with a key that the log of a store leads to; None where it leads to none.
 
@@ -199,7 +203,6 @@ def audit_states(
 
     Raises:
         InputError: a side cannot be read, or is no whole export.
-        StateError: what differs was pruned.
         StoreError: a side is no store.
         TrustError: they began under other rules, or a signature is missing.
     """
@@ -269,7 +272,11 @@ def _in_closed(
     lacking = [step for step in STEPS if (mine.steps[step] is None) != (theirs.steps[step] is None)]
     noted = f"; only one of them has {', '.join(lacking)}" if lacking else ""
     step = next((s for s in STEPS if s not in lacking and mine.steps[s] != theirs.steps[s]), None)
-    if step is not None:
+    pruned = [letter for letter, side in sides.items() if side.has_pruned(mine.epoch)]
+    if step is not None and pruned:
+        reason = f"side {' and side '.join(pruned)} has pruned the records, so no row is named"
+        verdict = Verdict("membership", f"the roots of the step differ: {reason}", step=step)
+    elif step is not None:
         verdict = _Difference.first(sides, mine.epoch, step, records).verdict()
     else:
         states = {letter: side.log.state(mine.epoch + 1) for letter, side in sides.items()}

@@ -273,8 +273,9 @@ def _verdict_lines(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
     if verdict.kind == "equal":
         yield f"equal: {verdict.reason}"
         return
-    key = "" if verdict.key is None else f", step {verdict.step}, row {_text(verdict.key)}"
-    yield f"{verdict.kind}: epoch {verdict.epoch}{key}"
+    step = "" if verdict.step is None else f", step {verdict.step}"
+    key = "" if verdict.key is None else f", row {_text(verdict.key)}"
+    yield f"{verdict.kind}: epoch {verdict.epoch}{step}{key}"
     for letter, row in verdict.rows.items():
         yield f"{letter}: {'no row' if row is None else _text(row[-1])}"
     if verdict.derived is not None:

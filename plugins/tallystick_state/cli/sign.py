@@ -1,8 +1,14 @@
-"""``tallystick sign``: statements about rule sets, adoptions, events and more, in envelopes."""
+"""``tallystick sign``: statements about rule sets, adoptions, events and more, in envelopes.
+
+Each action makes a statement and says in words what it changes. The words are shown before anything
+is signed, so that who signs sees more than digests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +17,10 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.options import PATH, as_json, follow_links_option, output_option, rules_option
 from tallystick.cli.shown import echo, print_json
+from tallystick.io.text import visible
+from tallystick.json_values import json_value
+from tallystick.numbers.text import numbered
+from tallystick_state.cli.adopt import pools_text
 from tallystick_state.cli.options import (
     PoolOptions,
     at_epoch_option,
@@ -24,10 +34,27 @@ from tallystick_state.cli.options import (
     state_option,
     trust_option,
 )
+from tallystick_state.cli.trust import lines_of
 
 if TYPE_CHECKING:
+    from tallystick_state.rules import StateRules
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.keys import Signer
+    from tallystick_state.trust.statement import Statement
+
+MOST_CHANGES = 100
+"""Maximum number of changed values of rules that are shown; the rest are counted."""
+_Signable = tuple["Statement", Iterable[str]]
+
+
+@click.group(cls=CommandGroup)
+def sign() -> None:
+    """Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.
+
+    Every action shows what it changes in words, then signs, and writes a DSSE envelope around an
+    in-toto statement. Several sign apart, each the same action, and `sign join` joins what they
+    have signed.
+    """
 
 
 def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,30 +62,46 @@ def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
     return output_option("The envelope to write.")(follow_links_option(as_json(command)))
 
 
-def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of every command that signs: the signer and the envelope."""
-    return signer_options(_writing(command))
+def _action(name: str, epilog: str) -> Callable[[Callable[..., _Signable]], click.Command]:
+    """Make a command of a function that returns a statement, and what it changes in words."""
+
+    def command_of(function: Callable[..., _Signable]) -> click.Command:
+        @wraps(function)
+        def command(
+            *,
+            signer: Signer | None,
+            output: Path,
+            follow_links: bool,
+            as_json: bool,
+            **options: Any,  # noqa: ANN401  # of the action
+        ) -> None:
+            by = signer_needed(signer)
+            statement, words = function(**options)
+            change = list(words)
+            if not as_json:
+                echo(*change, "")
+            _write(
+                statement.envelope().signed(by),
+                output,
+                follow_links=follow_links,
+                as_json=as_json,
+                change=change,
+            )
+
+        return sign.command(name, epilog=epilog)(signer_options(_writing(command)))
+
+    return command_of
 
 
-@click.group(cls=CommandGroup)
-def sign() -> None:
-    """Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.
-
-    Every command writes a DSSE envelope around an in-toto statement, and prints the statement.
-    """
-
-
-@sign.command(
+@_action(
     "rule-set",
-    epilog=examples(
+    examples(
         "tallystick sign rule-set mine.toml --key alice.pem -o mine.json",
     ),
 )
 @click.argument("reference", metavar="RULES")
-@_signing
-def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+def rule_set_command(reference: str) -> _Signable:
     """Sign RULES: its name and version, the digest of its meaning, and that of its file."""
-    by = signer_needed(signer)
     from tallystick.canonical import digest_of_bytes  # loads what signs
     from tallystick.plugins.registry import installed_plugins
     from tallystick.rules.loading import load
@@ -70,12 +113,13 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
         digest=rules.digest,
         text=digest_of_bytes(rules.text.encode("utf-8")),
     )
-    _write(statement.envelope().signed(by), **options)
+    types = ", ".join(map(visible, rules.rule_set.skill_types))
+    return statement, [f"{rules.rule_set.reference} holds, for {types}"]
 
 
-@sign.command(
+@_action(
     "adoption",
-    epilog=examples(
+    examples(
         "tallystick sign adoption skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --key alice.pem -o adoption.json",
     ),
@@ -85,43 +129,93 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
 @major_option
 @expiry_option
 @state_option
-@_signing
-def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    reference: str,
-    epoch: int,
-    major: bool,
-    expires_at_block: int | None,
-    where: str,
-    signer: Signer | None,
-    **options: Any,  # noqa: ANN401  # of `_write`
-) -> None:
+def adoption_command(
+    reference: str, epoch: int, major: bool, expires_at_block: int | None, where: str
+) -> _Signable:
     """Sign the adoption of RULES by the state; its trust file sets how many signatures it needs.
 
     The state is any validator's of the network: the statement is the same for all that began alike
-    and adopted alike.
+    and adopted alike. Every value that differs from the rules before is shown.
     """
-    by = signer_needed(signer)
     from tallystick.rules.loading import load
     from tallystick_state.adoption import adoption_statement
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
-        in_force = ledger.in_force
+        in_force, open_epoch = ledger.in_force, ledger.open_epoch()
+        rules = StateRules.of(load(reference, in_force.plugins))
         statement = adoption_statement(
             in_force,
-            StateRules.of(load(reference, in_force.plugins)),
+            rules,
             epoch,
-            ledger.open_epoch(),
+            open_epoch,
             major=major,
             expires_at_block=expires_at_block,
         )
-    _write(statement.envelope().signed(by), **options)
+        before = in_force.lines[rules.line].at(epoch - 1)
+    return statement, _adoption_words(before, rules, epoch, open_epoch, where)
 
 
-@sign.command(
+def _adoption_words(
+    before: StateRules, after: StateRules, epoch: int, open_epoch: int, where: str
+) -> Iterator[str]:
+    old, new = before.rule_set.reference, after.rule_set.reference
+    yield f"from epoch {epoch} on {new} holds in place of {old}; epoch {open_epoch} is open"
+    changes = [*_changes("", _document(before), _document(after))]
+    yield f"{numbered(len(changes), 'value')} differ" if changes else "no value differs"
+    yield from (f"  {change}" for change in changes[:MOST_CHANGES])
+    if len(changes) > MOST_CHANGES:
+        yield f"  and {len(changes) - MOST_CHANGES} more"
+    yield f"what it does to scores: tallystick rules diff {old} {new} --state {visible(where)}"
+
+
+def _document(rules: StateRules) -> Mapping[str, Any]:
+    """Return the values that the digest of a rule set covers."""
+    from tallystick.rules.digest import canonical_form  # of few commands
+
+    form = canonical_form(rules.rule_set, rules.registry)
+    document: Mapping[str, Any] = form.pop("document")
+    return {**document, **form}
+
+
+def _changes(path: str, old: object, new: object) -> Iterator[str]:
+    """Yield each value that differs in two documents, with its path, before and after."""
+    if old == new:
+        return
+    names = _names(old), _names(new)
+    if names[0] is not None and names[1] is not None:
+        # steps stand in an order, and are known by their names
+        if [*names[0]] != [*names[1]]:
+            yield f"{visible(path)}: {', '.join(names[0])} → {', '.join(names[1])}"
+        old, new = names
+    if isinstance(old, Mapping | None) and isinstance(new, Mapping | None):
+        before, after = old or {}, new or {}
+        for name in sorted({*before, *after}):
+            here = f"{path}.{name}".removeprefix(".")
+            yield from _changes(here, before.get(name), after.get(name))
+    else:
+        yield f"{visible(path)}: {_value(old)} → {_value(new)}"
+
+
+def _names(value: object) -> Mapping[str, Any] | None:
+    """Return the items of a list by their names; None of what is no list of named items."""
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        return None
+    names = {visible(str(item.get("name"))): item for item in value if "name" in item}
+    return names if names and len(names) == len(value) else None
+
+
+def _value(value: object) -> str:
+    """Return a value of a rule set as text; what is not there is "none"."""
+    if value is None:
+        return "none"
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+@_action(
     "pools",
-    epilog=examples(
+    examples(
         "tallystick sign pools --pool skills=0.6 --pool workflow=0.4 --at-epoch 20 \\",
         "    --state subnet.db --key alice.pem -o pools.json",
     ),
@@ -130,18 +224,10 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @at_epoch_option
 @expiry_option
 @state_option
-@_signing
-def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    shares: tuple[str, ...],
-    idle: str | None,
-    epoch: int,
-    expires_at_block: int | None,
-    where: str,
-    signer: Signer | None,
-    **options: Any,  # noqa: ANN401  # of `_write`
-) -> None:
+def pools_command(
+    shares: tuple[str, ...], idle: str | None, epoch: int, expires_at_block: int | None, where: str
+) -> _Signable:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
-    by = signer_needed(signer)
     from tallystick_state.adoption import pools_statement
     from tallystick_state.ledger import Ledger
     from tallystick_state.pools import pools_of
@@ -149,24 +235,20 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     pool = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
         in_force = ledger.in_force
+        pools = pools_of(pool.shares, in_force.lines, pool.idle, pool.burn)
         statement = pools_statement(
-            in_force,
-            pools_of(
-                pool.shares,
-                in_force.lines,
-                pool.idle,
-                pool.burn,
-            ),
-            epoch,
-            ledger.open_epoch(),
-            expires_at_block=expires_at_block,
+            in_force, pools, epoch, ledger.open_epoch(), expires_at_block=expires_at_block
         )
-    _write(statement.envelope().signed(by), **options)
+        before = in_force.pools.at(epoch - 1)
+    words = [f"from epoch {epoch} on: pools {pools_text(json_value(pools))}"]
+    if before is not None:
+        words.append(f"before: pools {pools_text(json_value(before))}")
+    return statement, words
 
 
-@sign.command(
+@_action(
     "carry",
-    epilog=examples(
+    examples(
         "tallystick sign carry carry.json --rules skills@1.2.0 --trust trust.toml \\",
         "    --key alice.pem -o carry.signed.json",
     ),
@@ -174,19 +256,11 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @click.argument("path", metavar="FILE", type=PATH)
 @rules_option("Once for each line.", required=True, multiple=True)
 @trust_option("The trust file that the state begins with.")
-@_signing
-def carry_command(
-    path: Path,
-    references: tuple[str, ...],
-    trust: Path | None,
-    signer: Signer | None,
-    **options: Any,  # noqa: ANN401  # of `_write`
-) -> None:
+def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -> _Signable:
     """Sign that a state of these rules and this trust file begins with the values in FILE.
 
     The groups that adopt rules sign it; `state init --carry FILE` takes it by --signed.
     """
-    by = signer_needed(signer)
     if trust is None:
         message = "found no --trust, expected the trust file that the state begins with"
         raise click.UsageError(message)
@@ -199,12 +273,16 @@ def carry_command(
     root = in_force.root
     assert root is not None  # noqa: S101  # a trust file was read
     statement = carry(network=root.network, trust=root.digest, digest=carried.digest)
-    _write(statement.envelope().signed(by), **options)
+    miners = numbered(len(carried.state.miners), "miner")
+    records = numbered(carried.records, "record")
+    names = ", ".join(rules.rule_set.reference for rules in in_force.at(0).lines)
+    words = f"a state of {root.network} under {names} begins with {miners} and {records}"
+    return statement, [words]
 
 
-@sign.command(
+@_action(
     "withdrawal",
-    epilog=examples(
+    examples(
         "tallystick sign withdrawal --state subnet.db --key alice.pem \\",
         "    -o withdrawal.json",
     ),
@@ -212,29 +290,25 @@ def carry_command(
 @line_option("The line; needed where the state has several.")
 @expiry_option
 @state_option
-@_signing
-def withdrawal_command(
-    line: str | None,
-    expires_at_block: int | None,
-    where: str,
-    signer: Signer | None,
-    **options: Any,  # noqa: ANN401  # of `_write`
-) -> None:
+def withdrawal_command(line: str | None, expires_at_block: int | None, where: str) -> _Signable:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
-    by = signer_needed(signer)
-    from tallystick_state.adoption import withdrawal_statement
+    from tallystick_state.adoption import check_withdrawal, withdrawal_statement
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
+        in_force, open_epoch = ledger.in_force, ledger.open_epoch()
         statement = withdrawal_statement(
-            ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
+            in_force, line, open_epoch, expires_at_block=expires_at_block
         )
-    _write(statement.envelope().signed(by), **options)
+        adoption = check_withdrawal(in_force, line, open_epoch)
+        before = in_force.lines[adoption.line].at(adoption.epoch - 1).rule_set.reference
+    reference = adoption.rules.rule_set.reference
+    return statement, [f"{reference} does not hold from epoch {adoption.epoch} on; {before} stays"]
 
 
-@sign.command(
+@_action(
     "events",
-    epilog=examples(
+    examples(
         "tallystick sign events round.jsonl --validator 5Mine --state subnet.db \\",
         "    --wallet hotkey -o round.json",
     ),
@@ -243,40 +317,30 @@ def withdrawal_command(
 @click.option("--validator", required=True, metavar="HOTKEY", help="The validator of the records.")
 @groups_option
 @state_option
-@_signing
-def events_command(
-    path: Path,
-    validator: str,
-    groups: Path | None,
-    where: str,
-    signer: Signer | None,
-    **options: Any,  # noqa: ANN401  # of `_write`
-) -> None:
+def events_command(path: Path, validator: str, groups: Path | None, where: str) -> _Signable:
     """Sign the records and late events in FILE, all of one validator, so that others take them.
 
     The envelope has the digest of each; who imports them needs FILE as well. With --groups records
     are signed with the consensus of their groups, which who imports them then needs too.
     """
-    by = signer_needed(signer)
     from tallystick_state.ingest import batch_statement
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
         statement = batch_statement(ledger, path, validator, groups)
-    _write(statement.envelope().signed(by), **options)
+    lines = numbered(len(statement.predicate["events"]), "line")
+    return statement, [f"{lines} of {visible(str(path))} are of the validator {visible(validator)}"]
 
 
-@sign.command(
+@_action(
     "checkpoint",
-    epilog=examples(
+    examples(
         "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
-@_signing
-def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+def checkpoint_command(path: Path) -> _Signable:
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
-    by = signer_needed(signer)
     from tallystick_state.trust.checkpoint import (
         MAX_NOTE_BYTES,
         read_checkpoint,  # loads what signs
@@ -286,55 +350,39 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 
     content = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
     statement = checkpoint(origin=content.origin, root=content.root.hex(), note=content.text)
-    _write(statement.envelope().signed(by), **options)
+    return statement, [f"the log {content.origin} has {numbered(content.size, 'closed epoch')}"]
 
 
-@sign.command(
+@_action(
     "receipt",
-    epilog=examples(
+    examples(
         "tallystick sign receipt results.parquet.receipt.json --key alice.pem \\",
         "    -o signed.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
-@_signing
-def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+def receipt_command(path: Path) -> _Signable:
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
-    by = signer_needed(signer)
     from tallystick_state.trust.statement import statement_of_receipt  # loads what signs
 
-    _write(statement_of_receipt(path).envelope().signed(by), **options)
+    statement = statement_of_receipt(path)
+    names = ", ".join(visible(subject.name) for subject in statement.subject)
+    return statement, [f"a receipt of {names}"]
 
 
-@sign.command(
+@_action(
     "trust",
-    epilog=examples(
+    examples(
         "tallystick sign trust trust.toml --key alice.pem -o rotation.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
-@_signing
-def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+def trust_command(path: Path) -> _Signable:
     """Sign the trust file in FILE, so that it can follow another."""
-    by = signer_needed(signer)
     from tallystick_state.trust.trust_file import read  # loads what signs
 
-    _write(read(path).statement().envelope().signed(by), **options)
-
-
-@sign.command(
-    "add",
-    epilog=examples(
-        "tallystick sign add adoption.json --key bob.pem -o adoption.json",
-        "tallystick sign add rotation.json --wallet hotkey -o rotation.json",
-    ),
-)
-@click.argument("path", metavar="ENVELOPE", type=PATH)
-@_signing
-def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
-    """Add a signature to ENVELOPE, whose statement must be sound; read the statement first."""
-    by = signer_needed(signer)
-    _write(_read(path).signed(by), **options)
+    root = read(path)
+    return root.statement(), lines_of(visible(str(path)), root)
 
 
 @sign.command(
@@ -345,7 +393,7 @@ def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # n
 )
 @click.argument("paths", metavar="ENVELOPE...", type=PATH, nargs=-1, required=True)
 @_writing
-def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401  # of `_write`
+def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool, as_json: bool) -> None:
     """Join envelopes of one statement that several have signed, each for themselves.
 
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
@@ -353,7 +401,7 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
     first, *others = map(_read, paths)
     for envelope in others:
         first = first.joined(envelope)
-    _write(first, **options)
+    _write(first, output, follow_links=follow_links, as_json=as_json)
 
 
 def _read(path: Path) -> Envelope:
@@ -367,8 +415,15 @@ def _read(path: Path) -> Envelope:
     return envelope
 
 
-def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) -> None:
-    """Write an envelope, and show what it says and who has signed."""
+def _write(
+    envelope: Envelope,
+    output: Path,
+    *,
+    follow_links: bool,
+    as_json: bool,
+    change: Iterable[str] = (),
+) -> None:
+    """Write an envelope, and show its statement and who has signed."""
     from tallystick.io.atomic import atomic_files, output_path  # loads what writes
     from tallystick_state.trust.statement import statement_of  # loads what signs
     from tallystick_state.trust.verification import told
@@ -384,6 +439,7 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
             "predicate_type": statement.predicate_type,
             "predicate": statement.predicate,
             "keyids": keyids,
+            "change": [*change],
         }
         print_json(view)
         return

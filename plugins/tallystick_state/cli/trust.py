@@ -106,7 +106,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(_view(root))
     else:
-        echo(*_lines(str(path), root))
+        echo(*lines_of(str(path), root))
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
@@ -149,7 +149,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
         print_json({"roots": [_view(earlier) for earlier in roots]})
     else:
         for path, root in zip(paths, roots, strict=True):
-            echo(*_lines(str(path), root))
+            echo(*lines_of(str(path), root))
 
 
 @trust.command(
@@ -182,7 +182,7 @@ def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(_view(root))
     else:
-        echo(f"{name}: holds now", *_lines(str(path), root))
+        echo(f"{name}: holds now", *lines_of(str(path), root))
 
 
 def _view(root: TrustRoot) -> dict[str, Any]:
@@ -207,7 +207,8 @@ def _view(root: TrustRoot) -> dict[str, Any]:
     }
 
 
-def _lines(path: str, root: TrustRoot) -> Iterator[str]:
+def lines_of(path: str, root: TrustRoot) -> Iterator[str]:
+    """Yield a trust file as lines for people."""
     yield f"{path}: version {root.version} of {root.network}, {root.digest}"
     for name, group in root.groups.items():
         tasks = [task for task in ("adopt", "root") if name in getattr(root, task)]

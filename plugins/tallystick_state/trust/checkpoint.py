@@ -36,7 +36,6 @@ _TYPES: dict[Literal["ed25519", "sr25519"], bytes] = {
     "sr25519": b"\xff" + SR25519,
 }
 _ID_SIZE = 4
-_KEY_SIZE = 32
 _DASH = "\N{EM DASH} "
 _SIZE = re.compile(r"0|[1-9][0-9]{0,15}")
 _LINES = 3
@@ -149,38 +148,6 @@ def read_note(data: bytes) -> Note:
 def key_id(name: str, key: PublicKey) -> bytes:
     """Return the four bytes by which a signature line names a key."""
     return sha256(name.encode() + b"\n" + _TYPES[key.type] + key.data).digest()[:_ID_SIZE]
-
-
-def verifier_key(name: str, key: PublicKey) -> str:
-    """Return a key with its name, as text that tools for notes take."""
-    check_name(name)
-    return f"{name}+{key_id(name, key).hex()}+{base64_text(_TYPES[key.type] + key.data)}"
-
-
-def read_verifier_key(text: str) -> tuple[str, PublicKey]:
-    """Return the name and the key in a text of `verifier_key`.
-
-    Raises:
-        TrustError: it is no such text, or of a type that is not known here.
-    """
-    name, _, rest = text.partition("+")
-    identifier, _, data = rest.partition("+")
-    check_name(name)
-    encoded = standard_base64(data, "the key")
-    for of_type, prefix in _TYPES.items():
-        if encoded.startswith(prefix) and len(encoded) == len(prefix) + _KEY_SIZE:
-            key = PublicKey(of_type, encoded[len(prefix) :])
-            if key_id(name, key).hex() == identifier:
-                return name, key
-            raise TrustError(
-                f"found the key id {identifier!r} of {name}, expected {key_id(name, key).hex()}, "
-                "to which its name and its bytes lead",
-                code="bad-key",
-            )
-    raise TrustError(
-        f"found a key of {name} that is neither Ed25519 nor sr25519, expected one of them",
-        code="unknown-key-type",
-    )
 
 
 def standard_base64(text: str, where: str) -> bytes:
