@@ -29,7 +29,7 @@ from tallystick_state.transfer import export_state, import_state
 
 NAMES = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 EPOCHS, ROUNDS = 4, 2
-WAYS = ("mappings", "file", "rounds", "columns")
+WAYS = ("mappings", "file", "rounds")
 
 
 def with_late(epoch: Epoch, rng: random.Random, share: float) -> Epoch:
@@ -67,9 +67,8 @@ def send(ledger: Ledger, lines: Sequence[Record], way: str, folder: Path) -> Non
     records = [line for line in lines if "event" not in line]
     if late := [line for line in lines if "event" in line]:
         ledger.import_events(late)
-    if way == "rounds":
-        for number in sorted({line["round"] for line in records}, reverse=True):
-            ledger.close_round([line for line in records if line["round"] == number], number)
+    for number in sorted({line["round"] for line in records}, reverse=True):
+        ledger.close_round([line for line in records if line["round"] == number], number)
 
 
 class Lives(RuleBasedStateMachine):
@@ -87,7 +86,7 @@ class Lives(RuleBasedStateMachine):
         rng = random.Random(seed)
         made = history(seed, EPOCHS, plain=plain, records=5)
         self.epochs = [with_late(each, rng, late) for each in made]
-        self.plain, self.folder = plain, TemporaryDirectory()
+        self.folder = TemporaryDirectory()
         self.path, self.places = Path(self.folder.name), 0
         self.calendar, self.pending = {0: name}, dict[int, str]()
         self.ledger = Ledger.create(self.place(), name)
@@ -124,8 +123,6 @@ class Lives(RuleBasedStateMachine):
         """Give the state some lines of the epoch, once or twice."""
         order.shuffle(self.rest)
         some, self.rest = self.rest[:many], self.rest[many:]
-        if way == "columns" and not self.plain:
-            way = "file"
         for _ in range(1 + again):
             send(self.ledger, some, way, self.path)
 
