@@ -5,12 +5,14 @@ propose, whole numbers confirm.** Let q = n · 10⁹ / d and u = 2⁻⁵³. The 
 nearest to a quotient of doubles, whose error is bounded once, when the program is made:
 
 ``whole``
-    n and d fit int64, so that both are exact and few roundings are left: where n · 10⁹ is below 2⁵³
-    there is one, of at most half an ulp of the largest q; else there are four, of at most 4u|q|.
+    n and d fit int64, so that both are exact and few roundings are left: where n · 10⁹ and d are
+    below 2⁵³ there is one, of at most half an ulp of the largest q; else there are four, which
+    together are less than 5u|q|.
 ``doubles``
     d is a number, and n may be larger: each of its terms is a product of doubles. A term of k atoms
     rounds k conversions, k products and its coefficient, then the terms add up: so the error is at
-    most u · roundings · (the size of n · 10⁹) / d and 2u|q|.
+    most u · roundings · (the size of n · 10⁹) / d and 2u|q|; two roundings more than there are
+    cover what is of higher order.
 ``integers``
     anything else: the generated function of integers, row by row.
 
@@ -27,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import gcd
+from math import ceil, gcd
 from typing import Any
 
 import attrs
@@ -113,7 +115,7 @@ class ColumnProgram:
         return tuple(_Value(self.program, arm, proposal) for arm, proposal in pairs)
 
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
-        # counted in the units of its domain a fact is smaller, and fits a cheaper strategy
+        # counted in the units of its domain a fact is smaller, and more of it is whole
         columns_of_chunk = {
             index: column if atom.unit == 1 else column // atom.unit
             for (index, atom), column in zip(self.program.inputs, columns, strict=True)
@@ -166,11 +168,11 @@ def _proposal(arm: Arm) -> Proposal | None:
         # a term of k atoms rounds k conversions, k products and its coefficient; then terms add up
         roundings = len(numerator) + 2 * max(map(len, numerator)) + 2
         error = _UNIT * roundings * times * size / denominator[()] + 2 * _UNIT * largest
-    elif times * size < _DOUBLE:
-        error = Fraction(2) ** (largest.__ceil__().bit_length() - 54)
+    elif max(times * size, divisor) < _DOUBLE:
+        error = _UNIT * 2 ** ceil(largest).bit_length() / 2
         error = Fraction(0) if error * 2 * divisor < 1 else error
     else:
-        error = 4 * _UNIT * largest
+        error = 5 * _UNIT * largest
     return Proposal(whole, error) if error < _NEAR else None
 
 

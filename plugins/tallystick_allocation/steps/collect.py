@@ -121,7 +121,6 @@ class Collect(ColumnStep):
     records: Literal["window", "round"] = "window"
     within: tuple[Decimal, ...] | None = None
     is_score = True
-    is_of_each = True
     lack = "no record with {step.value} above 0"
 
     @property

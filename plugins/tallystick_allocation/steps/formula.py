@@ -64,7 +64,6 @@ class FormulaStep(ColumnStep):
     otherwise: str | None = attrs.field(default=None, metadata=names("a column"))
     absent: Decimal | None = None
     is_score = True
-    is_of_each = True
     lack = "{step.formula} is 0, or an input is absent"
 
     def reference(self, path: KeyPath, /) -> FormulaReference:

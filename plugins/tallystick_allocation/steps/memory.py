@@ -273,11 +273,6 @@ class Average(StepOfColumn):
         return self.leaver == "keep"
 
     @property
-    def is_of_each(self) -> bool:
-        """True where no sum of all divides the averages."""
-        return not self.scales
-
-    @property
     def sentence(self) -> str:
         """The shares of the new and of the carried value."""
         leaver = "stays" if self.leaver == "keep" else "is dropped"

@@ -141,11 +141,6 @@ class Mix(ColumnStep):
     keeps_somebody = True
     lack = "{columns} are 0"
 
-    @property
-    def is_of_each(self) -> bool:
-        """True where the part of an empty column goes nowhere."""
-        return self.empty == "leave"
-
     def mistakes(self, path: KeyPath, earlier: EarlierSteps, /) -> Iterator[Finding]:
         """Require parts of one whole, of columns alike."""
         if len({earlier.shapes[name] for name in self.of}) > 1:

@@ -156,11 +156,6 @@ class Filter(SelectStep):
         return self.of
 
     @property
-    def is_of_each(self) -> bool:
-        """True: whether a value reaches a bound is asked of it alone."""
-        return True
-
-    @property
     def marks(self) -> frozenset[Decimal]:
         """The bounds."""
         cuts = self.at_least.values() if isinstance(self.at_least, Mapping) else (self.at_least,)

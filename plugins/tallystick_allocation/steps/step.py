@@ -112,7 +112,7 @@ class AllocationStep(ABC):
     """One step of an allocation.
 
     Laws of weights are asked of steps: `sums_to_one`, `can_empty`, `prefers_hotkeys`,
-    `sizes`, `marks`, `is_of_each`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
+    `sizes`, `marks`, `is_score`, `can_bind`, `keeps_shares`, `needs_nonnegative`,
     `refuses_negative`, `collected` and the range. A further kind answers them.
 
     Attributes:
@@ -180,11 +180,6 @@ class AllocationStep(ABC):
     def marks(self) -> frozenset[Decimal]:
         """The values of its input at which it begins to treat miners in another way."""
         return frozenset()
-
-    @property
-    def is_of_each(self) -> bool:
-        """True where the value of a miner follows from values of its own alone."""
-        return False
 
     @property
     def sentence(self) -> str:
