@@ -224,7 +224,7 @@ def prepare(inputs: Path) -> None:
     slots = [{"uid": n, "hotkey": name, "types": [PYTHON]} for n, name in enumerate(HOTKEYS[2:])]
     written(inputs / "miners.jsonl", [*slots, {"uid": 7, "hotkey": "new", "types": [PYTHON]}])
     (inputs / "next").mkdir()
-    written_root(inputs / "next", successor(FIRST), {})
+    written_root(inputs / "next", successor(FIRST))
     for name in ("state", "pruned"):
         where = str(inputs / f"{name}.db")
         STARTS["lived" if name == "state" else name](where, inputs)
