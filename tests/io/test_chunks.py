@@ -53,7 +53,6 @@ def test_chunks_are_a_function_of_the_bytes_alone(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_BYTES", size)
         patch.setattr(module, "CHUNK_LINES", count)
-        patch.setattr(module, "SHARES", 1)
         found, source = cut(path, chunk)
         held = list(JsonLinesSource(path, reader=LineReader(path, block_bytes=chunk)))
     wanted = plainly(content, size, count)
@@ -76,8 +75,8 @@ def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
     long = b"".join((b"x" * 999 + b"\n") for _ in range(26_000))
     path.write_bytes(long + b"\n" * 40_000)
     found, source = cut(path)
-    assert [chunk.size for chunk in found[:2]] == [12_583_000, 12_583_000]
-    assert [len(chunk.items()) for chunk in found] == [12_583, 12_583, 16_384, 16_384, 8066]
+    assert found[0].size == 25_166_000
+    assert [len(chunk.items()) for chunk in found] == [25_166, 32_768, 8066]
     assert source.next == 66_001
     assert [len(chunk.items()) for chunk in JsonLinesSource(path)] == [25_166, 32_768, 8066]
 
@@ -151,7 +150,7 @@ def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
     found = list(source.places())
     feeder.join()
     assert all(isinstance(chunk, ItemChunk) for chunk in found)
-    assert [chunk.first for chunk in found] == [1, 16_385, 32_769]
+    assert [chunk.first for chunk in found] == [1, 32_769]
     assert sum(len(chunk.items()) for chunk in found) == 40_000
     digits = hashlib.sha256(b"a\nb\n" * 20_000).hexdigest()
     assert source.digest == f"sha256:{digits}"

@@ -37,8 +37,6 @@ SUFFIXES = (".jsonl", *CODECS, ".parquet")
 """Endings of the names of files of records, and of facts, in lower case."""
 CHUNK_BYTES, CHUNK_LINES = 3 << 23, 1 << 15
 """Size and number of lines that end a chunk: then a type has rows enough for columns to pay."""
-SHARES = 2
-"""Number of chunks that others are given in the place of one, so that they share work evenly."""
 
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 _ITEMS = 1 << 12
@@ -241,7 +239,7 @@ class JsonLinesSource:
 
     def __iter__(self) -> Iterator[ItemChunk[bytes]]:
         """Yield the lines, which are read as they are looked at, at the latest before the next."""
-        for parts in self._chunks(1):
+        for parts in self._chunks():
             lines = Lines(part.data for part in parts if part.data)
             yield ItemChunk(lines, self.next)
             self.next += len(lines)
@@ -251,7 +249,7 @@ class JsonLinesSource:
         by_place = is_seekable(self._path) and codec_of(self._path) is None
         # workers may have another working directory
         path, offset = self._path.absolute(), 0
-        for parts in self._chunks(SHARES):
+        for parts in self._chunks():
             if by_place:
                 size = lines = checksum = 0
                 end = b""
@@ -266,9 +264,9 @@ class JsonLinesSource:
                 yield ItemChunk(held, self.next)
                 self.next += len(held)
 
-    def _chunks(self, shares: int) -> Iterator[Iterator[_Part]]:
+    def _chunks(self) -> Iterator[Iterator[_Part]]:
         """Yield the parts of each chunk; those of one have to be read before the next."""
-        parts = self._parts(_Cutter(max(1, CHUNK_BYTES // shares), max(1, CHUNK_LINES // shares)))
+        parts = self._parts(_Cutter(CHUNK_BYTES, CHUNK_LINES))
         for part in parts:
             if part.data:
                 yield _to_the_last(chain((part,), parts))
