@@ -216,25 +216,27 @@ class ResultTable:
 
     def results(self) -> Iterator[Result]:
         """Yield the results one by one, as plain values; few are held at a time."""
+        # put together of all groups once; of each only its rows become Python values at a time
+        columns = {name: integers(self.numbers(name)) for name in ("record", "miner_uid")}
+        columns |= {name: self.texts(name) for name in IDENTITY if name not in columns}
+        columns |= {"tier": self.tier, GROUP: self.texts(GROUP)}
         for start in range(0, len(self), _ROWS):
-            yield from self._results(slice(start, start + _ROWS))
+            yield from self._results(slice(start, start + _ROWS), columns)
 
-    def _results(self, rows: slice) -> Iterator[Result]:
+    def _results(self, rows: slice, columns: Mapping[str, pa.Array]) -> Iterator[Result]:
         layout = self.layout
-        numbers = {name: self.numbers(name)[rows].tolist() for name in ("record", "miner_uid")}
-        texts = {n: self.texts(n)[rows].to_pylist() for n in IDENTITY if n not in numbers}
-        who = {**numbers, **texts, "tier": self.tier[rows].to_pylist()}
+        who = {name: column[rows].to_pylist() for name, column in columns.items()}
+        groups = who.pop(GROUP)
         axes = {name: self._decimals(f"{AXES}.{name}", rows) for name in layout.axes}
         decimals = dict[str, list[Any]]()
         decimals |= {name: self._decimals(name, rows) for name in layout.decimals}
         factors = {name: decimals.pop(name) for name in layout.factors}
-        groups = self.texts(GROUP)[rows].to_pylist() if layout.has_group else None
         for row in range(len(who["record"])):
             yield Result(
                 **{name: values[row] for name, values in who.items()},
                 axes={n: v for n, values in axes.items() if (v := values[row]) is not None},
                 measures=self._measures(rows.start + row) if layout.measures else None,
-                group=None if groups is None else groups[row],
+                group=groups[row],
                 factors={name: values[row] for name, values in factors.items()},
                 **{name: values[row] for name, values in decimals.items()},
             )
