@@ -138,7 +138,7 @@ class BoundType:
         if not self.gates:
             return None
         axes = {axis.name: axis for axis in self.axes}
-        return Value.of("gate", "quality", gate_number(self.gates), axes)
+        return Value.of("gate", "gate", gate_number(self.gates), axes)
 
     @cached_property
     def tier(self) -> Value | None:

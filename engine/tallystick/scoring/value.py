@@ -31,6 +31,7 @@ from tallystick.scoring.computation import NamedValue
 Role = Literal[
     "axis",
     "composite",
+    "gate",
     "quality",
     "tier",
     "tier_multiplier",
