@@ -191,3 +191,20 @@ def test_a_round_is_weighed_only_with_reputations_and_emissions(
         ("allocation", "the section [reputation], which steps of the round are weighed by"),
         ("allocation.steps[0].value", "the section [emission], which gives records one"),
     ]
+
+
+def test_a_quality_is_collected_only_where_a_type_has_a_composite(
+    acme: Registry, problems_of: Problems
+) -> None:
+    measured = (
+        '[measures.late]\nformula = "skills/efficiency@1"\n[skill_types.acme_type]\n'
+        'measures = ["late"]\n'
+    )
+    text = (
+        '[allocation]\nminers = "round"\nsteps = [\n'
+        '  { name = "score", do = "collect", value = "quality", as = "mean" },\n'
+        '  { name = "weight", do = "share", of = "score", publish = true },\n]\n'
+    )
+    expected = {p.path: p.evidence["expected"] for p in problems_of(HEADER + measured + text, acme)}
+    wanted = "the composite of a skill type, which gives records one"
+    assert expected["allocation.steps[0].value"] == wanted

@@ -57,6 +57,11 @@ _Shared = tuple[Sample, int]
 KTH_BEST, WINSORISED = "kth_best", "winsorised_mean"
 OF_ORDER = frozenset({"median", KTH_BEST, WINSORISED})
 """Statistics that read values in their order."""
+_GIVEN_BY = {
+    QUALITY: "the composite of a skill type",
+    EMISSION: "the section [emission]",
+}
+"""What a rule set needs so that its records have a value, by its name."""
 _STATISTICS = {
     "sum": "the sum",
     "mean": "the mean",
@@ -177,8 +182,8 @@ class Collect(ColumnStep):
     def _value_mistakes(self, path: KeyPath, earlier: EarlierSteps) -> Iterator[Finding]:
         of_records = self._is_of_records(earlier)
         if self.within is None:
-            if self.value == EMISSION and not of_records:
-                expected = "the section [emission], which gives records one"
+            if self.value in _GIVEN_BY and not of_records:
+                expected = f"{_GIVEN_BY[self.value]}, which gives records one"
                 yield mistake((*path, "value"), shown(self.value), expected)
             elif not of_records:
                 names = [QUALITY, EMISSION, *earlier.rule_set.measures]
