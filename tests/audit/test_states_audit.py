@@ -271,7 +271,9 @@ def test_an_export_that_was_cut_or_forged_elsewhere_is_no_side(mine: Lived, tmp_
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(mine.export.read_bytes()[:-1])
     for path in (other, cut, tmp_path / "none.db"):
-        assert run("audit", "states", mine.store, path).status == 2
+        done = run("audit", "states", mine.store, path)
+        assert done.status == 2
+    assert "none.db: found no such file, expected a store or an export of a state" in done.err
 
 
 def test_of_an_epoch_that_was_pruned_the_step_is_named(mine: Lived, tmp_path: Path) -> None:

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from tallystick.errors import DamagedError, InputError, OtherSnapshotError, TrustError
+from tallystick.errors import (
+    DamagedError,
+    InputError,
+    NoStoreError,
+    OtherSnapshotError,
+    TrustError,
+)
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_text
@@ -172,8 +178,8 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
     """Open a side, by an export or the place of a store.
 
     Raises:
-        InputError: it cannot be read, or is no whole export; caused by an `OtherSnapshotError`
-            where its log leads to another snapshot than it says.
+        InputError: it is not there, cannot be read, or is no whole export; caused by an
+            `OtherSnapshotError` where its log leads to another snapshot than it says.
         StoreError: it is no store.
     """
     location = path_text(where, PLACE)
@@ -183,10 +189,13 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
         if is_replayed:
             store = str(Path(folder) / "imported")
             import_state(location, store, registry=registry, renew=False)
-        with (
-            Ledger.open(store, registry=registry, shown=location) as ledger,
-            ledger.epoch_log(trust=False) as log,
-        ):
+        try:
+            opened_store = Ledger.open(store, registry=registry, shown=location)
+        except NoStoreError as error:
+            raise InputError(
+                f"{error.found}, expected a store or an export of a state: check the path"
+            ) from error
+        with opened_store as ledger, ledger.epoch_log(trust=False) as log:
             yield Side(location, ledger, log, is_replayed)
 
 
