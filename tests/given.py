@@ -1,4 +1,4 @@
-"""What a rule set makes of given values: axes, a quality, factors, none of them of a record."""
+"""Composites, tiers and emissions of given values, which belong to no record."""
 
 from collections.abc import Mapping
 from decimal import Decimal

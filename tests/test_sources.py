@@ -140,7 +140,7 @@ def _importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def texts(folder: Path, changes: tuple[str, str, str] | None, function: str = "fact") -> list[str]:
-    """What a function reaches in a package with a change, by names that do not name the package."""
+    """Return the reach of a function in a changed package, its name left open."""
     name = next(_names)
     (folder / name).mkdir()
     files = dict(FILES)

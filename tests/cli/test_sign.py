@@ -41,7 +41,7 @@ def ledger() -> Ledger:
 
 
 def council(*first: str, output: str = "out.json") -> Envelope:
-    """What alice and bob sign by a command, each for themselves."""
+    """Sign by a command as alice and as bob, each alone; return the joined envelope."""
     for name in ("alice", "bob"):
         assert run(*first, "--key", f"{name}.pem", "-o", f"by-{name}.json").status == 0
     assert run("sign", "join", "by-alice.json", "by-bob.json", "-o", output).status == 0

@@ -180,7 +180,7 @@ def test_the_expression_is_part_of_the_identity_and_of_the_text() -> None:
 
 @pytest.mark.process
 def test_javascript_adds_up_alike() -> None:
-    """Of records with all of the parts, some, and none."""
+    """Compare both over lists with all of the parts, some, and none."""
     parts = [
         {"kind": "x", "p": 0.1, "w": 2.3},
         {"kind": "y", "p": 8.7},
