@@ -30,9 +30,9 @@ from tallystick.scoring.planner import (
     Rows,
     ScoreColumns,
     Target,
-    columns_of,
     joined,
     plan_of,
+    score_columns,
 )
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
@@ -241,7 +241,7 @@ class AnswerScores:
         if tier is None or tiers is None:
             return self._rest(self._known(rows), fact, len(rows))
         if self.bound.quality not in self._of_answers:
-            return columns_of(self.bound).score(fact, thresholds, len(rows))
+            return score_columns(self.bound, fact, thresholds, len(rows))
         known, starts = self._known(rows), tiers.starts(thresholds)
         level = np.searchsorted(starts, known.columns[self.bound.quality], side="right")
         known = attrs.evolve(known, columns={**known.columns, tier: level})

@@ -251,43 +251,30 @@ _plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDicti
 """Plans by the starts of tiers; they live as long as their type."""
 
 
-@attrs.frozen(eq=False)
-class ColumnScorer:
-    """Scores rows of one bound type: plans with one candidate, made when they are needed.
+def score_columns(
+    bound: BoundType, facts: Facts, thresholds: Thresholds, rows: int
+) -> ScoreColumns:
+    """Return the values of valid rows of one type that results show.
 
-    Attributes:
-        bound: the skill type.
+    Args:
+        bound: the skill type; plans with it as their one candidate are kept with it.
+        facts: gives an int64 column for the digest of a fact.
+        thresholds: by which tiers begin.
+        rows: how many there are, at least 1.
     """
-
-    bound: BoundType
-
-    def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
-        """Return the values of valid rows that results show.
-
-        Args:
-            facts: gives an int64 column for the digest of a fact.
-            thresholds: by which tiers begin.
-            rows: how many there are.
-        """
-        ((_, scores),) = self._plan(thresholds).run(facts, rows)
-        return scores
-
-    def _plan(self, thresholds: Thresholds) -> Plan:
-        tiers = self.bound.tiers
-        starts = () if tiers is None else tiers.starts(thresholds)
-        plans = _plans.setdefault(self.bound, {})
-        if starts not in plans:
-            if len(plans) >= _PLANS:
-                plans.clear()
-            bound = self.bound
-            target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
-            plans[starts] = plan_of([target])
-        return plans[starts]
+    ((_, scores),) = _plan(bound, thresholds).run(facts, rows)
+    return scores
 
 
-def columns_of(bound: BoundType) -> ColumnScorer:
-    """Return the scorer of a bound type by columns; its plans are kept with the type."""
-    return ColumnScorer(bound)
+def _plan(bound: BoundType, thresholds: Thresholds) -> Plan:
+    starts = () if bound.tiers is None else bound.tiers.starts(thresholds)
+    plans = _plans.setdefault(bound, {})
+    if starts not in plans:
+        if len(plans) >= _PLANS:
+            plans.clear()
+        target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
+        plans[starts] = plan_of([target])
+    return plans[starts]
 
 
 def column_of(

@@ -34,7 +34,7 @@ from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, Rows, ScoreColumns, columns_of
+from tallystick.scoring.planner import Facts, Rows, ScoreColumns, score_columns
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
@@ -313,11 +313,11 @@ _Scores = tuple[Rows | None, ScoreColumns]
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     """Return the scores of those rows of one type that have a submission."""
     scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
-    columns = columns_of(rules.types[rows.skill_type])
+    bound = rules.types[rows.skill_type]
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
         count = len(rows) if chosen is None else len(chosen)
         if count:
-            result.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
+            result.append((chosen, score_columns(bound, _taken(rows, chosen), thresholds, count)))
     return result
 
 
