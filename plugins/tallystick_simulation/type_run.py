@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Rows
 from tallystick.formula.facts import path_of
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
@@ -27,7 +27,6 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import (
     ColumnPlanner,
     Plan,
-    Rows,
     ScoreColumns,
     Target,
     joined,

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Rows
 from tallystick.io.sources import Chunk, Source, input_digest
 from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.defects import defects_of
@@ -39,7 +39,6 @@ from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError, RecordError
-from tallystick.formula.columns import Truths
+from tallystick.formula.columns import Rows, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
@@ -34,7 +34,7 @@ from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, Rows, ScoreColumns, score_columns
+from tallystick.scoring.planner import Facts, ScoreColumns, score_columns
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
@@ -87,7 +87,7 @@ class Scoring:
     def records(
         self, records: Iterable[Numbered], items: Sequence[Item], first: int
     ) -> ResultTable:
-        """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
+        """Return the results of records that are decoded; see `Extractor.decoded_facts`."""
         if not self.rules.later:
             batch = self._extractor.decoded_facts(records, items, first)
             return _scored([(batch, self.rules)], self.rules)
@@ -116,7 +116,7 @@ class Scoring:
         return _scored(rows, self.rules)
 
     def _of(self, begin: int) -> Scoring:
-        """Scores by the rules that hold from an epoch on, whatever begins later."""
+        """Return the scoring by the rules that hold from an epoch on, whatever begins later."""
         if begin not in self._spans:
             self._spans[begin] = Scoring(_alone(self.rules, begin), self.rules.decoder)
         return self._spans[begin]
@@ -331,7 +331,7 @@ def _taken(rows: FactRows, chosen: Rows | None) -> Facts:
 def _by_thresholds(
     rules: BoundRules, rows: FactRows, scored: Rows | None
 ) -> Iterator[tuple[Rows | None, Thresholds]]:
-    """Rows of one type, all or some, those apart that are scored by other thresholds."""
+    """Yield rows of one type by the thresholds that score them; None is all, as for `_Scores`."""
     if not rules.pinned:
         yield scored, rules.thresholds[rows.skill_type]
         return
