@@ -113,7 +113,7 @@ class Scorer(BoundRules):
         every = [rules for _, rules in self.spans()]
         for name in nano:
             if not any(name in rules.types for rules in every):
-                self._bound(name)
+                _bound_type(self, name)
         first, *others = (_with_thresholds(rules, nano) for rules in every)
         later = zip((epoch for epoch, _ in self.later), others, strict=True)
         return attrs.evolve(self, thresholds=first.thresholds, later=tuple(later))
@@ -267,9 +267,6 @@ class Scorer(BoundRules):
 
         return Scoring(self)
 
-    def _bound(self, skill_type: str) -> BoundType:
-        return _bound_type(self, skill_type)
-
     def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
         if isinstance(record, str):
             record = record.encode("utf-8", "surrogatepass")
@@ -362,12 +359,12 @@ def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) 
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
-def _told(batch: ResultTable) -> ResultTable:
-    """Return the batch, whose defects are told."""
+def _told(table: ResultTable) -> ResultTable:
+    """Return the table, whose defects are told."""
     defects = DefectLog("records")
-    defects.tell(batch.rejects)
+    defects.tell(table.rejects)
     defects.close()
-    return batch
+    return table
 
 
 def _identity(record: RecordLike) -> Identity:

@@ -126,7 +126,11 @@ def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
-    """Return the one loop in Python that every record goes through; what it does is spelled out."""
+    """Take the facts of records by type, and return the rejects.
+
+    It is the one loop in Python that every record goes through, so nothing in it is a call that
+    could be spelled out.
+    """
     rejects = []
     for number, decoded in records:
         record: Any = decoded
