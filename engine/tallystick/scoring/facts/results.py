@@ -44,7 +44,7 @@ Numbered = tuple[int, Decoded]
 _BLOCK = 1 << 8
 """Decoded records that are held at a time, as the garbage collector visits them."""
 
-FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
+IDENTITY_FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """Fields of results that identify a record, beside its type and line."""
 CODED = ("miner_hotkey", "role", "validator")
 """Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
@@ -71,7 +71,7 @@ class Scoring:
         """
         self.rules, self._decoder = rules, decoder
         self._spans: dict[int, Scoring] = {}
-        self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
+        self._fields = (*IDENTITY_FIELDS, "epoch") if rules.pinned else IDENTITY_FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultTable:
         """Return the results of one chunk.
@@ -130,7 +130,7 @@ class Scoring:
     def _request(self) -> FactsRequest:
         rules = self.rules
         return FactsRequest(
-            catalog_of(rules.registry), wanted_by(rules), (*FIELDS, "validator"), CODED
+            catalog_of(rules.registry), wanted_by(rules), (*IDENTITY_FIELDS, "validator"), CODED
         )
 
 
