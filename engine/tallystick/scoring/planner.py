@@ -87,15 +87,12 @@ class ScoreColumns:
 
     def take(self, rows: Rows) -> ScoreColumns:
         """Return some of the rows."""
-        return self._each(lambda column: column[rows])
-
-    def _each(self, changed: Callable[[Any], Any]) -> ScoreColumns:
         return ScoreColumns(
             self.bound,
-            {value: changed(column) for value, column in self.columns.items()},
-            {value: changed(applies) for value, applies in self.given.items()},
-            None if self.gate is None else changed(self.gate),
-            {value: changed(column) for value, column in self.ratios.items()},
+            {value: column[rows] for value, column in self.columns.items()},
+            {value: applies[rows] for value, applies in self.given.items()},
+            None if self.gate is None else self.gate[rows],
+            {value: column[rows] for value, column in self.ratios.items()},
         )
 
 

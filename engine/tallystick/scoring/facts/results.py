@@ -30,7 +30,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import Extraction, Extractor
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
@@ -89,19 +89,15 @@ class Scoring:
     ) -> ResultTable:
         """Return the results of records that are decoded; see `Extractor.decoded_facts`."""
         if not self.rules.later:
-            batch = self._extractor.decoded_facts(records, items, first)
+            batch = self.extractor.decoded_facts(records, items, first)
             return _scored([(batch, self.rules)], self.rules)
-        extractions = {0: self._of(0).extraction(items, first)}
+        extractions = {0: self._of(0).extractor.extraction(items, first)}
         for begin, group in _by_rules(records, self.rules):
             if begin not in extractions:
-                extractions[begin] = self._of(begin).extraction(items, first)
+                extractions[begin] = self._of(begin).extractor.extraction(items, first)
             extractions[begin].take(group)
         spans = ((taken.batch(), self._of(begin).rules) for begin, taken in extractions.items())
         return _scored(spans, self.rules)
-
-    def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """Return the extraction of the facts of items that the rules read."""
-        return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultTable:
         if self.rules.layout.has_group:
@@ -122,7 +118,8 @@ class Scoring:
         return self._spans[begin]
 
     @cached_property
-    def _extractor(self) -> Extractor:
+    def extractor(self) -> Extractor:
+        """Takes the facts that the rules read."""
         types, decoder = self.rules.types.values(), self._decoder or self.rules.decoder
         return Extractor(types, self._fields, decoder)
 
