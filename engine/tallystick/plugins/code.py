@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import PREFIX, digest
+from tallystick.canonical import PREFIX, digest, digest_of_bytes
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
 from tallystick.sources import outermost
@@ -422,6 +422,11 @@ def content(path: Path) -> tuple[int, str]:
     if path.suffix in _TEXT:
         data = data.replace(b"\r\n", b"\n")
     return len(data), hashlib.sha256(data).hexdigest()
+
+
+def text_digest(data: bytes) -> str:
+    """Return the digest of the bytes of a text file, with LF at the ends of its lines."""
+    return digest_of_bytes(data.replace(b"\r\n", b"\n"))
 
 
 def _text(name: str) -> str:
