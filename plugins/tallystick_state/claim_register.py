@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
+from msgspec.structs import replace
 
 from tallystick_state.claims import (
     DROPPED,
@@ -312,7 +313,7 @@ class ClaimRegister:
         if event is None:
             return None
         if line_digest(event) != pruned.digest:
-            event = attrs.evolve(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
+            event = replace(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
         self._pruned_seen += 1
         # no entry of the log has such a number
         return Claim(-self._pruned_seen, event, Rank.OWN, None, COUNTED_IN)

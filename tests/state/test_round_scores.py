@@ -10,6 +10,7 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
@@ -190,7 +191,7 @@ def test_events_that_came_alone_do_not_count() -> None:
 
 def test_each_validators_record_of_a_task_counts() -> None:
     one = record(1, "executable_python", Fraction("0.8"))
-    other = attrs.evolve(one, validator="another", emission=NANO // 5)
+    other = replace(one, validator="another", emission=NANO // 5)
     assert round_scores([one, other], rules(), lambda _: NANO) == {"hk": NANO // 2}
 
 
