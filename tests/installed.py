@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from tallystick.plugins.commands import installed_commands, own_commands
+from tallystick.cli.rows import installed_commands
 from tallystick.plugins.registry import installed_plugins
 from tallystick_governance.lint.catalog import installed_lints
 
@@ -41,7 +41,7 @@ def install(
 
 def look_again() -> None:
     """Let the next command find what is installed by now."""
-    for remembered in (own_commands, installed_commands, installed_lints, installed_plugins):
+    for remembered in (installed_commands, installed_lints, installed_plugins):
         remembered.cache_clear()
 
 

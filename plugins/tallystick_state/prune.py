@@ -25,6 +25,7 @@ from operator import itemgetter
 import attrs
 
 from tallystick.errors import DamagedError, StateError
+from tallystick.json_values import json_object
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.carry import carried_names
 from tallystick_state.chain import Entry
@@ -53,6 +54,7 @@ _COUNTED_IN = EVENTS.names.index("counted_in")
 _WAITING = itemgetter(*map(QUARANTINE.names.index, ("seq", "rank", "reason")))
 
 
+@json_object("epoch", "already", "entries", "events", "left", "bytes_before", "bytes_after")
 @attrs.frozen
 class Pruning:
     """The outcome of a pruning.

@@ -11,10 +11,12 @@ from pathlib import Path
 import click
 import pytest
 from cli.command import SKILLS, Finished, command_of, message_of, paths, run, start, walk
+from installed import beside
 
+from tallystick.cli import rows
 from tallystick.cli.command import first_sentence
-from tallystick.cli.main import LazyGroup, cli, main
-from tallystick.plugins.commands import HEADINGS
+from tallystick.cli.main import cli, main
+from tallystick.plugins.commands import HEADINGS, CommandRows
 
 GROUPS, COMMANDS = sorted(paths(of_groups=True)), sorted(paths(of_groups=False))
 RULES = ("--rules", "skills@1.0.0")
@@ -177,9 +179,9 @@ def test_an_end_of_data_is_a_defect_and_no_interrupt(
     """As when bytecode is cut off: it says where, and is not taken for Ctrl-D at a prompt."""
     (tmp_path / "cut_off.py").write_text("raise EOFError('marshal data too short')")
     monkeypatch.syspath_prepend(tmp_path)
-    homes = {**LazyGroup.homes, "demo": ("cut_off:demo", "", "score")}
-    monkeypatch.setattr(LazyGroup, "homes", homes)
-    with pytest.raises(EOFError, match="marshal data too short"):
+    row = rows.CORE.commands[0]._replace(home="cut_off:demo")
+    monkeypatch.setattr(rows, "CORE", CommandRows(commands=(row,)))
+    with beside(), pytest.raises(EOFError, match="marshal data too short"):
         run("demo")
 
 

@@ -14,7 +14,8 @@ from installed import beside, install, look_again, without
 
 from tallystick.cli.command import first_example, first_sentence
 from tallystick.cli.main import cli
-from tallystick.plugins.commands import GROUP, CommandRows, installed_commands
+from tallystick.cli.rows import CORE, installed_commands
+from tallystick.plugins.commands import GROUP, CommandRows
 
 FLOORS = tuple(
     f"tallystick_{name}"
@@ -324,7 +325,6 @@ COMMANDS = CommandRows(
         ),
         CommandOption(
             ("explain",), "--oracle", "NAME", "Rules of an oracle.", SOURCE, "acme_hail:oracle",
-        key="oracle",
         ),
     ),
 )
@@ -366,21 +366,14 @@ def test_a_stranger_brings_a_second_pass(offered: Path) -> None:
 
 
 @of_acme(OPTION, TWIN)
-def test_a_stranger_brings_a_source_of_rules_that_is_a_setting(
-    offered: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stranger_brings_a_source_of_rules(offered: Path) -> None:
+    assert offered
     explain = ("explain", SKILLS, "--json")
     told = run(*explain, "--oracle", "skills@1.0.0").json()
     assert told == run(*explain, "--rules", "skills@1.0.0").json()
     assert "By default those of --state or --oracle." in one_line(run("explain", "--help").out)
     both = run("explain", SKILLS, "--oracle", "a", "--state", "b")
     assert (both.status, "found --state and --oracle, expected one" in both.err) == (2, True)
-    assert run(*explain, env={"TALLYSTICK_ORACLE": "skills@1.0.0"}).json() == told
-    folder = offered / "settings"
-    folder.mkdir(mode=0o700)
-    (folder / "tallystick.toml").write_text('oracle = "skills@1.0.0"\n')
-    monkeypatch.chdir(folder)
-    assert run(*explain).json() == {**told, "settings": "tallystick.toml"}
 
 
 @of_acme(OPTION, RAISES)
@@ -438,7 +431,7 @@ def test_a_floor_that_others_stand_on_is_named_where_it_is_missed() -> None:
 
 def of_the_project() -> list[CommandRows]:
     entries = distribution("tallystick").entry_points.select(group=GROUP)
-    return [entry.load() for entry in entries]
+    return [CORE, *(entry.load() for entry in entries)]
 
 
 def test_rows_of_the_project_say_what_its_commands_say() -> None:
@@ -454,7 +447,7 @@ def test_rows_of_the_project_say_what_its_commands_say() -> None:
             if len(row.path) > 1:
                 assert row.sentence == first_sentence(command.help or ""), row.path
                 assert row.example == "\n".join(first_example(command)), row.path
-    assert installed_commands().refused(()) == {}
+    assert installed_commands().refused() == {}
 
 
 def test_options_of_the_project_stand_where_their_rows_say() -> None:

@@ -7,7 +7,7 @@ import click
 from manual.options import OF_EVERY_COMMAND
 from manual.page import Page, pages
 
-from tallystick.cli.main import LazyGroup, cli
+from tallystick.cli.main import cli
 
 
 def _commands(
@@ -23,7 +23,7 @@ def _commands(
             yield " ".join((*path, name)), command
 
 
-_COMMANDS = dict(_commands(LazyGroup(name="tallystick")))
+_COMMANDS = dict(_commands(cli))
 
 
 _OF_EVERY_COMMAND = [list(names) for names in OF_EVERY_COMMAND]

@@ -97,7 +97,7 @@ def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> 
     bounds = [each.rules.types["mcp_server"] for each in candidates]
     thresholds = [each.rules.thresholds["mcp_server"] for each in candidates]
     scorer, bound = candidates[0].rules, bounds[0]
-    asked = tuple(requirement for requirement, _ in bound.requirements)
+    asked = bound.required
     records = of_type(scorer.registry.skill_types["mcp_server"], asked)[:60]
     found = [scorer.decoder.convert(record, 1) for record in records]
     rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]

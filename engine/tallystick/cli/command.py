@@ -1,12 +1,10 @@
-"""Commands and groups: examples, help that is whole, and the options of every command."""
+"""Commands and groups: examples, and help that is whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import click
-
-from tallystick.cli import log
 
 DEFECT = 3
 """The exit status of a run that is complete, but for records on which the engine fails."""
@@ -62,15 +60,3 @@ def first_sentence(text: str) -> str:
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     head, stop, _ = paragraph.partition(". ")
     return head + stop.strip()
-
-
-def complete(command: click.Command) -> click.Command:
-    """Return the command with the options that every one has, and so of all commands of a group."""
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            complete(inner)
-    elif not any(option.name == "log_json" for option in command.params):
-        # a command is one object however often it is asked for; its own options count more
-        own = {name for param in command.params for name in param.opts}
-        command.params += [option for option in log.options() if own.isdisjoint(option.opts)]
-    return command

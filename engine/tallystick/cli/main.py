@@ -13,7 +13,6 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -31,86 +30,17 @@ from tallystick.errors import (
     TallystickError,
     TrustError,
 )
+from tallystick.plugins.entries import own_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
     from types import FrameType
 
 _COLLECTION = (100_000, 20, 100)
 """Thresholds of the garbage collector: new objects before it looks at those of each age."""
 
 
-class LazyGroup(OpenGroup):
-    """The whole command line: the core's commands by this table, those of plugins by rows."""
-
-    homes: Mapping[str, tuple[str, str, str]] = {
-        "demo": (
-            "tallystick.cli.demo:demo",
-            "Score the bundled examples of every skill type.",
-            "score",
-        ),
-        "explain": (
-            "tallystick.cli.explain:explain",
-            "Show every step behind one score.",
-            "score",
-        ),
-        "facts": (
-            "tallystick.cli.facts:facts",
-            "Extract the facts of records, for every rule set.",
-            "score",
-        ),
-        "lock": (
-            "tallystick.cli.lock:lock",
-            "Write or check the digests that results depend on.",
-            "verify",
-        ),
-        "plugins": ("tallystick.cli.plugins:plugins", "List, start and check plugins.", "write"),
-        "records": ("tallystick.cli.records:records", "Generate records.", "write"),
-        "rules": (
-            "tallystick.cli.rules:rules",
-            "List, show, check, lint, prove, compare and edit rule sets.",
-            "govern",
-        ),
-        "score": ("tallystick.cli.score:score", "Score a file of records.", "score"),
-    }
-    """Home, sentence of help and heading of each of the core's own commands, by name."""
-
-    def own_names(self) -> Collection[str]:
-        """Return the names of the core's own commands."""
-        return self.homes.keys()
-
-    def own_command(self, name: str) -> click.Command | None:
-        """Return the core's own command of a name, imported."""
-        if name not in self.homes:
-            return None
-        module, _, attribute = self.homes[name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def own_sentence(self, name: str) -> str:
-        """Return the sentence of help for an own command, which is not imported for it."""
-        return self.homes[name][1]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sentence of each command, below the headings in their order."""
-        from tallystick.plugins.commands import HEADINGS, OTHER_HEADING
-
-        rows = self.rows()
-        sections = dict[str, list[tuple[str, str]]]({heading: [] for heading in HEADINGS})
-        sentences = dict(self.sentences(ctx))
-        width = max(map(len, sentences))
-        for name, sentence in sentences.items():
-            heading = rows[name].heading if name in rows else self.homes[name][2]
-            sections.setdefault(heading, []).append((name.ljust(width), sentence))
-        of_strangers = sorted(sections.keys() - {*HEADINGS, OTHER_HEADING})
-        for heading in (*HEADINGS, *of_strangers, OTHER_HEADING):
-            if sections.get(heading):
-                with formatter.section(heading.capitalize()):
-                    formatter.write_dl(sections[heading])
-
-
 @click.group(
-    cls=LazyGroup,
+    cls=OpenGroup,
     params=[*log.options()],
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
@@ -182,8 +112,6 @@ def _run() -> None:
 
 def _module_of(error: ImportError | SyntaxError) -> str | None:
     """Return the module of the project that cannot be imported; None where it is another's."""
-    from tallystick.plugins.entries import own_packages  # when something is wrong
-
     name = error.name if isinstance(error, ImportError) else error.filename
     packages = own_packages()
     words = [*Path(name or "").with_suffix("").parts] if isinstance(error, SyntaxError) else []

@@ -1,28 +1,30 @@
-"""Groups of the core that also have the commands of plugins, by rows, imported when they are used.
+"""Groups whose commands are rows, of the engine and of plugins, imported when they are used.
 
-The core's own commands are looked up first, before anything is searched for. Help and completion
-are written from the rows.
+Help and completion are written from the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import CommandGroup, complete, first_example, first_sentence
+from tallystick.cli import log
+from tallystick.cli.command import CommandGroup
 from tallystick.cli.plugin_options import ExtensibleCommand
+from tallystick.cli.rows import installed_commands
 from tallystick.errors import PluginError
+from tallystick.plugins.commands import GROUP, HEADINGS, OTHER_HEADING, Command, value_of
+from tallystick.plugins.entries import PROJECT
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from tallystick.plugins.commands import Command
-
 
 class OpenGroup(CommandGroup):
-    """A group of the core to which plugins add commands.
+    """A group of the engine to which plugins add commands.
 
     Args:
         path: the words of the group; none of the whole command line.
@@ -33,21 +35,9 @@ class OpenGroup(CommandGroup):
         super().__init__(*arguments, **attributes)
         self.path = path
 
-    def own_names(self) -> Collection[str]:
-        """Return the names of the core's own commands."""
-        return self.commands.keys()
-
-    def own_command(self, name: str) -> click.Command | None:
-        """Return the core's own command of a name."""
-        return self.commands.get(name)
-
-    def own_sentence(self, name: str) -> str:
-        """Return the first sentence of an own command."""
-        return first_sentence(self.commands[name].help or "")
-
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """Return the names of the commands."""
-        return sorted({*self.own_names(), *self.rows()})
+        return [*self._rows()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, with the options that every one has.
@@ -55,20 +45,13 @@ class OpenGroup(CommandGroup):
         Raises:
             PluginError: what a plugin has for it cannot be used.
         """
-        path = (*self.path, cmd_name)
-        command = self.own_command(cmd_name)
-        if command is not None:
-            return finished(command, path)
-        # the core's own commands need none of it
-        from tallystick.plugins.commands import installed_commands, own_commands
-
-        entry = own_commands().find(path) or installed_commands().find(path)
+        entry = installed_commands().find((*self.path, cmd_name))
         if entry is None:
             return None
         name, row = entry
         if ctx.resilient_parsing and row.below:
             return _Offered(name, row)
-        return finished(_imported(name, row), path)
+        return finished(_imported(name, row), row.path)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -84,21 +67,37 @@ class OpenGroup(CommandGroup):
         except click.UsageError as error:
             raise click.UsageError(self._unknown(args[0], error.message, ctx), ctx) from error
 
-    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
-        """Yield the commands with their first sentences, without importing those of plugins."""
-        rows = self.rows()
-        for name in self.list_commands(ctx):
-            yield name, rows[name].sentence if name in rows else self.own_sentence(name)
+    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:  # noqa: ARG002  # as above
+        """Yield the commands with their first sentences, without importing them."""
+        for name, row in self._rows().items():
+            yield name, row.sentence
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sentence of each command, of the whole line below headings in their order."""
+        if self.path:
+            super().format_commands(ctx, formatter)
+            return
+        rows = self._rows()
+        width = max(map(len, rows))
+        sections = dict[str, list[tuple[str, str]]]()
+        for name, row in rows.items():
+            sections.setdefault(row.heading, []).append((name.ljust(width), row.sentence))
+        of_strangers = sorted(sections.keys() - {*HEADINGS, OTHER_HEADING})
+        for heading in (*HEADINGS, *of_strangers, OTHER_HEADING):
+            if heading in sections:
+                with formatter.section(heading.capitalize()):
+                    formatter.write_dl(sections[heading])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the options and commands that complete a word, without importing commands."""
         return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
 
-    def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
-        """Return the error for a word that is no command; click's hints know own commands alone."""
-        from difflib import get_close_matches  # for a mistake alone
+    def _rows(self) -> dict[str, Command]:
+        return installed_commands().below(self.path)
 
-        from tallystick.plugins.commands import installed_commands
+    def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
+        """Return the error for a word that is no command; click's hints know none of the rows."""
+        from difflib import get_close_matches  # for a mistake alone
 
         objections = installed_commands().objections((*self.path, word))
         if objections:
@@ -108,29 +107,9 @@ class OpenGroup(CommandGroup):
             return f"{message} (Did you mean one of: {', '.join(close)}?)"
         return f"{message} Did you mean {close[0]}?" if close else message
 
-    def own_paths(self) -> Iterator[tuple[str, ...]]:
-        """Yield the words of the core's own commands here and below."""
-        for name in self.own_names():
-            yield (*self.path, name)
-            command = self.own_command(name)
-            if isinstance(command, OpenGroup):
-                yield from command.own_paths()
-
-    def rows(self) -> dict[str, Command]:
-        """Return the rows of the commands of plugins, by name."""
-        from tallystick.plugins.commands import installed_commands
-
-        own = self.own_names()
-        rows = installed_commands().below(self.path)
-        return {name: row for name, row in rows.items() if name not in own}
-
     def _first_examples(self) -> Iterator[str]:
-        rows = self.rows()
-        for name in sorted({*self.commands, *rows}):
-            if name in rows:
-                yield from rows[name].example.splitlines()
-            else:
-                yield from first_example(self.commands[name])
+        for row in self._rows().values():
+            yield from row.example.splitlines()
 
 
 class _Offered(click.Group):
@@ -153,12 +132,17 @@ class _Offered(click.Group):
 
 def finished(command: click.Command, path: tuple[str, ...]) -> click.Command:
     """Return a command with the options of plugins and with those of every command."""
-    if isinstance(command, ExtensibleCommand):
-        command.extend(path)
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
             finished(inner, (*path, name))
-    return complete(command)
+        return command
+    if isinstance(command, ExtensibleCommand):
+        command.extend(path)
+    # a command is one object however often it is asked for; its own options count more
+    if not any(option.name == "log_json" for option in command.params):
+        own = {name for param in command.params for name in param.opts}
+        command.params += [option for option in log.options() if own.isdisjoint(option.opts)]
+    return command
 
 
 def _completed(
@@ -176,9 +160,9 @@ def _completed(
 
 
 def _imported(name: str, row: Command) -> click.Command:
-    from tallystick.plugins.commands import value_of
-
-    command = value_of(name, row.home)
+    # what fails in the engine itself is told as such
+    own = name == PROJECT
+    command = EntryPoint(name, row.home, GROUP).load() if own else value_of(name, row.home)
     if not isinstance(command, click.Command):
         raise PluginError(
             f"plugin {name!r}: found {command!r} at {row.home}, expected a command of click: fix "

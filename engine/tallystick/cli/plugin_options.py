@@ -17,7 +17,7 @@ a second pass; it returns a function, which the command calls with what it knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,12 +26,13 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli import options
+from tallystick.cli.rows import installed_commands
 from tallystick.cli.settings import Setting
 from tallystick.errors import PluginError
+from tallystick.plugins.commands import INPUT, SECOND_PASS, SOURCE, VALUE, CommandOption, value_of
 
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
-    from tallystick.plugins.commands import CommandOption
     from tallystick.scoring.scorer import Scorer
 
 
@@ -52,20 +53,31 @@ class SecondPass(Protocol):
         """Give the scorer."""
 
 
-class PluginOption(Setting):
-    """An option of a plugin; a setting where the row has a key."""
+class PluginOption(click.Option):
+    """An option of a plugin."""
 
     def __init__(self, owner: str, row: CommandOption) -> None:
         # no option of the command can have this name
         name = f"plugin_{row.flag.strip('-').replace('-', '_')}"
-        attributes: dict[str, Any] = {"metavar": row.metavar, "help": row.help}
-        if row.key:
-            super().__init__([row.flag, name], key=row.key, **attributes)
-        else:
-            click.Option.__init__(self, [row.flag, name], **attributes)
-            self.key = ""
+        super().__init__([row.flag, name], metavar=row.metavar, help=row.help)
         self.owner = owner
         self.row = row
+
+    def home(self, *arguments: object) -> Any:  # noqa: ANN401  # what the kind of the option asks for
+        """Call the home of the option.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        function: Callable[..., Any] = value_of(self.owner, self.row.home)  # type: ignore[assignment]  # called as the kind says
+        return function(*arguments)
+
+    def wrong_answer(self, answer: object, expected: str) -> PluginError:
+        """Return the error for an answer of the home that is of another kind."""
+        return PluginError(
+            f"plugin {self.owner!r}: found {answer!r} from {self.row.home}, expected {expected}: "
+            "fix the plugin, or uninstall it"
+        )
 
 
 class PluginOptions:
@@ -76,8 +88,8 @@ class PluginOptions:
     """
 
     def __init__(self, options: Mapping[PluginOption, Any]) -> None:
-        self._options = {option: value for option, value in options.items() if value is not None}
-        self.values = {option.row.flag: value for option, value in self._options.items()}
+        self._options = [option for option, value in options.items() if value is not None]
+        self.values = {option.row.flag: options[option] for option in self._options}
 
     @contextmanager
     def scoring(self, reference: str | None, held: Held) -> Iterator[Scorer]:
@@ -90,25 +102,21 @@ class PluginOptions:
             PluginError: the plugin of the source cannot be used.
             TrustError: the lock has none of the rules.
         """
-        from tallystick.plugins.commands import SOURCE  # where there is one
-
         sources = self._of_kind(SOURCE)
+        _refuse_several([option.row.flag for option in sources])
         if not sources:
             with named_rules(reference, held) as scorer:
                 yield scorer
             return
-        if len(sources) > 1:
-            flags = " and ".join(source_option.row.flag for source_option in sources)
-            raise click.UsageError(f"found {flags}, expected one of them")
         (option,) = sources
-        source = _home(option)(self._options[option], on_command_line(reference), held)
+        source = option.home(self.values[option.row.flag], on_command_line(reference), held)
         if not isinstance(source, AbstractContextManager):
-            raise _wrong_answer(option, source, "a context manager")
+            raise option.wrong_answer(source, "a context manager")
         with source as scorer:
             from tallystick.scoring.scorer import Scorer
 
             if not isinstance(scorer, Scorer):
-                raise _wrong_answer(option, scorer, "one that gives a Scorer")
+                raise option.wrong_answer(scorer, "one that gives a Scorer")
             # a lock holds whatever scores, also where the plugin does not ask it
             held.require_one_of(scorer.each())
             yield scorer
@@ -120,13 +128,7 @@ class PluginOptions:
             RuleSetError: a rule set does not load.
             PluginError: the plugin of a pass cannot be used.
         """
-        from tallystick.plugins.commands import SECOND_PASS
-
-        self._check_values()
-        return [
-            (option.row.flag, _home(option)(self._options[option], self.values))
-            for option in self._of_kind(SECOND_PASS)
-        ]
+        return [(option.row.flag, answer) for option, answer in self._answers(SECOND_PASS)]
 
     def input(self, own: object, name: str) -> Callable[..., Any] | None:
         """Return the function of another input; None where the command's own is given.
@@ -139,41 +141,27 @@ class PluginOptions:
             UsageError: none is given, or several are.
             PluginError: the plugin of the input cannot be used.
         """
-        from tallystick.plugins.commands import INPUT
+        _refuse_several(
+            [*([] if own is None else [name]), *(o.row.flag for o in self._of_kind(INPUT))]
+        )
+        for option, function in self._answers(INPUT):
+            if not callable(function):
+                raise option.wrong_answer(function, "a function")
+            answer: Callable[..., Any] = function
+            return answer
+        if own is None:
+            others = _flags(click.get_current_context().command, INPUT)
+            others = f", or {others}" if others else ""
+            raise click.UsageError(f"found no {name}, expected it{others}")
+        return None
 
-        self._check_values()
-        options = self._of_kind(INPUT)
-        names = [*([] if own is None else [name]), *(option.row.flag for option in options)]
-        if len(names) > 1:
-            raise click.UsageError(f"found {' and '.join(names)}, expected one of them")
-        if not options:
-            if own is None:
-                flags = self._flags_of_inputs()
-                raise click.UsageError(f"found no {name}, expected it{flags}")
-            return None
-        (option,) = options
-        function: Callable[..., Any] = _home(option)(self._options[option], self.values)
-        if not callable(function):
-            raise _wrong_answer(option, function, "a function")
-        return function
-
-    def _flags_of_inputs(self) -> str:
-        from tallystick.plugins.commands import INPUT
-
-        params = click.get_current_context().command.params
-        flags = [
-            param.row.flag
-            for param in params
-            if isinstance(param, PluginOption)
-            if param.row.kind == INPUT
+    def _answers(self, kind: str) -> list[tuple[PluginOption, Any]]:
+        """Return the answers of the options of a kind, once all values are checked."""
+        asked = [*self._of_kind(VALUE), *self._of_kind(kind)]
+        answers = [
+            (option, option.home(self.values[option.row.flag], self.values)) for option in asked
         ]
-        return f", or {' or '.join(flags)}" if flags else ""
-
-    def _check_values(self) -> None:
-        from tallystick.plugins.commands import VALUE
-
-        for option in self._of_kind(VALUE):
-            _home(option)(self._options[option], self.values)
+        return [(option, answer) for option, answer in answers if option.row.kind == kind]
 
     def _of_kind(self, kind: str) -> list[PluginOption]:
         return [option for option in self._options if option.row.kind == kind]
@@ -189,8 +177,6 @@ class ExtensibleCommand(click.Command):
         if self._is_extended:
             return
         self._is_extended = True
-        from tallystick.plugins.commands import installed_commands
-
         flags = {flag for param in self.params for flag in param.opts}
         for owner, row in installed_commands().options(path):
             if row.flag not in flags:
@@ -216,7 +202,10 @@ class _RulesOption(Setting):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the names of the option, and its help with the sources that stand in for it."""
-        self.help = f"{options.RULES_HELP}{_default(ctx.command)}"
+        flags = _flags(ctx.command, SOURCE)
+        self.help = (
+            f"{options.RULES_HELP} By default those of {flags}." if flags else options.RULES_HELP
+        )
         return super().get_help_record(ctx)
 
 
@@ -250,23 +239,12 @@ def on_command_line(reference: str | None) -> str | None:
     return reference if source == ParameterSource.COMMANDLINE else None
 
 
-def _home(option: PluginOption) -> Callable[..., Any]:
-    from tallystick.plugins.commands import value_of
-
-    home: Callable[..., Any] = value_of(option.owner, option.row.home)  # type: ignore[assignment]  # called as the kind says
-    return home
+def _refuse_several(names: Sequence[str]) -> None:
+    if len(names) > 1:
+        raise click.UsageError(f"found {' and '.join(names)}, expected one of them")
 
 
-def _wrong_answer(option: PluginOption, answer: object, expected: str) -> PluginError:
-    return PluginError(
-        f"plugin {option.owner!r}: found {answer!r} from {option.row.home}, expected {expected}: "
-        "fix the plugin, or uninstall it"
-    )
-
-
-def _default(command: click.Command) -> str:
-    from tallystick.plugins.commands import SOURCE
-
-    options = [param for param in command.params if isinstance(param, PluginOption)]
-    flags = [param.row.flag for param in options if param.row.kind == SOURCE]
-    return f" By default those of {' or '.join(flags)}." if flags else ""
+def _flags(command: click.Command, kind: str) -> str:
+    """Return the flags of the options of a kind that plugins bring to a command."""
+    options = (param for param in command.params if isinstance(param, PluginOption))
+    return " or ".join(option.row.flag for option in options if option.row.kind == kind)

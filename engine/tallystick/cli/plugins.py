@@ -12,6 +12,7 @@ from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
+from tallystick.cli.rows import installed_commands
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import PluginError
 
@@ -33,7 +34,7 @@ def plugins() -> None:
     """List, start and check plugins."""
 
 
-@plugins.command(
+@click.command(
     "list",
     epilog=examples(
         "tallystick plugins list",
@@ -69,11 +70,8 @@ def list_command(as_json: bool) -> None:
 
 def _refused_commands() -> Iterable[tuple[str, str]]:
     """Return the reasons why rows of commands are not used, by the names of their plugins."""
-    from tallystick.plugins.commands import installed_commands
-
     whole = click.get_current_context().find_root().command
-    own = {*whole.own_paths()} if isinstance(whole, OpenGroup) else ()
-    yield from installed_commands().refused(own).items()
+    yield from installed_commands().refused().items()
     for name, row in installed_commands().options_of_strangers():
         if why := _refused_option(row, whole):
             yield name, why

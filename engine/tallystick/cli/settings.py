@@ -244,9 +244,9 @@ def _check(path: Path, key: str, value: object) -> None:
 
 def _keys_of_plugins() -> Mapping[str, bool]:
     """Return the keys that plugins bring, and whether each is a path."""
-    from tallystick.plugins.commands import installed_commands
+    from tallystick.cli.rows import installed_commands  # where there is such a file
 
-    return installed_commands().setting_keys()
+    return installed_commands().settings
 
 
 def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind

@@ -8,7 +8,7 @@ and product add 2u, and, all terms having one sign, the sum adds (k - 1)u; so S 
 e * 2**-46 of itself. As |S| exp(S) <= 0.368, that moves y by at most 0.368 * e * 2**-16; 64 units
 of an exponential below one move it by 2**-17; together that is less than m. Libraries claim 4
 units. They are measured at first use (`doubles.exp_and_log_are_trusted`); if they are far from it,
-no row is accepted.
+no row is accepted, and none of a short column, for which they are not measured.
 
 A value of zero gives S = -inf and y = 0. The few rows that are not accepted are decided by
 correctly rounded decimal logarithms where those settle it, and else by integers. So the results do
@@ -38,6 +38,8 @@ _AXES = 2.0**-8
 _CHEAP = 1 << 7
 """Up to this degree integers decide a row faster than decimals do."""
 _CONTEXT = Context(prec=50)
+_SHORT = 8
+"""Maximum rows that are decided exactly, each, as to measure exp and log would take longer."""
 _NEAR = Decimal(10) ** -40
 """Bound of the error of a sum of 1000 logarithms below 30, each off by less than 1e-48."""
 
@@ -60,8 +62,10 @@ def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) 
         logs: their `logarithms`, which are taken once for many weights.
         weights: the weights.
     """
-    trusted, total = exp_and_log_are_trusted(), np.zeros(len(columns[0]))
-    if trusted:
+    total = np.zeros(len(columns[0]))
+    is_short = len(total) <= _SHORT
+    trusted = not is_short and exp_and_log_are_trusted()
+    if trusted or is_short:
         shares = np.array(weights.numerators) / weights.denominator
         np.einsum("a,ar->r", shares, logs, out=total)
         np.exp(total, out=total)

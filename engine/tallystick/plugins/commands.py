@@ -1,9 +1,9 @@
 """Commands that plugins bring: rows of data, which help and completion read without their code.
 
 A plugin offers one `CommandRows` in the entry-point group ``tallystick.commands``. The module that
-holds it declares ``tallystick_api`` and imports nothing heavy: it is imported for help, for
-completion and for a word that the core does not know. What a row names by ``module:attribute`` is
-imported when the command runs, or the option is given.
+holds it declares ``tallystick_api`` and imports nothing heavy: it is imported for every command,
+for help and for completion. What a row names by ``module:attribute`` is imported when the command
+runs, or the option is given.
 
 A row of the engine's own distribution wins over one of a stranger. Of two strangers that bring one
 command neither is used, as which of them ran would depend on the order of a folder.
@@ -12,20 +12,18 @@ command neither is used, as which of them ran would depend on the order of a fol
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
-from functools import lru_cache
 from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import (
+    PROJECT,
     Extensions,
     RefusedPluginError,
     damaged_distributions,
     failure,
-    of_kind,
-    own_entries,
 )
 
 GROUP = "tallystick.commands"
@@ -87,8 +85,6 @@ class CommandOption(NamedTuple):
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
             `tallystick.cli.plugin_options`.
         after: the flag of the command behind which help shows it; by default at the end.
-        key: its name in a settings file, and behind ``TALLYSTICK_`` in the environment; empty for
-            an option that is no setting.
         paragraph: how the help of the command goes on; empty for nothing.
         example: the command line that the help of the command shows; empty for none.
     """
@@ -100,7 +96,6 @@ class CommandOption(NamedTuple):
     kind: str
     home: str
     after: str = ""
-    key: str = ""
     paragraph: str = ""
     example: str = ""
 
@@ -134,16 +129,26 @@ class _Owned(NamedTuple):
 
 
 class CommandTable:
-    """The rows of several plugins, by the words of the commands."""
+    """The rows of the engine and of plugins, by the words of the commands.
 
-    def __init__(self, plugins: Extensions[CommandRows]) -> None:
-        """Import the modules of the rows, and none that a row names."""
+    Attributes:
+        settings: the keys of a settings file, and whether the value of each is a path.
+    """
+
+    def __init__(self, core: CommandRows, plugins: Extensions[CommandRows]) -> None:
+        """Import the modules of the rows, and none that a row names.
+
+        Args:
+            core: the rows of the engine itself.
+            plugins: those that distributions offer.
+        """
         self._unusable = dict(plugins.refused())
         self._commands: dict[Path, list[_Owned]] = {}
         self._options: dict[tuple[Path, str], list[_Owned]] = {}
-        self._settings: dict[str, bool] = {}
-        for name, rows in plugins.usable():
-            is_own = plugins.is_own(name)
+        self.settings: dict[str, bool] = {}
+        every = [(PROJECT, True, core)]
+        every += [(name, plugins.is_own(name), rows) for name, rows in plugins.usable()]
+        for name, is_own, rows in every:
             for command in rows.commands:
                 self._commands.setdefault(command.path, []).append(_Owned(name, is_own, command))
             for option in rows.options:
@@ -151,8 +156,8 @@ class CommandTable:
                 self._options.setdefault(key, []).append(_Owned(name, is_own, option))
             for setting in rows.settings:
                 # a key of the engine's own stays as it is
-                if is_own or setting.key not in self._settings:
-                    self._settings[setting.key] = setting.is_path
+                if is_own or setting.key not in self.settings:
+                    self.settings[setting.key] = setting.is_path
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
@@ -184,33 +189,17 @@ class CommandTable:
             if winner and not winner.is_own and isinstance(winner.row, CommandOption):
                 yield winner.name, winner.row
 
-    def setting_keys(self) -> Mapping[str, bool]:
-        """Return the keys of a settings file, and whether each is a path."""
-        winners = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
-        keys = (row.key for row in winners if isinstance(row, CommandOption) and row.key)
-        return {**dict.fromkeys(keys, False), **self._settings}
-
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
         doubled = [why for name, why in self._doubled() if path in _paths(self._commands, name)]
         others = {**self._unusable, **damaged_distributions()}
         return doubled + [f"plugin {name!r}: {why}" for name, why in others.items()]
 
-    def refused(self, core: Collection[Path]) -> Mapping[str, str]:
-        """Return why plugins, or some of their rows, are not used.
-
-        Args:
-            core: the words of the core's own commands, which nobody can take.
-        """
+    def refused(self) -> Mapping[str, str]:
+        """Return why plugins, or some of their rows, are not used."""
         reasons: dict[str, list[str]] = {name: [why] for name, why in self._unusable.items()}
         for name, why in self._doubled():
             reasons.setdefault(name, []).append(why)
-        for path, owned in self._commands.items():
-            for owner in owned if path in core else ():
-                reasons.setdefault(owner.name, []).append(
-                    f"found the command {' '.join(path)!r} of the engine itself, which is used: "
-                    "rename that of the plugin"
-                )
         return {name: "; ".join(texts) for name, texts in reasons.items()}
 
     def _doubled(self) -> Iterator[tuple[str, str]]:
@@ -230,18 +219,6 @@ class CommandTable:
                 if len(owned) > 1 and owner is not winner:
                     offers = f"the plugins {' and '.join(names)} both offer the {what}"
                     yield owner.name, f"{offers}, and {used}: uninstall one"
-
-
-@lru_cache(maxsize=1)
-def own_commands() -> CommandTable:
-    """Return the rows of the engine's own distribution, which needs no look at the others."""
-    return CommandTable(Extensions(own_entries(GROUP), of_kind(CommandRows, _check)))
-
-
-@lru_cache(maxsize=1)
-def installed_commands() -> CommandTable:
-    """Return the rows of all installed distributions."""
-    return CommandTable(Extensions.installed(GROUP, of_kind(CommandRows, _check)))
 
 
 def value_of(name: str, home: str) -> object:
@@ -273,7 +250,7 @@ def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
     return (path for path, owned in commands.items() if any(owner.name == name for owner in owned))
 
 
-def _check(_entry: EntryPoint, rows: CommandRows) -> None:
+def check_rows(_entry: EntryPoint, rows: CommandRows) -> None:
     """Refuse rows that are none, as nothing checks the types of a stranger's.
 
     Raises:

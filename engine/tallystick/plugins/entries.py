@@ -120,17 +120,6 @@ def _offers_of(found: Distribution) -> str:
     return found.read_text("entry_points.txt") or ""
 
 
-def own_entries(group: str) -> Iterable[EntryPoint]:
-    """Return the entry points of a group that the engine's own distribution has.
-
-    No other distribution is looked at, which is faster where many are installed.
-    """
-    try:
-        return distribution(PROJECT).entry_points.select(group=group)
-    except PackageNotFoundError:  # run from its sources
-        return ()
-
-
 def allowed_names() -> frozenset[str] | None:
     """Return the names of the only strangers that the environment allows; None allows all."""
     names = os.environ.get(ALLOWED)

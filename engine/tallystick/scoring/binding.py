@@ -19,10 +19,9 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of, is_opaque, reader_of
+from tallystick.formula.facts import domain_of
 from tallystick.formula.facts.fact import fact_at
 from tallystick.formula.formula import Formula
-from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import (
     BEYOND_RATIOS,
@@ -45,7 +44,7 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.section import RecordGroup
 from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.bound import BoundType, TaskRequirement
+from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
 from tallystick.scoring.composite import MEANS, Gate, Mean, gated
 from tallystick.scoring.computation import in_order
@@ -192,8 +191,7 @@ class _Binding:
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
-            requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
-            task_requirements=tuple(self._task_requirements()),
+            requirements=tuple(BoundRequirement.of(r, self.domains) for r in self.requirements),
             values=values,
             mean=self._mean,
             gates=self._gates,
@@ -345,7 +343,9 @@ class _Binding:
         if compiled is None:
             return _stand_in(name, role, formula)
         inputs = tuple(read[each] for each in names(compiled.tree, "published"))
-        applies = None if formula.applies is None else self._condition(formula.applies)
+        applies = None
+        if formula.applies is not None:
+            applies = compile_tree(formula.applies, self.domains, {})
         return Value(name, role, inputs, compiled, formula, applies)
 
     def _compiled(
@@ -388,17 +388,6 @@ class _Binding:
             self.domains,
             self.conditions,
         )
-
-    def _task_requirements(self) -> Iterator[TaskRequirement]:
-        for requirement in self.requirements:
-            facts = tuple(leaves(requirement.condition, "fact"))
-            if not any(reads_answer(fact) for fact in facts):
-                domains = {fact.digest: self.domains[fact.digest] for fact in facts}
-                compiled = compile_tree(requirement.condition, domains, {})
-                yield TaskRequirement(requirement, compiled, facts, self.schema)
-
-    def _condition(self, condition: Node) -> Compiled:
-        return compile_tree(condition, self.domains, {})
 
     @cached_property
     def _gates(self) -> tuple[Gate, ...]:
@@ -503,12 +492,6 @@ class _FactKey:
 def _domain(key: _FactKey) -> Domain:
     """The range of a fact; remembered, as candidates of a back-test ask for the same ones."""
     return narrow(key.fact, domain_of(key.fact, load_schema(key.schema)))
-
-
-def reads_answer(fact: Node) -> bool:
-    """Return whether a fact may read submission or checks; an opaque one may read anything."""
-    paths = reader_of(fact).paths(fact)
-    return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
 
 
 def narrow(fact: Node, domain: Domain) -> Domain:

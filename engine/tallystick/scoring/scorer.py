@@ -23,7 +23,7 @@ from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
-from tallystick.scoring.requirements import check_requirements, check_task
+from tallystick.scoring.requirements import check_requirements
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores, score_facts, thresholds_of
 from tallystick.scoring.threshold_snapshots import (
@@ -285,7 +285,8 @@ class Scorer(BoundRules):
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
         rules = self._rules_of(found.record)
         bound = rules.types[found.record.skill_type]
-        check_task(bound, found.record, record)
+        facts = bound.task_facts_of(found.record)
+        check_requirements(bound, facts, record, answered=False)
         return self._result(found.record, line, bound)
 
     def _result(

@@ -464,7 +464,7 @@ class TypeCandidates:
         for position, bound in bounds.items():
             # requirements decide whether a record is accepted, and facts that can fail
             failing = sorted(fact.digest for fact in bound.facts if is_opaque(fact))
-            required = (requirement.digest for requirement, _ in bound.requirements)
+            required = (requirement.digest for requirement in bound.required)
             variant = candidates[position].variant
             alike.setdefault((variant, *required, *failing), {})[position] = bound
         gates = {gate.axis for gate in bounds[0].gates}

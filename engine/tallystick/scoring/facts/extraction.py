@@ -21,15 +21,15 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
-from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import attempt, internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import Schema
+from tallystick.scoring.bound import Selection
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
-from tallystick.scoring.facts.catalog import FactCatalog, Selection
+from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.requirements import joined, unmet
 from tallystick.scoring.result import GROUP
@@ -251,11 +251,8 @@ class _Taken:
 
     def _broken(self, rows: FactRows) -> list[Truths]:
         """Return the rows that break each requirement of the selection."""
-        columns, result = list(rows.facts.values()), list[Truths]()
-        for requirement in self.plan.selection.requirements:
-            broken = requirement.compiled.nano_columns(columns, {}, len(rows)) != NANO
-            result.append(broken if requirement.of_task else broken & rows.answered)
-        return result
+        columns = list(rows.facts.values())
+        return [own.broken(columns, rows.answered) for own in self.plan.selection.requirements]
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)

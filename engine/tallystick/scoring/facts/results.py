@@ -21,7 +21,6 @@ from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
 from tallystick.io.sources import Chunk
-from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.extraction import FAILURES, failed
@@ -29,9 +28,8 @@ from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, without_rules
-from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.facts.catalog import bound_selection, catalog_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
@@ -125,8 +123,8 @@ class Scoring:
 
     @cached_property
     def _extractor(self) -> Extractor:
-        selections = map(bound_selection, self.rules.types.values())
-        return Extractor(selections, self._fields, self._decoder or self.rules.decoder)
+        types, decoder = self.rules.types.values(), self._decoder or self.rules.decoder
+        return Extractor(types, self._fields, decoder)
 
     @cached_property
     def _request(self) -> FactsRequest:
@@ -282,21 +280,13 @@ def _checks(
                 lambda row, f=fact, c=column: failed(f, int(c[row]), NOTHING),
             )
     own = registry.skill_types[bound.name].requirements
-    digests = [fact.digest for fact in bound.facts]
-    for requirement, compiled in bound.requirements:
-        if requirement not in own:
-            broken = _broken(compiled, digests, rows) & rows.answered
-            yield broken, lambda row, r=requirement: _unmet(r, rows, row)
-    for task in bound.task_requirements:
-        if task.requirement not in own and not rows.answered.all():
-            broken = _broken(task.compiled, [f.digest for f in task.facts], rows) & ~rows.answered
-            yield broken, lambda row, r=task.requirement: _unmet(r, rows, row)
-
-
-def _broken(compiled: Compiled, digests: Sequence[str], rows: FactRows) -> Truths:
-    holds = compiled.nano_columns(rows.columns(digests), {}, len(rows)) == NANO
-    broken: Truths = ~holds
-    return broken
+    columns = rows.columns([fact.digest for fact in bound.facts])
+    for required in bound.requirements:
+        if required.requirement not in own:
+            yield (
+                required.broken(columns, rows.answered),
+                lambda row, r=required.requirement: _unmet(r, rows, row),
+            )
 
 
 def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
