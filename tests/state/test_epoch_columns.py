@@ -368,8 +368,7 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
                 found := round_scores(
                     events,
                     rules_at(round_epoch(events) or 0),
-                    records.reputation,
-                    own_rules=records.rules_of,
+                    records,
                 )
             )
         }

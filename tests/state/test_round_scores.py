@@ -16,6 +16,7 @@ from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
 from state.subnet import record as line_of
 from state.subnet import under
+from state.weighing import round_scores
 
 import tallystick
 from tallystick.errors import StateError
@@ -23,7 +24,6 @@ from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
-from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.store import transaction
 
