@@ -218,9 +218,9 @@ class EventLog:
             entry = self._chained(kind, batch[index].to_line())
             entries.append(entry)
             if index not in sifted.raised:
-                new.append((entry.seq, batch[index]))
+                new.append((entry.seq, batch[index], sifted.identities[index]))
         self.transaction.append(entries)
-        self.transaction.remember(new)
+        self.transaction.remember([(seq, event) for seq, event, _ in new])
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {index: claim.seq for index, claim in sifted.raised.items()}
         return RecordedBatch(tuple(places), raised, sifted.duplicates, sifted.refused)
@@ -558,7 +558,7 @@ class EventLog:
     def _apply(self, settled: Settled) -> None:
         """Note what moved, and count the flags that came with it, or went."""
         flags = Counter[tuple[str, str]]()
-        for _, event in settled.recorded:
+        for _, event, _ in settled.recorded:
             if FLAG in event.events:
                 flags[event.hotkey, event.validator] += event.events.count(FLAG)
         cleared: Mapping[str, int] | None = None
