@@ -167,7 +167,7 @@ class EventDecoder:
                     else:
                         unscored.records[number] = _event_of_record(record)
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-                    who = None if is_late else _identity(record)
+                    who = Identity() if is_late else _identity(record)
                     decoded = Reject.of(internal_error(error), number, who)
             if not is_late:
                 yield number, decoded

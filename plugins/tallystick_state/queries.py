@@ -199,7 +199,13 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
-        return to_decimals(round_scores(theirs, rules, self._reputation_of))
+        lines = (self.in_force.line_of(event.skill_type) for event in theirs)
+        line = next(filter(None, lines), None)
+        return (
+            {}
+            if line is None
+            else to_decimals(round_scores(theirs, rules, self._records(line, None)))
+        )
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.

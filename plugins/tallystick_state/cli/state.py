@@ -513,10 +513,8 @@ def rebuild_command(where: str, as_json: bool, held: Held) -> None:
 
     with working("replaying the log"):
         head = rebuild(where, accept=held.require)
-    if as_json:
-        print_json({"entries": head.entries, "hash": head.hash})
-    else:
-        echo(f"{head.entries} entries that end in {head.hash}: rebuilt")
+    told = f"{head.entries} entries that end in {head.hash}: rebuilt"
+    show({"entries": head.entries, "hash": head.hash}, [told], as_json=as_json)
 
 
 @state.command(
