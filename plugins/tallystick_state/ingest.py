@@ -26,10 +26,10 @@ from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
 from tallystick.io.sources import ItemSource, Source
 from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.text import repr_as
-from tallystick.records.decoding import MISSED
 from tallystick.records.defects import DefectLog
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Identity, Reject
+from tallystick.records.schema import MISSED
 from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer

@@ -41,7 +41,6 @@ from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.genesis import Carry, Origin, check_format, genesis_validators
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
-from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, proved_rules_of
 from tallystick_state.rules_in_force import (
     Adoption,
@@ -336,6 +335,7 @@ class Ledger(StoredState):
             TrustError: the batch does not hold.
         """
         from tallystick_state.ingest import Rounds  # loads NumPy
+        from tallystick_state.queries import StateQueries
 
         pinned = Rounds(None if number is None else whole(number, "round"), self.allowed)
         with self._writing() as log:
