@@ -581,9 +581,9 @@ class Ledger(StoredState):
         log: EventLog,
         source: PathLike | Iterable[RecordLike],
         rounds: Rounds | None = None,
-        **options: Any,  # noqa: ANN401  # those of `ingest_from`
+        **options: Any,  # noqa: ANN401  # those of `ingest`
     ) -> Ingested:
-        from tallystick_state.ingest import ingest_from  # loads NumPy
+        from tallystick_state.ingest import ingest  # loads NumPy
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
-        return ingest_from(log, source, scorer, rounds, **options)
+        return ingest(log, source, scorer, rounds, **options)
