@@ -41,7 +41,6 @@ from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.genesis import Carry, Origin, check_format, genesis_validators
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
-from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, proved_rules_of
 from tallystick_state.rules_in_force import (
     Adoption,
@@ -336,6 +335,7 @@ class Ledger(StoredState):
             TrustError: the batch does not hold.
         """
         from tallystick_state.ingest import Rounds  # loads NumPy
+        from tallystick_state.queries import StateQueries
 
         pinned = Rounds(None if number is None else whole(number, "round"), self.allowed)
         with self._writing() as log:
@@ -581,9 +581,9 @@ class Ledger(StoredState):
         log: EventLog,
         source: PathLike | Iterable[RecordLike],
         rounds: Rounds | None = None,
-        **options: Any,  # noqa: ANN401  # those of `ingest_from`
+        **options: Any,  # noqa: ANN401  # those of `ingest`
     ) -> Ingested:
-        from tallystick_state.ingest import ingest_from  # loads NumPy
+        from tallystick_state.ingest import ingest  # loads NumPy
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
-        return ingest_from(log, source, scorer, rounds, **options)
+        return ingest(log, source, scorer, rounds, **options)

@@ -21,12 +21,12 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
-from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
+from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import attempt, internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
-from tallystick.records.schema import Schema
+from tallystick.records.schema import MISSED, Schema
 from tallystick.scoring.bound import Selection
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
