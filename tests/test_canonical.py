@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 import rfc8785
 
@@ -64,6 +65,50 @@ def test_bytes_are_those_of_rfc_8785(
 def test_whole_numbers_of_records_are_doubles() -> None:
     assert canonical_doubles([2**53 + 1, 10**21]) == b"[9007199254740992,1e+21]"
     assert canonical_doubles([5, 5.0, -0.0]) == b"[5,5,0]"
+
+
+class _Inner(msgspec.Struct):
+    share: float | None = None
+    text: str = ""
+
+
+class _Foreign(msgspec.Struct):
+    share: float = msgspec.field(default=1.0, name="é")
+
+
+class _Record(msgspec.Struct):
+    """A record with every kind of field that a schema leads to."""
+
+    weight: float
+    count: int
+    small: Annotated[int, msgspec.Meta(ge=0, le=9)]
+    either: float | _Inner | None
+    parts: list[_Inner]
+    texts: list[str]
+    limits: dict[str, float]
+    anything: Any
+    foreign: _Foreign | None = None
+
+
+def test_structs_have_the_form_of_what_they_hold_and_stay_as_they_are() -> None:
+    for seed in range(300):
+        chance = random.Random(seed)
+        value = _Record(
+            weight=_double(chance),
+            count=chance.choice([2**53 + 1, 7]),
+            small=chance.randrange(10),
+            either=chance.choice([None, 2.0, _Inner(1.0, ":1.0,")]),
+            parts=[_Inner(_double(chance), _text(chance, LETTERS)) for _ in range(2)],
+            texts=[":1.0,"],
+            limits={_text(chance, LETTERS): _double(chance) for _ in range(2)},
+            anything=_value(chance, "abc", _double),
+            foreign=chance.choice([None, _Foreign()]),
+        )
+        plain = msgspec.to_builtins(value)
+        plain["count"] = float(plain["count"])
+        before = msgspec.json.encode(value)
+        assert canonical_doubles(value) == rfc8785.dumps(plain), seed
+        assert msgspec.json.encode(value) == before
 
 
 @pytest.mark.parametrize(

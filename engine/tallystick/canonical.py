@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
-from functools import cache
-from typing import IO, Any
+from functools import cache, lru_cache
+from typing import IO, TYPE_CHECKING, Any
 
 import rfc8785
+
+if TYPE_CHECKING:
+    from msgspec.inspect import StructType
 
 PREFIX = "sha256:"
 """The beginning of every digest."""
@@ -28,18 +30,10 @@ CanonicalError = rfc8785.CanonicalizationError
 
 _LARGEST = 2**53 - 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-_POINT, _ENDS = b".0", b",]}"
-"""The end of a whole number that msgspec writes with a point, and what may follow it."""
-_WHOLE = re.compile(rb"[:,\[](?:0|-?[1-9][0-9]{0,14})$")
-"""Such a number up to its point, and what stands before it; −0 and longer ones are none."""
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-"""Makes every digit a 0, so that fixed bytes can be searched for."""
-_EXPONENT, _LONG = re.compile(rb"0e[-+]?0+[,\]}]"), b"0" * 16
-"""The end of a number with an exponent, and sixteen digits, which no double may hold."""
-_KEY = re.compile(rb'[{,]"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":')
-"""A key that is not ASCII, which RFC 8785 may put in another place."""
 _DOUBLE_EXACT = 1 << 53
 """The whole numbers below it are doubles."""
+_LEAST_PLAIN = 1e-5
+"""The least fraction that msgspec writes without an exponent, as RFC 8785 does."""
 _DOUBLE_LIMIT = (1 << 1024) - (1 << 970)
 """The whole numbers below it round to a finite double."""
 
@@ -78,12 +72,17 @@ def canonical_doubles(value: Any) -> bytes:  # noqa: ANN401  # what msgspec enco
     Args:
         value: a JSON value, or a struct of msgspec.
     """
-    import msgspec
+    changes = list[_Change]()
+    try:
+        return plain_encoder()(_rewritten(value, changes))
+    except _OddError:
+        import msgspec
 
-    data = plain_encoder()(value)
-    whole = _with_whole_numbers(data)
-    # RFC 8785 in Python takes long
-    return canonical_bytes(_with_doubles(msgspec.json.decode(data))) if whole is None else whole
+        # RFC 8785 in Python takes long
+        return canonical_bytes(_with_doubles(msgspec.json.decode(plain_encoder()(value))))
+    finally:
+        for struct, name, before in changes:
+            setattr(struct, name, before)
 
 
 def digest_of_bytes(data: bytes) -> str:
@@ -122,35 +121,94 @@ def _is_plain(value: object) -> bool:
     return kind is int and -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
 
 
-def _with_whole_numbers(data: bytes) -> bytes | None:
-    """Return JSON of msgspec with whole doubles as whole numbers, which RFC 8785 writes alike.
+class _OddError(Exception):
+    """A value that msgspec may write in another way than RFC 8785."""
 
-    Most of a record is text, in which a pattern takes longer than a search for fixed bytes. What
-    looks like a number in a text has an odd count of quotes before it.
 
-    Returns:
-        None where RFC 8785 may write another part in another way.
+_Change = tuple[Any, str, Any]
+"""A struct, the name of a field that was set, and its value before."""
+_Rewriter = Callable[[Any, list[_Change]], Any]
+"""Returns a value with whole doubles as whole numbers; notes the fields of structs that it sets."""
+
+
+def _rewritten(value: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # any JSON value, or a struct
+    """Rewrite a value of any type; see `_Rewriter`.
+
+    Raises:
+        _OddError: a number or a key has another RFC 8785 form than msgspec gives it.
     """
-    digits = data.translate(_DIGITS)
-    if _LONG in digits or _EXPONENT.search(digits):
-        return None
-    if not data.isascii() and _KEY.search(data):
-        return None
-    before, *others = data.split(_POINT)
-    parts, quotes = [before], 0
-    for piece in others:
-        quotes += before.count(b'"')
-        if piece[:1] not in _ENDS:
-            parts.append(_POINT)
-        elif b"\\" in data:
+    kind = value.__class__
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is float or kind is int:
+        return _rewritten_number(value, changes)
+    if kind is list:
+        return [_rewritten(item, changes) for item in value]
+    if kind is dict:
+        if not all(map(str.isascii, value)):
+            raise _OddError
+        return {key: _rewritten(item, changes) for key, item in value.items()}
+    return _struct_rewriter(kind)(value, changes)
+
+
+def _rewritten_number(number: float, _: list[_Change]) -> float:
+    if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
+        raise _OddError
+    if isinstance(number, int) or number.is_integer():
+        return int(number)
+    if -_LEAST_PLAIN < number < _LEAST_PLAIN:
+        raise _OddError
+    return number
+
+
+@lru_cache(maxsize=256)
+def _struct_rewriter(kind: type) -> _Rewriter:
+    """Return the rewriter of a type of structs, which looks at their numbers and maps alone."""
+    from msgspec.inspect import StructType, type_info
+
+    info = type_info(kind)
+    # RFC 8785 orders by UTF-16
+    if not isinstance(info, StructType) or not _has_plain_names(info):
+        raise _OddError
+    fields = [(field.name, _rewriter(field.type)) for field in info.fields]
+    rewriters = tuple((name, rewriter) for name, rewriter in fields if rewriter is not None)
+
+    def rewrite(struct: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # of the type
+        for name, rewriter in rewriters:
+            value = getattr(struct, name)
+            if value is not None and (after := rewriter(value, changes)) is not value:
+                changes.append((struct, name, value))
+                setattr(struct, name, after)
+        return struct
+
+    return rewrite
+
+
+def _rewriter(kind: Any) -> _Rewriter | None:  # noqa: ANN401  # a type of msgspec.inspect
+    """Return the rewriter of the values of a field; None of those that stay as they are."""
+    from msgspec import inspect
+
+    match kind:
+        case inspect.StrType() | inspect.BoolType() | inspect.LiteralType() | inspect.NoneType():
             return None
-        elif quotes % 2:
-            parts.append(_POINT)
-        elif not _WHOLE.search(before, max(0, len(before) - 17)):
+        case inspect.Metadata():
+            return _rewriter(kind.type)
+        case inspect.IntType(ge=int(least), le=int(most)) if max(-least, most) < _DOUBLE_EXACT:
             return None
-        parts.append(piece)
-        before = piece
-    return b"".join(parts)
+        case inspect.FloatType() | inspect.IntType():
+            return _rewritten_number
+        case inspect.ListType() if _rewriter(kind.item_type) is None:
+            return None
+        case inspect.UnionType() if not any(map(_rewriter, kind.types)):
+            return None
+        case inspect.StructType() if _has_plain_names(kind):
+            is_plain = not any(_rewriter(field.type) for field in kind.fields)
+            return None if is_plain else _struct_rewriter(kind.cls)
+    return _rewritten
+
+
+def _has_plain_names(struct: StructType) -> bool:
+    return all(field.encode_name.isascii() for field in struct.fields)
 
 
 def _with_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value

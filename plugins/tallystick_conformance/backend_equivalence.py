@@ -77,7 +77,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """
     for reference, scorer in subject.scorers.items():
         for name, bound in scorer.types.items():
-            requirements = tuple(requirement for requirement, _ in bound.requirements)
+            requirements = bound.required
             records = of_type(scorer.registry.skill_types[name], requirements)
             yield from _of_type(f"{reference}: {name}", scorer, bound, records)
 
@@ -115,8 +115,8 @@ def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
 
     The composite is compared after its gates, as the quality.
     """
-    for requirement, compiled in bound.requirements:
-        yield _conditions(requirement.name, compiled, rows)
+    for own in bound.requirements:
+        yield _conditions(own.requirement.name, own.compiled, rows)
     for place, value in enumerate(bound.values):
         if value is bound.composite:
             continue

@@ -46,7 +46,7 @@ def _lines(scorer: Scorer) -> list[bytes]:
     """Lines of every type in turns, and some that have no scores."""
     ordered: list[tuple[int, int, bytes]] = []
     for type_number, (name, bound) in enumerate(scorer.types.items()):
-        requirements = tuple(requirement for requirement, _ in bound.requirements)
+        requirements = bound.required
         records = of_type(scorer.registry.skill_types[name], requirements)
         lines = [line(record) for record in (_without_answer(records[0]), *records)]
         short = [record_line for record_line in lines if len(record_line) <= MOST_BYTES]

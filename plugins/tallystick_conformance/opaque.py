@@ -247,7 +247,7 @@ def _uses(subject: Subject) -> Iterator[_Use]:
 
 def _of_fact(subject: Subject, fact: Node, where: str, tree: Node) -> Iterator[_Use]:
     certain = {
-        name: tuple(requirement for requirement, _ in bound.requirements)
+        name: bound.required
         for scorer in subject.scorers.values()
         for name, bound in scorer.types.items()
         if fact.digest in {candidate.digest for candidate in bound.facts}

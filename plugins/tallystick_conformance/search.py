@@ -353,9 +353,9 @@ class Space:
         faults = faults_of(self.facts, columns, self.bound.domains, count)
         # formulas are proved for what keeps the constraints alone
         sound = np.flatnonzero(faults == 0)
-        for _, compiled in self.bound.requirements if len(sound) else ():
+        for own in self.bound.requirements if len(sound) else ():
             inputs = [columns[fact.digest][sound] for fact in self.bound.facts]
-            faults[sound] += compiled.nano_columns(inputs, {}, len(sound)) == 0
+            faults[sound] += own.compiled.nano_columns(inputs, {}, len(sound)) == 0
             sound = np.flatnonzero(faults == 0)
             if not len(sound):
                 break

@@ -362,7 +362,7 @@ def _type_part(scorer: Scorer, bound: BoundType, constants: Sequence[Constant]) 
         None if mean is None else _composite(mean, bound),
         mean.kind if mean is not None else "" if composite is None else composite.name,
         gates,
-        tuple(f"{r.path}: {r.expected}" for r, _ in bound.requirements),
+        tuple(f"{r.path}: {r.expected}" for r in bound.required),
         tuple(c for c in constants if c.path.startswith((f"skill_types.{bound.name}.",))),
     )
 

@@ -268,7 +268,7 @@ class _Answer:
 
     def outcome(self, facts: Sequence[int]) -> Outcome | None:
         """Return the scores of other facts; None where no valid record has them, or no score."""
-        if not all(compiled.holds(facts) for _, compiled in self.bound.requirements):
+        if not all(own.compiled.holds(facts) for own in self.bound.requirements):
             return None
         try:
             return Outcome.of(self.bound, score_facts(self.bound, facts, self.thresholds))
@@ -545,7 +545,7 @@ class _Search:
         return [v for v in sorted(result) if self.low <= v <= self.high]
 
     def _comparisons(self) -> Iterator[tuple[Node, Node | None]]:
-        conditions = (required.condition for required, _ in self.answer.bound.requirements)
+        conditions = (required.condition for required in self.answer.bound.required)
         # the edges of what is valid come first, as beyond them nothing is worth anything
         for tree in (
             *conditions,

@@ -11,6 +11,7 @@ from typing import Literal
 
 import attrs
 
+from tallystick.json_values import JsonKey, json_fields, json_object
 from tallystick.numbers.nano import to_decimal, to_decimals
 from tallystick.numbers.text import numbered, repr_as
 from tallystick_state.claims import Claim
@@ -18,6 +19,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot
 
 
+@json_fields(empty=("flagged_by",))
 @attrs.frozen
 class MinerInfo:
     """One hotkey.
@@ -90,6 +92,7 @@ class SnapshotInfo:
         )
 
 
+@json_fields(JsonKey("claim", "seq"), none=("alignment", "quality"), hidden=("seq", "line"))
 @attrs.frozen
 class ClaimInfo:
     """A claim that is not recorded, or not any more: what a validator says, and why it waits.
@@ -107,9 +110,9 @@ class ClaimInfo:
         epoch: whose snapshot the round is pinned to.
         id: of an event that came alone; None for a record.
         events: names of reputation events, sorted; they may repeat.
-        quality: of the record; None without a submission, and of an event.
         alignment: how alike the miner is to the other primaries and to the auditors of its group,
             as exact fractions; None without a group.
+        quality: of the record; None without a submission, and of an event.
         line: the place of the record in what was given; None of a claim that came before.
     """
 
@@ -124,8 +127,8 @@ class ClaimInfo:
     epoch: int
     id: str | None = None
     events: tuple[str, ...] = ()
-    quality: Decimal | None = None
     alignment: tuple[str, str] | None = None
+    quality: Decimal | None = None
     line: int | None = None
 
     @classmethod
@@ -144,8 +147,8 @@ class ClaimInfo:
             event.epoch,
             event.id,
             event.events,
-            None if event.quality is None else to_decimal(event.quality),
             event.alignment,
+            None if event.quality is None else to_decimal(event.quality),
             line,
         )
 
@@ -217,6 +220,7 @@ class Synced:
     unchanged: int
 
 
+@json_object("epoch", JsonKey("already_closed", "already"), JsonKey("snapshot", "snapshot.digest"))
 @attrs.frozen
 class ClosedEpoch:
     """The outcome of closing an epoch.
@@ -327,6 +331,7 @@ class Movement:
     events: Mapping[str, int]
 
 
+@json_object("uid", "weights", JsonKey("without", "reasons"), "scores", "movements")
 @attrs.frozen
 class Recent:
     """Pay of a miner now, with its newest scores and what moved its reputations.
@@ -346,6 +351,18 @@ class Recent:
     movements: tuple[Movement, ...]
 
 
+@json_object(
+    "epoch",
+    "snapshot",
+    "miners",
+    "slots",
+    JsonKey("last_round", "records_round"),
+    "closed_rounds",
+    "open_events",
+    "entries",
+    "hash",
+    JsonKey("quarantine", left_out="empty"),
+)
 @attrs.frozen
 class StateInfo:
     """A state at a glance.
@@ -396,6 +413,13 @@ class RoundInfo:
     miners: int
 
 
+@json_object(
+    "epoch",
+    JsonKey("open", "is_open"),
+    "at",
+    "events",
+    JsonKey("snapshot", "snapshot.digest"),
+)
 @attrs.frozen
 class EpochInfo:
     """An epoch that has begun.

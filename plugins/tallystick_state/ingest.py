@@ -24,6 +24,7 @@ import attrs
 
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
 from tallystick.io.sources import ItemSource, Source
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.text import repr_as
 from tallystick.records.decoding import MISSED
 from tallystick.records.defects import DefectLog
@@ -93,6 +94,14 @@ LINE_CODES: Mapping[str, str] = MappingProxyType(
 """Codes of a line that a state refuses alone, or of a part of it, with meanings."""
 
 
+@json_object(
+    JsonKey("recorded", "events"),
+    "duplicates",
+    *(
+        JsonKey(name, left_out="empty")
+        for name in ("quarantined", "refused", "displaced", "released", "left_out", "told")
+    ),
+)
 @attrs.frozen
 class Ingested:
     """The outcome of ingesting a file of events.

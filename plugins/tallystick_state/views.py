@@ -1,169 +1,112 @@
-"""Views: a state and its changes as JSON objects, for machines.
+"""Views: answers of several parts as JSON objects, for machines.
 
-Numbers of the field are text of nine places. The order of keys is part of a view.
+An answer of one class has its form beside the class (`tallystick.json_values`); here are those that
+are put together. The order of keys is part of a view.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tallystick.json_values import JsonObject as View
 from tallystick.json_values import json_value
-from tallystick.json_values import nano_value as decimals
-from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
     from decimal import Decimal
 
     from tallystick_state.answers import (
-        ClaimInfo,
-        ClosedEpoch,
         ClosedRound,
         EpochInfo,
         MinerInfo,
         Profile,
-        Recent,
-        Rerun,
-        RoundInfo,
         StateInfo,
-        Synced,
     )
     from tallystick_state.claims import AllowedValidators
-    from tallystick_state.genesis import Origin
-    from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
-    from tallystick_state.pools import Pools, PoolsChange, PoolsInForce
-    from tallystick_state.prune import Pruning
+    from tallystick_state.pools import PoolsChange, PoolsInForce
     from tallystick_state.replay import Verified
     from tallystick_state.rules import EpochRules
     from tallystick_state.rules_in_force import Adoption, RulesInForce
     from tallystick_state.transfer import Exported
-    from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.weights import Weights
 
 
-def begun(
-    rules: EpochRules,
-    allowed: AllowedValidators,
-    root: TrustRoot | None = None,
-    shared: Pools | None = None,
+def of_lines(by_line: Mapping[str, View]) -> View:
+    """Return what the only line has, or what each has by line."""
+    return {"lines": dict(by_line)} if len(by_line) > 1 else next(iter(by_line.values()))
+
+
+def listed(name: str, answers: Iterable[Any], reason: str = "", **about: object) -> View:
+    """Return a list of answers; where it is empty, with the reason."""
+    items = json_value([*answers])
+    return {**about, name: items, **({} if items else {"reason": reason})}
+
+
+def miners(epoch: int, answers: Iterable[MinerInfo], reason: str = "") -> View:
+    """Return the miners of a state, or the reason why there are none."""
+    return listed("miners", answers, reason, epoch=epoch)
+
+
+def leaderboard(
+    skill_type: str, epoch: int, standings: Iterable[Standing], reason: str = ""
 ) -> View:
+    """Return the leaderboard of a skill type; the reason is why it is empty."""
+    return listed("board", standings, reason, skill_type=skill_type, epoch=epoch)
+
+
+def begun(in_force: RulesInForce, allowed: AllowedValidators) -> View:
     """Return a state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
+    return {**_followed(in_force.at(0)), "epoch": 0, **_beside(in_force, 0, allowed)}
 
 
-def origin(began: Origin) -> View:
-    """Return the values with which a state began beside its rules, if there are any."""
-    view: View = {} if began.network is None else {"network": began.network}
-    if began.carry is not None:
-        carry = began.carry
+def info(
+    where: str, in_force: RulesInForce, summary: StateInfo, allowed: AllowedValidators
+) -> View:
+    """Return a state at a glance; whom it hears, trusts and what waits only where there is any."""
+    epoch = summary.epoch
+    beside = _beside(in_force, epoch, allowed)
+    ahead = {"rules_digest": in_force.digest_from(epoch)}
+    return {
+        "state": where,
+        **_followed(in_force.at(epoch)),
+        **json_value(summary),
+        **beside,
+        **ahead,
+    }
+
+
+def _followed(rules: EpochRules) -> View:
+    """Return the rule set that a state follows, or that of each of its lines."""
+    return of_lines(
+        {
+            of_line.line: {"rule_set": of_line.rule_set.reference, "digest": of_line.digest}
+            for of_line in rules.lines
+        }
+    )
+
+
+def _beside(in_force: RulesInForce, epoch: int, allowed: AllowedValidators) -> View:
+    """Return what a state has beside its rules, as far as it has any."""
+    view: View = json_value(allowed)
+    if (root := in_force.root) is not None:
+        trusted = {"trust_version": root.version, "trust_digest": root.digest}
+        view |= {"network": root.network, **trusted}
+    if (pools := in_force.pools.at(epoch)) is not None:
+        view |= {"pools": json_value(pools)}
+    origin = in_force.origin
+    if origin.network is not None:
+        view |= {"network": origin.network}
+    if (carry := origin.carry) is not None:
         counts = {"miners": len(carry.state.miners), "records": carry.records}
         view |= {"carry": {"digest": carry.digest, **counts}}
     return view
 
 
-def pruning(pruned: Pruning) -> View:
-    """Return the outcome of a pruning."""
-    return {
-        "epoch": pruned.epoch,
-        "already": pruned.already,
-        "entries": pruned.entries,
-        "events": pruned.events,
-        "left": pruned.left,
-        "bytes_before": pruned.bytes_before,
-        "bytes_after": pruned.bytes_after,
-    }
-
-
-def pools(shares: Pools | None) -> View:
-    """Return the shares of the lines in the weight of a state, if there are any."""
-    return {} if shares is None else {"pools": json_value(shares)}
-
-
 def pools_change(change: PoolsChange) -> View:
     """Return a change of pools."""
-    return {
-        **json_value(change),
-        "digest": change.pools.digest,
-        "statement": change.statement,
-        "signed_by": list(change.signed_by),
-    }
-
-
-def trusted(root: TrustRoot | None) -> View:
-    """Return the trust file in force, where there is one."""
-    if root is None:
-        return {}
-    return {"network": root.network, "trust_version": root.version, "trust_digest": root.digest}
-
-
-def _under(rules: EpochRules) -> View:
-    """Return the rule set that a state follows, or that of each of its lines."""
-    rule_sets = {
-        line_rules.line: {"rule_set": line_rules.rule_set.reference, "digest": line_rules.digest}
-        for line_rules in rules.lines
-    }
-    return {"lines": rule_sets} if len(rule_sets) > 1 else next(iter(rule_sets.values()))
-
-
-def miner(answer: MinerInfo) -> View:
-    """Return a miner that was registered."""
-    return {
-        "hotkey": answer.hotkey,
-        "uid": answer.uid,
-        "types": list(answer.types),
-        "reputation": decimals(answer.reputation),
-    }
-
-
-def miners(epoch: int, answers: Iterable[MinerInfo], reason: str = "") -> View:
-    """Return the miners of a state, or the reason why there are none."""
-    rows = [{**miner(answer), "flags": answer.flags, **_flagged_by(answer)} for answer in answers]
-    return explained({"epoch": epoch, "miners": rows}, "miners", reason)
-
-
-def _flagged_by(answer: MinerInfo) -> View:
-    """Return the flags of a miner by validator, where the rule set has a quorum."""
-    return {"flagged_by": dict(answer.flagged_by)} if answer.flagged_by else {}
-
-
-def synced(changes: Synced) -> View:
-    """Return what a list of miners changed."""
-    names = ("registered", "moved", "changed", "retired")
-    return {
-        **{name: list(getattr(changes, name)) for name in names},
-        "unchanged": changes.unchanged,
-    }
-
-
-def info(
-    where: str,
-    rules: EpochRules,
-    summary: StateInfo,
-    allowed: AllowedValidators,
-    root: TrustRoot | None = None,
-) -> View:
-    """Return a state at a glance; whom it hears, trusts and what waits only where there is any."""
-    waiting = {"quarantine": summary.quarantine} if summary.quarantine else {}
-    return {
-        "state": where,
-        **_under(rules),
-        "epoch": summary.epoch,
-        "snapshot": summary.snapshot,
-        "miners": summary.miners,
-        "slots": summary.slots,
-        "last_round": summary.records_round,
-        "closed_rounds": summary.closed_rounds,
-        "open_events": summary.open_events,
-        "entries": summary.entries,
-        "hash": summary.hash,
-        **json_value(allowed),
-        **trusted(root),
-        **waiting,
-    }
+    return {**json_value(change), "digest": change.pools.digest, **_decided(change)}
 
 
 def adoption(adopted: Adoption, in_force: RulesInForce) -> View:
@@ -177,18 +120,20 @@ def adoption(adopted: Adoption, in_force: RulesInForce) -> View:
         "reference": adopted.rules.rule_set.reference,
         "digest": adopted.rules.digest,
         "previous": adopted.previous,
-        "sequence": adopted.sequence,
         "major": adopted.major,
-        "statement": adopted.statement,
-        "signed_by": list(adopted.signed_by),
-        **_gate_receipt(adopted),
+        **_decided(adopted),
     }
 
 
-def _gate_receipt(adopted: Adoption | None) -> View:
-    """Return the digest of the receipt with which rules were adopted, where there was one."""
-    receipt = None if adopted is None else adopted.gate_receipt
-    return {} if receipt is None else {"gate_receipt": receipt.digest}
+def _decided(change: Adoption | PoolsChange | None) -> View:
+    """Return who decided a change, and by which receipt of a gate; of none, nobody."""
+    view = {
+        "sequence": None if change is None else change.sequence,
+        "statement": None if change is None else change.statement,
+        "signed_by": [] if change is None else [*change.signed_by],
+    }
+    receipt = getattr(change, "gate_receipt", None)
+    return view if receipt is None else {**view, "gate_receipt": receipt.digest}
 
 
 def rules_in_force(in_force: RulesInForce, epoch: int) -> View:
@@ -199,22 +144,17 @@ def rules_in_force(in_force: RulesInForce, epoch: int) -> View:
 
 
 def _pools_spans(in_force: PoolsInForce, epoch: int) -> list[View]:
-    changes = {change_of_pools.epoch: change_of_pools for change_of_pools in in_force.changes}
-    views = []
-    for start, end, shares in in_force.timeline.spans():
-        change = changes.get(start)
-        if shares is not None:
-            views.append(
-                {
-                    **_span(start, end, epoch),
-                    **json_value(shares),
-                    "digest": shares.digest,
-                    "sequence": None if change is None else change.sequence,
-                    "statement": None if change is None else change.statement,
-                    "signed_by": [] if change is None else list(change.signed_by),
-                }
-            )
-    return views
+    changes = {change.epoch: change for change in in_force.changes}
+    return [
+        {
+            **_span(start, end, epoch),
+            **json_value(shares),
+            "digest": shares.digest,
+            **_decided(changes.get(start)),
+        }
+        for start, end, shares in in_force.timeline.spans()
+        if shares is not None
+    ]
 
 
 def _span(start: int, end: int | None, epoch: int) -> View:
@@ -231,132 +171,41 @@ def _spans(in_force: RulesInForce, line: str, epoch: int) -> list[View]:
     from tallystick_state.rules import first_block
 
     timeline = in_force.lines[line]
-    adoptions = {
-        adoption_of_line.epoch: adoption_of_line
-        for adoption_of_line in in_force.adoptions.get(line, ())
+    adoptions = {adopted.epoch: adopted for adopted in in_force.adoptions.get(line, ())}
+    return [
+        {
+            **_span(start, end, epoch),
+            "block": first_block(start, timeline),
+            "reference": rules.rule_set.reference,
+            "digest": rules.digest,
+            **_decided(adoptions.get(start)),
+        }
+        for start, end, rules in timeline.spans()
+    ]
+
+
+def whole_epoch(answer: EpochInfo) -> View:
+    """Return an epoch with what the state was when it began."""
+    began = answer.snapshot
+    return {
+        **json_value(answer),
+        "previous": began.previous,
+        "thresholds": json_value(began.thresholds),
+        "reputation": json_value(began.reputation),
     }
-    views = []
-    for start, end, rules in timeline.spans():
-        adopted = adoptions.get(start)
-        views.append(
-            {
-                **_span(start, end, epoch),
-                "block": first_block(start, timeline),
-                "reference": rules.rule_set.reference,
-                "digest": rules.digest,
-                "sequence": None if adopted is None else adopted.sequence,
-                "statement": None if adopted is None else adopted.statement,
-                "signed_by": [] if adopted is None else list(adopted.signed_by),
-                **_gate_receipt(adopted),
-            }
-        )
-    return views
-
-
-def round_info(
-    answer: RoundInfo,
-    lines: Mapping[str, Mapping[str, Decimal]] | None = None,
-    reruns: Sequence[Rerun] = (),
-) -> View:
-    """Return a round, with its scores by line and the submissions to run again, if any."""
-    view: View = {
-        "round": answer.round,
-        "epoch": answer.epoch,
-        "closed": answer.closed,
-        "at": answer.at,
-        "records": answer.records,
-        "miners": answer.miners,
-    }
-    if reruns:
-        names = ("skill_type", "task_id", "validator", "hotkey")
-        view["reruns"] = [{name: getattr(rerun, name) for name in names} for rerun in reruns]
-    return view if lines is None else {**view, **_scores(lines)}
-
-
-def _scores(lines: Mapping[str, Mapping[str, Decimal]]) -> View:
-    """Return the scores of the only line, or those of each."""
-    by_line = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
-    return {"lines": by_line} if len(by_line) > 1 else next(iter(by_line.values()))
-
-
-def round_infos(answers: Iterable[RoundInfo], reason: str = "") -> View:
-    """Return the rounds of a state; the reason is why there are none."""
-    return explained({"rounds": [round_info(answer) for answer in answers]}, "rounds", reason)
-
-
-def epoch_info(answer: EpochInfo, *, whole: bool = False) -> View:
-    """Return an epoch; if asked for whole, with what the state was when it began."""
-    view: View = {
-        "epoch": answer.epoch,
-        "open": answer.is_open,
-        "at": answer.at,
-        "events": answer.events,
-        "snapshot": answer.snapshot.digest,
-    }
-    if whole:
-        begun = answer.snapshot
-        view["previous"] = begun.previous
-        view["thresholds"] = {name: decimals(values) for name, values in begun.thresholds.items()}
-        view["reputation"] = {name: decimals(values) for name, values in begun.reputation.items()}
-    return view
-
-
-def explained(view: View, key: str, reason: str) -> View:
-    """Return a view that says why a list of it is empty."""
-    return view if view[key] else {**view, "reason": reason}
-
-
-def cleared(hotkey: str, flags: int) -> View:
-    """Return the number of collusion flags of a miner that were cleared."""
-    return {"hotkey": hotkey, "cleared": flags}
 
 
 def profile(miner_profile: Profile, seen: Collection[str]) -> View:
     """Return a miner, as far as somebody sees it; see `tallystick_state.leaderboard`."""
     view: View = {"hotkey": miner_profile.hotkey}
     if "reputation" in seen:
-        view["reputation"] = decimals(miner_profile.reputation)
+        view["reputation"] = json_value(miner_profile.reputation)
     if "rank" in seen:
         view["rank"] = dict(miner_profile.rank)
     if "dispatched_rounds" in seen:
         view["rounds_24h"] = miner_profile.rounds
         view["rounds_counted"] = miner_profile.counted
     return {**view, "epoch": miner_profile.epoch}
-
-
-def recent(answer: Recent) -> View:
-    """Return what a miner is paid now, its newest scores, and what moved its reputations."""
-    weights = {line: None if w is None else to_text(w) for line, w in answer.weights.items()}
-    return {
-        "uid": answer.uid,
-        "weights": weights,
-        "without": dict(answer.reasons),
-        "scores": [json_value(score) for score in answer.scores],
-        "movements": [json_value(movement) for movement in answer.movements],
-    }
-
-
-def leaderboard(
-    skill_type: str, epoch: int, standings: Iterable[Standing], reason: str = ""
-) -> View:
-    """Return the leaderboard of a skill type; the reason is why it is empty."""
-    board = [_standing(standing) for standing in standings]
-    return explained({"skill_type": skill_type, "epoch": epoch, "board": board}, "board", reason)
-
-
-def _standing(standing: Standing) -> View:
-    who = {"rank": standing.rank, "hotkey": standing.hotkey, "uid": standing.uid}
-    return {**who, "reputation": to_text(standing.reputation)}
-
-
-def state_digest(digest: str, epoch: int) -> View:
-    """Return the digest of a state, and its open epoch."""
-    return {"digest": digest, "epoch": epoch}
-
-
-def rules_digest(digest: str) -> View:
-    """Return the digest of the rules in force and scheduled, beside that of a state."""
-    return {"rules_digest": digest}
 
 
 def exported(export: Exported) -> View:
@@ -384,52 +233,9 @@ def verified(result: Verified) -> View:
     return view
 
 
-def ingested(outcome: Ingested) -> View:
-    """Return the outcome of a file of records and events, without what is empty."""
-    several: View = {
-        "quarantined": dict(outcome.quarantined),
-        "refused": dict(outcome.refused),
-        "displaced": outcome.displaced,
-        "released": outcome.released,
-        "left_out": dict(outcome.left_out),
-        "told": [json_value(reject) for reject in outcome.told],
-    }
-    parts = {name: value for name, value in several.items() if value}
-    return {"recorded": outcome.events, "duplicates": outcome.duplicates, **parts}
-
-
-def quarantine(claims: Iterable[ClaimInfo], reason: str = "") -> View:
-    """Return the claims in quarantine, or the reason why there are none."""
-    return explained({"claims": [_claim(claim) for claim in claims]}, "claims", reason)
-
-
-def _claim(claim: ClaimInfo) -> View:
-    view: View = {
-        "claim": claim.seq,
-        "reason": claim.reason,
-        "rank": claim.rank,
-        "validator": claim.validator,
-        "hotkey": claim.hotkey,
-        "skill_type": claim.skill_type,
-        "task_id": claim.task_id,
-        "round": claim.round,
-        "epoch": claim.epoch,
-        "id": claim.id,
-        "events": list(claim.events),
-    }
-    if claim.alignment is not None:
-        view["alignment"] = list(claim.alignment)
-    return view if claim.quality is None else {**view, "quality": to_text(claim.quality)}
-
-
-def accepted(claims: Iterable[int]) -> View:
-    """Return the numbers of the claims that the operator accepted."""
-    return {"accepted": sorted(claims)}
-
-
-def dropped(claims: Iterable[int], released: int) -> View:
-    """Return the numbers of the dropped claims, and how many others were released."""
-    return {"dropped": sorted(claims), "released": released}
+def scores(lines: Mapping[str, Mapping[str, Decimal]]) -> View:
+    """Return the scores of the only line, or those of each."""
+    return of_lines({line: {"scores": json_value(own)} for line, own in lines.items()})
 
 
 def rounds(
@@ -438,40 +244,22 @@ def rounds(
     tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]],
 ) -> View:
     """Return the closed rounds, the outcome of their file, and the scores of second passes."""
-    return {"rounds": [_round(closed_round, tried) for closed_round in closed], **ingested(outcome)}
+    told: View = json_value(outcome)
+    return {"rounds": [_round(closed_round, tried) for closed_round in closed], **told}
 
 
 def _round(
     closed_round: ClosedRound, tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]]
 ) -> View:
-    passes = {
-        name: decimals(scores[closed_round.round])
-        for name, scores in tried.items()
-        if closed_round.round in scores
-    }
-    return {
-        "round": closed_round.round,
-        "epoch": closed_round.epoch,
-        **_scores(closed_round.lines),
-        **passes,
-    }
-
-
-def epoch(closed_epoch: ClosedEpoch) -> View:
-    """Return an epoch that was closed."""
-    fields = {"epoch": closed_epoch.epoch, "already_closed": closed_epoch.already}
-    return {**fields, "snapshot": closed_epoch.snapshot.digest}
-
-
-def group(selected: Group, reason: str = "") -> View:
-    """Return the group of a dispatch; the reason is why it has no primaries."""
-    return explained(json_value(selected), "primaries", reason)
+    number = closed_round.round
+    passes = {name: json_value(own[number]) for name, own in tried.items() if number in own}
+    return {"round": number, "epoch": closed_round.epoch, **scores(closed_round.lines), **passes}
 
 
 def weights(
     lines: Mapping[str, Weights],
     shared: Weights | None = None,
-    explanations: Mapping[str, View] | None = None,
+    explanations: Mapping[str, Any] | None = None,
 ) -> View:
     """Return the weights that a validator sets, of the only line or of each.
 
@@ -480,29 +268,7 @@ def weights(
         shared: those of all lines together, where pools share them.
         explanations: by line, every column of one miner.
     """
-    explained_lines = {line: {"explanation": item} for line, item in (explanations or {}).items()}
-    by_line = {
-        line: {**_weights(item), **explained_lines.get(line, {})} for line, item in lines.items()
-    }
-    if shared is not None:
-        return {**_weights(shared), "lines": by_line}
-    return {"lines": by_line} if len(by_line) > 1 else next(iter(by_line.values()))
-
-
-def _weights(chosen: Weights) -> View:
-    shares = [to_text(share) for share in chosen.weights]
-    without = Counter(chosen.without.values())
-    view = {
-        "uids": list(chosen.uids),
-        "weights": shares,
-        "uint16": list(chosen.uint16.values()),
-        **_dropped(chosen),
-        **({"without": dict(sorted(without.items()))} if without else {}),
-    }
-    return explained(view, "uids", chosen.reason)
-
-
-def _dropped(chosen: Weights) -> View:
-    if not chosen.dropped:
-        return {}
-    return {"dropped": {str(uid): reason for uid, reason in chosen.dropped.items()}}
+    by_line = {line: json_value(own) for line, own in lines.items()}
+    for line, explanation in (explanations or {}).items():
+        by_line[line] |= {"explanation": json_value(explanation)}
+    return of_lines(by_line) if shared is None else {**json_value(shared), "lines": by_line}

@@ -5,6 +5,7 @@ What the chain is given and what a log of epochs says of it are both made here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import TypeVar
 import attrs
 
 from tallystick.errors import AllocationError
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.numbers.text import repr_as
 from tallystick.rules.model import RuleSet
@@ -329,6 +331,14 @@ def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int)
     return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)
 
 
+@json_object(
+    "uids",
+    "weights",
+    JsonKey("uint16", lambda weights: [*weights.uint16.values()]),
+    JsonKey("dropped", left_out="empty"),
+    JsonKey("without", lambda w: Counter(sorted(w.without.values())), left_out="empty"),
+    JsonKey("reason", lambda weights: "" if weights.uids else weights.reason, left_out="empty"),
+)
 @attrs.frozen
 class Weights:
     """The weights of the slots that have one, ascending.

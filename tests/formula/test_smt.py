@@ -80,10 +80,10 @@ def shipped(reference: str) -> Iterator[Compiled]:
         if bound.base_weight is not None:
             read["base_weight"] = Domain(bound.base_weight, bound.base_weight)
         values = (*bound.axes, *bound.factors, bound.emission)
-        required = tuple(requirement for requirement, _ in bound.requirements)
+        required = bound.required
         found = [(each.compiled, required) for each in values if each is not None]
         found += [(each.applies, required) for each in bound.factors if each.applies is not None]
-        found += [(condition, ()) for _, condition in bound.requirements]
+        found += [(own.compiled, ()) for own in bound.requirements]
         for each, given in found:
             yield Compiled(each.tree, each.program, bound.facts, read, given, bound.schema)
 

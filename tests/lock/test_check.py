@@ -95,7 +95,7 @@ def test_meanings_are_not_looked_at_where_files_are_equal(lock: Lock) -> None:
 
 HEAVY = (
     *("jinja2", "jsonschema", "msgspec", "numpy", "pyarrow", "rich"),
-    *("sqlalchemy", "alembic", "z3", "cryptography", "sr25519"),
+    *("z3", "cryptography", "sr25519"),
     *("tallystick.scoring.binding", "tallystick.rules.loading", "tallystick_skills"),
 )
 

@@ -239,16 +239,6 @@ def test_a_package_of_the_project_from_elsewhere_is_refused(tree: Tree, tmp_path
     assert done.stdout == f"{what}, which is imported in its place, locked the file itself"
 
 
-@pytest.mark.nightly
-def test_a_migration_more_is_refused(tree: Tree) -> None:
-    versions = "tallystick_state/store/migrations/versions"
-    tree.write(f"plugins/{versions}/v9999_more.py", b"raise SystemExit")
-    done = tree.python(_DIFFERENCES.format(paths=tree.paths, root=str(tree.root)))
-    (line,) = done.stdout.splitlines()
-    assert line.startswith(f"the file {versions}/v9999_more.py: found sha256:")
-    assert line.endswith("locked nothing")
-
-
 @pytest.fixture
 def state(tree: Tree) -> Path:
     """A state in the tree, with a miner."""

@@ -52,6 +52,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("new", "validator", "out.d", *RULES, "--netuid", "7", "--simulated"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
     ("state", "restore", "backup.db", "--state", "out.db"),
+    ("state", "rebuild", *STATE),
     ("state", "prune", "--keep", "1", *STATE),
 )
 ALONE = {"allocate", "consensus", "score", "explain", "facts", "backtest", "weights"}

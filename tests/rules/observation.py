@@ -22,6 +22,7 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
+from tallystick.json_values import json_value
 from tallystick.numbers.nano import exact_nano
 from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
@@ -166,7 +167,7 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     """Two epochs of a small network, and everything that can be asked of it."""
     some, others = [PYTHON, RAG], [PYTHON]
     ledger.sync_miners(_slots(some if uid < 3 else others for uid in range(len(MINERS))))
-    yield "an early group", views.group(ledger.select_group(PYTHON, 0, "seed"))
+    yield "an early group", json_value(ledger.select_group(PYTHON, 0, "seed"))
     flags = [
         event(f"f{n}", "collusion_flag", task, hotkey, validator=validator)
         for n, (hotkey, validator, task) in enumerate(FLAGGED)
@@ -216,7 +217,7 @@ def _asked(ledger: tallystick.Ledger) -> Told:
         yield "public", str(error)
     for skill_type, number in ((PYTHON, 5), (PYTHON, 6), (RAG, 5)):
         group = ledger.select_group(skill_type, number, "seed")
-        yield f"group {number} of {skill_type}", views.group(group)
+        yield f"group {number} of {skill_type}", json_value(group)
 
 
 def _round(number: int) -> Iterator[Record]:

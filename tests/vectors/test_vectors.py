@@ -75,7 +75,7 @@ def test_every_code_of_a_reject_has_a_row() -> None:
 
 def requirements_of(name: str) -> list[Requirement]:
     types = engine.scorer(name).types.values()
-    return [requirement for bound in types for requirement, _ in bound.requirements]
+    return [requirement for bound in types for requirement in bound.required]
 
 
 def test_no_case_of_a_real_subnet_is_lost() -> None:

@@ -73,7 +73,7 @@ def _type(bound: BoundType) -> list[str]:
         text.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
     if bound.base_weight is not None:
         text.append(f"{_INDENT}base weight: {nano_text(bound.base_weight)}")
-    names = ", ".join(requirement.name for requirement, _ in bound.requirements)
+    names = ", ".join(requirement.name for requirement in bound.required)
     return [*text, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
 
 

@@ -17,6 +17,7 @@ import click
 from tallystick.cli.settings import in_force
 from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_pieces, masked, printable, visible
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,6 +49,14 @@ def print_json(value: object, *, is_closed: bool = False) -> None:
     for piece in json_pieces(value, indent=2, ascii_only=narrow):
         click.echo(piece, nl=False)
     click.echo()
+
+
+def show(answer: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print an answer: as JSON, or the lines that tell it; those of an iterator are made then."""
+    if as_json:
+        print_json(json_value(answer))
+    else:
+        echo(*lines)
 
 
 def print_usage(error: click.ClickException) -> None:

@@ -257,9 +257,7 @@ def _closure(name: str) -> Mapping[str, Path]:
         folder = find(home)
         if folder is None:
             continue
-        if line.endswith("/") and (folder / inner).is_dir():
-            by_line |= {line + below: path for below, path in files(folder / inner)}
-        elif (folder / inner).is_file():
+        if (folder / inner).is_file():
             by_line[line] = folder / inner
         elif (folder / inner).parent.is_dir():
             missing.append(folder / inner)

@@ -32,13 +32,19 @@ _OBJECTS = (msgspec.Struct, dict)
 """The types of decoded objects and maps."""
 
 
-def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
+def compile_extraction(
+    facts: Sequence[Node], schema: Schema, zero: Collection[str] = ()
+) -> FactsOf:
     """Return the function for some facts of records of one schema.
+
+    The facts of the digests in ``zero`` are 0, whatever the record.
 
     The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
     """
     code = ExtractionCode(schema, _OBJECTS, _guarded)
-    values = [reader_of(fact).extraction(fact, code) for fact in facts]
+    values = [
+        "0" if fact.digest in zero else reader_of(fact).extraction(fact, code) for fact in facts
+    ]
     function: FactsOf = code.compile(f"({', '.join(values)}{',' if values else ''})")
     return function
 

@@ -2,78 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of
+from tallystick.formula.facts import domain_of, is_opaque, reader_of
 from tallystick.formula.formula import Formula, Requirement
-from tallystick.formula.schema_path import Schema
-from tallystick.formula.tree import Node
+from tallystick.formula.schema_path import ANSWER, Schema
+from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
-from tallystick.records.extraction import (
-    FactsOf,
-    compile_extraction,
-)
-from tallystick.scoring.compiled import Compiled
+from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Gate, Mean, gate_number
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import Tiers, start_name
 from tallystick.scoring.value import Role, Value
 
+if TYPE_CHECKING:
+    from tallystick.formula.columns import Column, Truths
 
-@attrs.frozen(eq=False, slots=False)
-class TaskRequirement:
-    """A requirement that reads neither submission nor checks."""
+
+@attrs.frozen(eq=False)
+class BoundRequirement:
+    """A requirement of the records of one type.
+
+    Attributes:
+        requirement: the requirement.
+        compiled: its condition over the facts that are taken.
+        of_task: whether it reads neither submission nor checks, so that a record without a
+            submission, too, must meet it.
+    """
 
     requirement: Requirement
     compiled: Compiled
-    facts: tuple[Node, ...]
-    schema: Schema
+    of_task: bool
 
-    @cached_property
-    def facts_of(self) -> FactsOf:
-        """Takes the facts that the requirement reads."""
-        return compile_extraction(self.facts, self.schema)
+    @classmethod
+    def of(cls, requirement: Requirement, domains: Mapping[str, Domain]) -> BoundRequirement:
+        """Return a requirement over facts with their ranges, by digest."""
+        of_task = not any(map(reads_answer, leaves(requirement.condition, "fact")))
+        return cls(requirement, compile_tree(requirement.condition, domains, {}), of_task)
+
+    def broken(self, facts: Sequence[Column], answered: Truths) -> Truths:
+        """Return the rows that must meet it and do not.
+
+        Args:
+            facts: a column for each fact that is taken, in order.
+            answered: the rows that have a submission.
+        """
+        broken: Truths = self.compiled.nano_columns(facts, {}, len(answered)) != NANO
+        return broken if self.of_task else broken & answered
+
+
+def reads_answer(fact: Node) -> bool:
+    """Return whether a fact may read submission or checks; an opaque one may read anything."""
+    paths = reader_of(fact).paths(fact)
+    return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
 
 
 @attrs.frozen(eq=False, slots=False)
-class BoundType:
-    """A skill type under a rule set, with the values that score its records.
+class Selection:
+    """Facts that are taken of the records of one skill type, and requirements of them.
 
     Attributes:
         name: the skill type.
         schema: the self-contained record schema.
-        facts: the facts that the formulas read.
-        requirements: what every scored record must meet.
-        task_requirements: those that read the task alone; a record without a submission, too, must
-            meet them.
+        facts: what is taken, in order.
+        requirements: what every kept record must meet.
+        may_fail: the digests of opaque facts that are told by an integer of their own when they
+            fail; when another fails, the record is rejected.
+        group: the field of a record that says the group of its miner; None where nobody asks.
+    """
+
+    name: str
+    schema: Schema
+    facts: tuple[Node, ...]
+    requirements: tuple[BoundRequirement, ...]
+    may_fail: frozenset[str] = attrs.field(default=frozenset(), kw_only=True)
+    group: str | None = attrs.field(default=None, kw_only=True)
+
+    @cached_property
+    def answers(self) -> frozenset[str]:
+        """The digests of the facts that may read submission or checks."""
+        return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
+
+    @property
+    def required(self) -> tuple[Requirement, ...]:
+        """The requirements as plugins declare them."""
+        return tuple(own.requirement for own in self.requirements)
+
+
+@attrs.frozen(eq=False, slots=False)
+class BoundType(Selection):
+    """A skill type under a rule set, with the values that score its records.
+
+    The facts are those that the formulas read, and no opaque one may fail.
+
+    Attributes:
         values: what is published, in an order in which each reads only earlier ones: axes,
             measures, composite, quality, tier, multiplier, base weight, factors, emission.
         mean: what the composite is, where it is a mean of axes and no formula.
         gates: what can write over the composite, in their order.
         tiers: the levels of the quality, or None.
         baseline: the seed of the tier baseline, nano, or None without tiers.
-        group: the field of a record that says its group, where the allocation names one.
         shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
     """
 
-    name: str
-    schema: Schema
-    facts: tuple[Node, ...]
-    requirements: tuple[tuple[Requirement, Compiled], ...]
-    task_requirements: tuple[TaskRequirement, ...]
     values: tuple[Value, ...]
     mean: Mean | None
     gates: tuple[Gate, ...]
     tiers: Tiers | None
     baseline: int | None
     has_quality: bool = True
-    group: str | None = None
     shown_factors: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -201,6 +246,11 @@ class BoundType:
     def facts_of(self) -> FactsOf:
         """Takes the facts of one record."""
         return compile_extraction(self.facts, self.schema)
+
+    @cached_property
+    def task_facts_of(self) -> FactsOf:
+        """Takes the facts of a record without a submission; what reads more than the task is 0."""
+        return compile_extraction(self.facts, self.schema, self.answers)
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:

@@ -9,34 +9,31 @@ from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.strict_json import parse, without_numpy
-from tallystick.records.struct_builder import Record
 from tallystick.scoring.bound import BoundType
 
 
-def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> None:  # noqa: ANN401  # a line or a mapping
+def check_requirements(
+    bound: BoundType,
+    facts: Sequence[int],
+    record: Any,  # noqa: ANN401  # a line or a mapping
+    *,
+    answered: bool = True,
+) -> None:
     """Refuse a record that does not meet a requirement of its type or rule set.
 
-    Raises:
-        RecordError: with the code of the first requirement that is not met.
-    """
-    result = (r for r, compiled in bound.requirements if not compiled.holds(facts))
-    _refuse([unmet(requirement, record) for requirement in result])
-
-
-def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
-    """Refuse a record without a submission whose task does not meet a requirement.
+    Args:
+        bound: the type.
+        facts: of the record.
+        record: as it came.
+        answered: whether it has a submission; else what reads the task alone is required.
 
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
-    tasks = (t for t in bound.task_requirements if not t.compiled.holds(t.facts_of(missed)))
-    _refuse([unmet(task.requirement, record) for task in tasks])
-
-
-def _refuse(found: list[RecordError]) -> None:
-    """Raise the first of some errors, with the others."""
-    if found:
-        raise joined(found)
+    asked = (own for own in bound.requirements if answered or own.of_task)
+    broken = [unmet(own.requirement, record) for own in asked if not own.compiled.holds(facts)]
+    if broken:
+        raise joined(broken)
 
 
 def joined(found: Sequence[RecordError]) -> RecordError:

@@ -33,9 +33,7 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     names = used_formulas(scorer.rule_set, scorer.registry)
     formulas = [scorer.registry.formulas[name] for name in names]
     requirements = {
-        requirement.name: requirement
-        for bound in types.values()
-        for requirement, _ in bound.requirements
+        requirement.name: requirement for bound in types.values() for requirement in bound.required
     }
     trees = [
         tree for formula in formulas for tree in (formula.tree, formula.applies) if tree is not None
@@ -54,7 +52,7 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
 
 def _skill_type(bound: BoundType) -> dict[str, Any]:
     return {
-        "requirements": [requirement.name for requirement, _ in bound.requirements],
+        "requirements": [requirement.name for requirement in bound.required],
         "answer": [name for name in ANSWER if name in bound.schema["properties"]],
         "empties": list(empties(bound.schema)),
         "facts": {

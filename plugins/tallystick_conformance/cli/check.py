@@ -11,7 +11,7 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.errors import MOST_TOLD
 from tallystick.numbers.text import numbered
 
@@ -57,10 +57,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
 
     with working("checking"):
         report = check(target, seconds=seconds, record=record, reset=reset)
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        echo(*lines(report, record=record or reset))
+    show(report.to_dict(), lines(report, record=record or reset), as_json=as_json)
     sys.exit(0 if report.passed else 1)
 
 

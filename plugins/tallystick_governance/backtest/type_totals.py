@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tallystick.errors import TallystickError
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.formula.facts import is_opaque
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
@@ -32,7 +32,6 @@ from tallystick.scoring.facts.results import judge
 from tallystick.scoring.planner import (
     Facts,
     Plan,
-    Rows,
     ScoreColumns,
     Target,
     joined,
@@ -464,7 +463,7 @@ class TypeCandidates:
         for position, bound in bounds.items():
             # requirements decide whether a record is accepted, and facts that can fail
             failing = sorted(fact.digest for fact in bound.facts if is_opaque(fact))
-            required = (requirement.digest for requirement, _ in bound.requirements)
+            required = (requirement.digest for requirement in bound.required)
             variant = candidates[position].variant
             alike.setdefault((variant, *required, *failing), {})[position] = bound
         gates = {gate.axis for gate in bounds[0].gates}

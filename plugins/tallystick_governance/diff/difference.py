@@ -211,7 +211,7 @@ def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]
 def _changed_requirements(old: Scorer, new: Scorer) -> Iterator[NotAnalysed]:
     """Yield the requirements of types of both rule sets that have one name and two meanings."""
     before, after = (
-        {r.name: r.digest for bound in rules.types.values() for r, _ in bound.requirements}
+        {r.name: r.digest for bound in rules.types.values() for r in bound.required}
         for rules in (old, new)
     )
     for name in sorted(before.keys() & after.keys()):

@@ -325,7 +325,7 @@ class _Comparison:
             setting = Setting(
                 {**self.old.domains, **self.new.domains},
                 domains,
-                tuple(r.condition for b in (self.old, self.new) for r, _ in b.requirements),
+                tuple(r.condition for b in (self.old, self.new) for r in b.required),
             )
             # of products of many pairs of levels one is as good as its parts
             cuts = 0 if numbers else MOST_CUTS
@@ -371,7 +371,7 @@ class _Comparison:
     def _lowered(self, tree: Node, published: Mapping[str, Domain]) -> Program | None:
         """Return a tree over the facts of both types; None where it cannot be bounded."""
         facts = {**self.old.domains, **self.new.domains}
-        required = [r.condition for bound in (self.old, self.new) for r, _ in bound.requirements]
+        required = [r.condition for bound in (self.old, self.new) for r in bound.required]
         try:
             return lower(tree, facts, published, required)
         except FormulaError:

@@ -135,7 +135,7 @@ class Trial:
         conditions = {
             requirement.digest: requirement.condition
             for bound in self.bounds
-            for requirement, _ in bound.requirements
+            for requirement in bound.required
         }
         return tuple(
             (condition, frozenset(fact.digest for fact in leaves(condition, "fact")))

@@ -49,7 +49,7 @@ class InputRanges:
     @classmethod
     def of_value(cls, bound: BoundType, value: Value) -> InputRanges:
         """Return the ranges of what a value of a skill type reads."""
-        conditions = tuple(requirement.condition for requirement, _ in bound.requirements)
+        conditions = tuple(requirement.condition for requirement in bound.required)
         published = {read.name: read.domain for read in value.inputs}
         return cls(bound.domains, published, conditions)
 

@@ -47,7 +47,7 @@ class TypeProbe:
     def read(self) -> frozenset[str]:
         """The digests of the facts that axes or requirements read."""
         trees = [axis.compiled.tree for axis in self.bound.axes]
-        trees += [requirement.condition for requirement, _ in self.bound.requirements]
+        trees += [requirement.condition for requirement in self.bound.required]
         return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
 
     @cached_property
@@ -89,7 +89,7 @@ class TypeProbe:
         return (
             sum(facts[small] > facts[large] for small, large in self._ordered)
             + sum(not facts[there] and facts[n] != none for there, n, none in self._absent)
-            + sum(not compiled.holds(facts) for _, compiled in self.bound.requirements)
+            + sum(not own.compiled.holds(facts) for own in self.bound.requirements)
         )
 
     def allows(self, facts: Sequence[int]) -> bool:
@@ -183,7 +183,9 @@ def _combinations(
     places = positions_of(bound)
     own = [places[fact.digest] for fact in facts]
     order = [(places[s.digest], places[g.digest]) for s, g in relations(facts)]
-    conditions = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
+    conditions = [
+        own.compiled for own in bound.requirements if _reads_only(own.requirement.condition, facts)
+    ]
     for chosen in product(*(range(r.low, r.high + 1) for r in domains)):
         integers = [0] * len(bound.facts)
         for index, value in zip(own, chosen, strict=True):

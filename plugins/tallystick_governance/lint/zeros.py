@@ -8,8 +8,7 @@ from itertools import islice, product
 from tallystick.formula.domain import Domain
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
-from tallystick.scoring.binding import reads_answer
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound import BoundType, reads_answer
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of

@@ -139,7 +139,7 @@ class _RowSearch:
         subject = self.subject
         trees = [tree for name in subject.values for tree in subject.trees(name)]
         trees += self.question.conditions
-        trees += [requirement.condition for requirement, _ in subject.bound.requirements]
+        trees += [requirement.condition for requirement in subject.bound.required]
         constants = constants_in(trees) | subject.marks
         one = [
             unknown_of(

@@ -156,7 +156,7 @@ class _Builder:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
         terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
         self.assumed += constraints_of(facts, terms, self.subject.domains)
-        for requirement, _ in self.subject.bound.requirements:
+        for requirement in self.subject.bound.required:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)
         return SymbolicRecord(
@@ -295,7 +295,7 @@ def wanted_of(subject: Subject, question: Question, *, free: bool = False) -> Wa
     names: tuple[str, ...] = (question.value,)
     if question.value == QUALITY:
         names = (QUALITY, *(axis.name for axis in subject.bound.axes))
-    conditions = [*question.conditions, *(r.condition for r, _ in subject.bound.requirements)]
+    conditions = [*question.conditions, *(r.condition for r in subject.bound.required)]
     direction = question.direction
     conditions += [] if direction is None or direction.where is None else [direction.where]
     digests = {fact.digest for tree in conditions for fact in leaves(tree, "fact")}

@@ -60,7 +60,7 @@ def _same_values(old: BoundType, new: BoundType) -> list[str]:
 
 
 def _requirements(bound: BoundType) -> list[tuple[str, str]]:
-    return sorted((requirement.name, requirement.digest) for requirement, _ in bound.requirements)
+    return sorted((requirement.name, requirement.digest) for requirement in bound.required)
 
 
 def _sections(rules: Scorer) -> dict[str, object]:

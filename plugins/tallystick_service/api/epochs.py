@@ -43,10 +43,11 @@ def epoch_row(question: Question, number: int) -> JsonObject:
     """Return an epoch that has begun, as ``epoch list --json`` does."""
     queries = question.queries
     if number == queries.state.epoch:
-        return views.epoch_info(queries.epoch(number))
+        answer: JsonObject = json_value(queries.epoch(number))
+        return answer
     # its snapshot is large, and what is closed stays as it is
     key = "epoch", number, closings_of(question)[number + 1], question.queries.in_force.genesis
-    return question.site.remembered(key, lambda: views.epoch_info(queries.epoch(number)))
+    return question.site.remembered(key, lambda: json_value(queries.epoch(number)))
 
 
 def _epoch(question: Question) -> Answer:
@@ -62,7 +63,7 @@ def epoch_view(question: Question, number: int) -> JsonObject:
     opened = question.queries.state.epoch
     if number > opened:
         raise no_epoch(number, f"0 to {opened}, the open one")
-    view = views.epoch_info(question.queries.epoch(number), whole=True)
+    view = views.whole_epoch(question.queries.epoch(number))
     if condition("miners", question.viewer) != "always":
         del view["reputation"]
     leaf = None
@@ -136,7 +137,7 @@ def _checkpoint(question: Question) -> Answer:
         "signed_by": None if signer is None else str(signer.public),
         "checkpoint": signed.to_text(),
     }
-    return json_answer(view | views.rules_digest(question.queries.rules_digest()))
+    return json_answer({**view, "rules_digest": question.queries.rules_digest()})
 
 
 def checkpoint_of(question: Question) -> Checkpoint:

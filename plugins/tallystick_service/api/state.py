@@ -35,8 +35,8 @@ from tallystick_state.queries import NO_MINERS
 def _state(question: Question) -> Answer:
     version = question.version
     assert version is not None  # noqa: S101  # the row reads
-    digest = views.state_digest(version.digest, version.epoch)
-    return json_answer(digest | views.rules_digest(version.rules))
+    digests = {"digest": version.digest, "epoch": version.epoch, "rules_digest": version.rules}
+    return json_answer(digests)
 
 
 def _board(question: Question) -> Answer:

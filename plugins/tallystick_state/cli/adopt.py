@@ -12,7 +12,7 @@ from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject
 from tallystick_allocation.recipients import key_of
@@ -96,13 +96,11 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         adoption = ledger.adopt(reference, epoch, major=major, authority=authority)
         in_force = ledger.in_force
     view = views.adoption(adoption, in_force)
-    if as_json:
-        print_json(view)
-    else:
-        echo(
-            f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
-            "if nobody withdraws it"
-        )
+    told = (
+        f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
+        "if nobody withdraws it"
+    )
+    show(view, [told], as_json=as_json)
 
 
 def _share(  # noqa: PLR0913  # what the command was given
@@ -114,10 +112,8 @@ def _share(  # noqa: PLR0913  # what the command was given
             pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
         )
     view = views.pools_change(change)
-    if as_json:
-        print_json(view)
-    else:
-        echo(f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it")
+    told = f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it"
+    show(view, [told], as_json=as_json)
 
 
 @click.command(
@@ -148,13 +144,11 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         before = ledger.in_force
         adoption = ledger.withdraw(line, authority=authority)
     view = views.adoption(adoption, before)
-    if as_json:
-        print_json(view)
-    else:
-        echo(
-            f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
-            f"{adoption.epoch}"
-        )
+    told = (
+        f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
+        f"{adoption.epoch}"
+    )
+    show(view, [told], as_json=as_json)
 
 
 @click.command("rules", epilog=examples("tallystick state rules --state subnet.db"))
@@ -167,10 +161,7 @@ def rules_command(where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         in_force, epoch = queries.in_force, queries.state.epoch
     view = views.rules_in_force(in_force, epoch)
-    if as_json:
-        print_json(view)
-    else:
-        echo(*_lines(view, in_force))
+    show(view, _lines(view, in_force), as_json=as_json)
 
 
 def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:

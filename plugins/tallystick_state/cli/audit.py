@@ -16,7 +16,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import progress_bar, working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
@@ -260,10 +260,7 @@ def _give(
     differs: bool | None = None,
 ) -> None:
     """Print the outcome for machines or for people, and end."""
-    if as_json:
-        print_json(view)
-    else:
-        echo(*lines)
+    show(view, lines, as_json=as_json)
     sys.exit(1 if (view["verdict"] == "differs" if differs is None else differs) else 0)
 
 

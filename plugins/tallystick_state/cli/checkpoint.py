@@ -13,7 +13,6 @@ from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.json_values import json_value
-from tallystick_state import views
 from tallystick_state.cli.options import (
     checkpoint_option,
     number_type,
@@ -71,7 +70,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
         view = {"origin": current.origin, "size": current.size, "root": current.root.hex()}
         by = None if signer is None else str(signer.public)
         content = {**view, "signed_by": by, "checkpoint": signed.to_text()}
-        print_json(content | views.rules_digest(ahead))
+        print_json({**content, "rules_digest": ahead})
     else:
         # without a file the output is the checkpoint itself, which has three lines and signatures
         beside = [] if output is None else [f"rules {ahead}"]

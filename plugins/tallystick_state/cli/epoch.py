@@ -13,7 +13,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.shown import show, table_lines
 from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -54,22 +54,18 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epochs = queries.epochs(last)
-    if as_json:
-        print_json({"epochs": [views.epoch_info(info) for info in epochs]})
-    else:
-        rows = [
-            (
-                str(info.epoch),
-                "open" if info.is_open else "closed",
-                str(info.at or "–"),
-                str(info.events),
-                info.snapshot.digest,
-            )
-            for info in epochs
-        ]
-        echo(
-            *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
+    rows = (
+        (
+            str(info.epoch),
+            "open" if info.is_open else "closed",
+            str(info.at or "–"),
+            str(info.events),
+            info.snapshot.digest,
         )
+        for info in epochs
+    )
+    headings = ("epoch", "state", "closed at", "events", "began with the snapshot")
+    show({"epochs": epochs}, table_lines(headings, rows), as_json=as_json)
 
 
 @epoch.command(
@@ -87,20 +83,17 @@ def show_command(number: int, where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         info = queries.epoch(number)
-    if as_json:
-        print_json(views.epoch_info(info, whole=True))
-        return
-    begun = info.snapshot
-    echo(_line(info), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    show(views.whole_epoch(info), _lines(info), as_json=as_json)
+
+
+def _lines(found: EpochInfo) -> Iterator[str]:
+    closed, begun = "open" if found.is_open else f"closed {found.at or ''}".rstrip(), found.snapshot
+    events = numbered(found.events, "event")
+    yield f"epoch {found.epoch}: {closed}, {events}, snapshot {begun.digest}"
+    yield f"it began with {numbered(len(begun.reputation), 'miner')}"
     for name, thresholds in begun.thresholds.items():
         values = ", ".join(f"{skill} {to_text(value)}" for skill, value in thresholds.items())
-        echo(f"  {name}: {values}")
-
-
-def _line(found: EpochInfo) -> str:
-    closed = "open" if found.is_open else f"closed {found.at or ''}".rstrip()
-    events = numbered(found.events, "event")
-    return f"epoch {found.epoch}: {closed}, {events}, snapshot {found.snapshot.digest}"
+        yield f"  {name}: {values}"
 
 
 @epoch.command(
@@ -158,12 +151,10 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
         report = None if as_json or closed.already else epoch_report(ledger, closed.epoch)
-    if as_json:
-        print_json(views.epoch(closed))
-    else:
-        status = "was closed already" if closed.already else "is closed"
-        lines = () if report is None else _report(report, closed.epoch + 1)
-        echo(f"epoch {closed.epoch} {status}; snapshot {closed.snapshot.digest}", *lines)
+    status = "was closed already" if closed.already else "is closed"
+    head = f"epoch {closed.epoch} {status}; snapshot {closed.snapshot.digest}"
+    lines = () if report is None else _report(report, closed.epoch + 1)
+    show(closed, (head, *lines), as_json=as_json)
 
 
 def _report(found: EpochReport, following: int) -> Iterator[str]:

@@ -10,8 +10,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import echo, print_json
-from tallystick_state import views
+from tallystick.cli.shown import show
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
 from tallystick_state.cli.options import (
     authority_options,
@@ -66,8 +65,5 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
-    if as_json:
-        print_json(views.ingested(ingested))
-    else:
-        echo(f"{file}: {ingested_text(ingested)}")
+    show(ingested, [f"{file}: {ingested_text(ingested)}"], as_json=as_json)
     complain_of_lines(file, ingested)

@@ -8,9 +8,9 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.io.text import visible
-from tallystick_state import views
+from tallystick.json_values import json_value
 from tallystick_state.cli.options import number_type, opened, state_option
 
 
@@ -54,9 +54,10 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         if not group.primaries:
             with ledger.queries() as queries:
                 reason = queries.no_candidates(skill_type)
-    if as_json:
-        print_json(views.group(group, reason))
-    else:
-        echo(f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}")
-        echo(f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}")
-        echo(f"consensus  {'on' if group.consensus else 'off'}")
+    lines = (
+        f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}",
+        f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}",
+        f"consensus  {'on' if group.consensus else 'off'}",
+    )
+    why = {"reason": reason} if reason else {}
+    show({**json_value(group), **why}, lines, as_json=as_json)

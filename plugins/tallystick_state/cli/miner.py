@@ -12,7 +12,7 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -20,7 +20,7 @@ from tallystick_state import views
 from tallystick_state.cli.options import at_option, opened, state_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from tallystick_state.answers import MinerInfo
@@ -56,13 +56,14 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
             queries.rules.of_type(skill_type)
             miners = [entry for entry in miners if skill_type in entry.types]
             reason = "" if miners else queries.no_candidates(skill_type)
-    if as_json:
-        print_json(views.miners(epoch, miners, reason))
-    else:
-        rows = [row for entry in miners for row in _rows(entry)]
-        headings = ("slot", "hotkey", "skill type", "reputation", "")
-        lines = table_lines(headings, rows) if rows else [f"no miners: {reason}"]
-        echo(f"epoch {epoch}", *lines)
+    show(views.miners(epoch, miners, reason), _lines(epoch, miners, reason), as_json=as_json)
+
+
+def _lines(epoch: int, miners: Iterable[MinerInfo], reason: str) -> Iterator[str]:
+    yield f"epoch {epoch}"
+    rows = [row for entry in miners for row in _rows(entry)]
+    headings = ("slot", "hotkey", "skill type", "reputation", "")
+    yield from table_lines(headings, rows) if rows else [f"no miners: {reason}"]
 
 
 def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:
@@ -103,10 +104,8 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     declared = [name for part in types.split(",") if (name := part.strip())]
     with opened(where, held) as ledger:
         registered = ledger.register(hotkey, uid, declared)
-    if as_json:
-        print_json(views.miner(registered))
-    else:
-        echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}")
+    told = f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}"
+    show(registered, [told], as_json=as_json)
 
 
 @miner.command(
@@ -138,15 +137,14 @@ def sync_command(  # one argument for each option
             with ledger.queries() as queries:
                 source = other([*queries.rules.type_rules])
         changes = ledger.sync_miners(source)
-    if as_json:
-        print_json(views.synced(changes))
-        return
-    echo("change      miners  hotkeys")
-    for name in ("registered", "moved", "changed", "retired"):
-        hotkeys = getattr(changes, name)
-        if hotkeys:
-            echo(f"{name:10}  {len(hotkeys):>6}  {', '.join(map(visible, hotkeys))}")
-    echo(f"unchanged   {changes.unchanged:>6}")
+    by_change = {n: getattr(changes, n) for n in ("registered", "moved", "changed", "retired")}
+    lines = (
+        f"{name:10}  {len(hotkeys):>6}  {', '.join(map(visible, hotkeys))}"
+        for name, hotkeys in by_change.items()
+        if hotkeys
+    )
+    told = ("change      miners  hotkeys", *lines, f"unchanged   {changes.unchanged:>6}")
+    show(changes, told, as_json=as_json)
 
 
 @miner.command(
@@ -164,7 +162,5 @@ def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool, h
     """Clear the collusion flags of the miner HOTKEY, which ends its ejection."""
     with opened(where, held) as ledger:
         cleared = ledger.clear(hotkey, at)
-    if as_json:
-        print_json(views.cleared(hotkey, cleared))
-    else:
-        echo(f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared")
+    told = f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared"
+    show({"hotkey": hotkey, "cleared": cleared}, [told], as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import as_json
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, show
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 from tallystick_state import views
@@ -79,16 +80,16 @@ def list_command(
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         claims = queries.quarantine(validator, number, reasons)
         if as_json:
-            print_json(views.quarantine(claims, _NOTHING))
+            print_json(views.listed("claims", claims, _NOTHING))
             return
-        empty = True
-        for item in claims:
-            if empty:
-                echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
-            empty = False
+        # line by line, as millions can wait
+        first = next(claims, None)
+        if first is None:
+            echo(_NOTHING)
+            return
+        echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
+        for item in chain([first], claims):
             echo(_line(item))
-    if empty:
-        echo(_NOTHING)
 
 
 def _line(claim: ClaimInfo) -> str:
@@ -110,7 +111,7 @@ def _chosen(
     if claims:
         return sorted(set(claims))
     with ledger.queries() as queries:
-        return [claim.seq for claim in queries.quarantine(validator, number)]
+        return sorted(claim.seq for claim in queries.quarantine(validator, number))
 
 
 @quarantine.command(
@@ -137,10 +138,8 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     with opened(where, held) as ledger:
         chosen = _chosen(ledger, claims, validator, number)
         ledger.accept(chosen, at)
-    if as_json:
-        print_json(views.accepted(chosen))
-    else:
-        echo(f"{numbered(len(chosen), 'claim')} accepted")
+    told = f"{numbered(len(chosen), 'claim')} accepted"
+    show({"accepted": chosen}, [told], as_json=as_json)
 
 
 @quarantine.command(
@@ -167,8 +166,6 @@ def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
     with opened(where, held) as ledger:
         chosen = _chosen(ledger, claims, validator, number)
         released = ledger.drop(chosen, at)
-    if as_json:
-        print_json(views.dropped(chosen, released))
-    else:
-        others = f", {released} released" if released else ""
-        echo(f"{numbered(len(chosen), 'claim')} dropped{others}")
+    others = f", {released} released" if released else ""
+    told = f"{numbered(len(chosen), 'claim')} dropped{others}"
+    show({"dropped": chosen, "released": released}, [told], as_json=as_json)

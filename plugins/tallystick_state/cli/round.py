@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -13,8 +14,9 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
+from tallystick.json_values import json_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
@@ -83,22 +85,20 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         rounds = queries.rounds(last)
-    if as_json:
-        print_json(views.round_infos(rounds, NO_ROUNDS))
-    else:
-        rows = [
-            (
-                str(info.round),
-                str(info.epoch),
-                str(info.records),
-                str(info.miners),
-                "closed" if info.closed else "not closed",
-                str(info.at or "–"),
-            )
-            for info in rounds
-        ]
-        headings = ("round", "epoch", "records", "miners", "state", "closed at")
-        echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
+    rows = [
+        (
+            str(info.round),
+            str(info.epoch),
+            str(info.records),
+            str(info.miners),
+            "closed" if info.closed else "not closed",
+            str(info.at or "–"),
+        )
+        for info in rounds
+    ]
+    headings = ("round", "epoch", "records", "miners", "state", "closed at")
+    lines = table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]
+    show(views.listed("rounds", rounds, NO_ROUNDS), lines, as_json=as_json)
 
 
 @round_group.command(
@@ -120,13 +120,12 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         info, scores = queries.round(number), queries.scores_of_lines(number)
         reruns = queries.reruns(number)
-    if as_json:
-        print_json(views.round_info(info, scores, reruns))
-    else:
-        rows = _rows(scores)
-        submissions = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
-        again = (f"  to be run again: {submission}" for submission in submissions)
-        echo(_line(info), *(rows or ["  no scores: nothing of it was scored"]), *again)
+    submissions = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
+    again = (f"  to be run again: {submission}" for submission in submissions)
+    rows = _rows(scores) or ["  no scores: nothing of it was scored"]
+    to_rerun = {"reruns": reruns} if reruns else {}
+    answer = {**json_value(info), **to_rerun, **views.scores(scores)}
+    show(answer, (_line(info), *rows, *again), as_json=as_json)
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
@@ -209,14 +208,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         )
         tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
-    if as_json:
-        print_json(
-            views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
-        )
-    else:
-        echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for second in rounds for line in _lines(second, reports[second.round], tried)]
-        echo(*(lines or ["no round closed: no good record is of the state's validator"]))
+    lines = (line for closed in rounds for line in _lines(closed, reports[closed.round], tried))
+    none = ["no round closed: no good record is of the state's validator"]
+    told = chain([f"{records}: {ingested_text(ingested)}"], lines if rounds else none)
+    answer = views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
+    show(answer, told, as_json=as_json)
     complain_of_lines(records, ingested)
 
 

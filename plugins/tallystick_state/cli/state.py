@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,10 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.shown import print_json, show, table_lines
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
-from tallystick.json_values import JsonObject, error_value
+from tallystick.json_values import JsonObject, error_value, json_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick_state.answers import Profile, Recent
+    from tallystick_state.replay import Verified
     from tallystick_state.trust.keys import PublicKey
+    from tallystick_state.trust.verification import Against
 
 
 @click.group(cls=CommandGroup)
@@ -159,27 +162,18 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         authority=read_authority(signed, block),
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
-        rules, root = in_force.at(0), in_force.root
-        allowed = in_force.trust.allowed(ledger.allowed)
-    begun = views.begun(rules, allowed, root, in_force.pools.first)
-    begun |= views.origin(in_force.origin)
-    if as_json:
-        print_json(begun)
-    else:
-        under = " and ".join(
-            f"{rule_set.rule_set.reference} {rule_set.digest}" for rule_set in rules.lines
-        )
-        own = "" if validator is None else f" of {visible(validator)}"
-        by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
-        pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
-        moved = in_force.origin.carry
-        carried = ""
-        if moved is not None:
-            miners, records = len(moved.state.miners), moved.records
-            carried = (
-                f", with {numbered(miners, 'carried miner')} and {numbered(records, 'record')}"
-            )
-        echo(f"{name}: a state{own} under {under}{by}{pooled}{carried}; epoch 0 is open")
+        begun = views.begun(in_force, in_force.trust.allowed(ledger.allowed))
+    root, rules = in_force.root, in_force.at(0)
+    under = " and ".join(f"{own.rule_set.reference} {own.digest}" for own in rules.lines)
+    own = "" if validator is None else f" of {visible(validator)}"
+    by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
+    pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
+    moved, carried = in_force.origin.carry, ""
+    if moved is not None:
+        miners = numbered(len(moved.state.miners), "carried miner")
+        carried = f", with {miners} and {numbered(moved.records, 'record')}"
+    told = f"{name}: a state{own} under {under}{by}{pooled}{carried}; epoch 0 is open"
+    show(begun, [told], as_json=as_json)
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -190,19 +184,14 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        info, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
-        on_pages = ledger.store.data_checksums()
-        trust, pools = queries.in_force.trust, queries.in_force.pools.at(info.epoch)
-    allowed = trust.allowed(ledger.allowed)
-    view = views.info(ledger.store.shown, rules, info, allowed, trust.root) | views.pools(pools)
-    view |= views.rules_digest(ahead) | views.origin(queries.in_force.origin)
+        on_pages, in_force = ledger.store.data_checksums(), queries.in_force
+        allowed = in_force.trust.allowed(ledger.allowed)
+        view = views.info(ledger.store.shown, in_force, queries.info(), allowed)
     view |= {} if on_pages is None else {"data_checksums": on_pages}
-    if as_json:
-        print_json(view)
-    else:
-        rows = dict(_cells(view))
-        width = max(map(len, rows))
-        echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
+    rows = dict(_cells(view))
+    width = max(map(len, rows))
+    lines = (f"{name:{width}}  {value}" for name, value in rows.items())
+    show(view, lines, as_json=as_json)
 
 
 def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
@@ -257,12 +246,9 @@ def show_command(
         seen = WHOLE if viewer is None else seen_by(viewer, miner, *queries.rules.lines)
         profile = queries.profile(miner, at)
         recent = queries.recent(miner) if viewer is None else None
-    if as_json:
-        more = {} if recent is None else views.recent(recent)
-        print_json({**views.profile(profile, seen), **more})
-    else:
-        echo(*_profile_lines(profile, seen))
-        echo(*(() if recent is None else _recent_lines(recent)))
+    answer = {**views.profile(profile, seen), **({} if recent is None else json_value(recent))}
+    told = () if recent is None else _recent_lines(recent)
+    show(answer, chain(_profile_lines(profile, seen), told), as_json=as_json)
 
 
 def _recent_lines(recent: Recent) -> Iterator[str]:
@@ -334,16 +320,10 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
             check_public("leaderboards", queries.rules.of_type(skill_type))
         epoch, board = queries.state.epoch, queries.board(skill_type)
         reason = "" if board else queries.no_candidates(skill_type)
-    if as_json:
-        print_json(views.leaderboard(skill_type, epoch, board, reason))
-    else:
-        lines = [
-            f"{entry.rank:>4}  {to_text(entry.reputation)}  {visible(entry.hotkey)}"
-            for entry in board
-        ]
-        heading = "rank  reputation   hotkey"
-        lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
-        echo(f"{skill_type}, epoch {epoch}", *lines)
+    rows = (f"{e.rank:>4}  {to_text(e.reputation)}  {visible(e.hotkey)}" for e in board)
+    lines = ["rank  reputation   hotkey", *rows] if board else [f"nobody can be selected: {reason}"]
+    answer = views.leaderboard(skill_type, epoch, board, reason)
+    show(answer, (f"{skill_type}, epoch {epoch}", *lines), as_json=as_json)
 
 
 @state.command(
@@ -364,10 +344,8 @@ def digest_command(where: str, as_json: bool) -> None:
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
         digest, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
-    if as_json:
-        print_json(views.state_digest(digest, epoch) | views.rules_digest(ahead))
-    else:
-        echo(digest, f"rules {ahead}")
+    answer = {"digest": digest, "epoch": epoch, "rules_digest": ahead}
+    show(answer, (digest, f"rules {ahead}"), as_json=as_json)
 
 
 @state.command(
@@ -388,10 +366,8 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     # no ledger opens a state of an older format, which leaves its store by an export
     with working("exporting"):
         exported = export_state(Store.open(where), file, follow_links=follow_links)
-    if as_json:
-        print_json(views.exported(exported))
-    else:
-        echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
+    told = f"{file}: {exported.entries} entries that end in {exported.hash}"
+    show(views.exported(exported), [told], as_json=as_json)
 
 
 @state.command(
@@ -416,16 +392,14 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
 
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
-    if as_json:
-        print_json(views.imported(imported))
-        return
-    echo(f"{imported.entries} entries that end in {imported.hash}")
+    lines = [f"{imported.entries} entries that end in {imported.hash}"]
     if imported.renewed_from is not None:
         epochs = imported.other_snapshots
         changed = "every snapshot is as it was"
         if epochs:
             changed = f"{numbered(len(epochs), 'snapshot')} changed, from epoch {epochs[0]} on"
-        echo(f"made again from the format {imported.renewed_from}: {changed}")
+        lines.append(f"made again from the format {imported.renewed_from}: {changed}")
+    show(views.imported(imported), lines, as_json=as_json)
 
 
 @state.command(
@@ -450,10 +424,8 @@ def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 
     with working("copying"):
         written = back_up(Store.open(where), file, follow_links=follow_links)
-    if as_json:
-        print_json(views.exported(written))
-    else:
-        echo(f"{file}: {written.entries} entries that end in {written.hash}, sound")
+    told = f"{file}: {written.entries} entries that end in {written.hash}, sound"
+    show(views.exported(written), [told], as_json=as_json)
 
 
 @state.command(
@@ -477,10 +449,8 @@ def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
 
     with working("copying"):
         restored = restore(file, where, accept=held.require)
-    if as_json:
-        print_json(views.exported(restored))
-    else:
-        echo(f"{restored.entries} entries that end in {restored.hash}, sound")
+    told = f"{restored.entries} entries that end in {restored.hash}, sound"
+    show(views.exported(restored), [told], as_json=as_json)
 
 
 @state.command(
@@ -520,17 +490,31 @@ def prune_command(
     with opened(where, held) as ledger, working("verifying what is removed"):
         first = ledger.open_epoch() - (keep or 0) if epoch is None else epoch
         pruned = ledger.prune(first)
-    if as_json:
-        print_json(views.pruning(pruned))
-        return
-    if pruned.already:
-        echo(f"nothing to do: the records before epoch {pruned.epoch} are pruned")
-        return
-    echo(
-        f"removed {numbered(pruned.events, 'event')} before epoch {pruned.epoch}; {pruned.left} "
-        "stay, as something reads them still",
+    gone = f"removed {numbered(pruned.events, 'event')} before epoch {pruned.epoch}"
+    lines = [
+        f"{gone}; {pruned.left} stay, as something reads them still",
         f"{pruned.bytes_before} bytes before, {pruned.bytes_after} after",
-    )
+    ]
+    if pruned.already:
+        lines = [f"nothing to do: the records before epoch {pruned.epoch} are pruned"]
+    show(pruned, lines, as_json=as_json)
+
+
+@state.command("rebuild", epilog=examples("tallystick state rebuild --state subnet.db"))
+@state_option
+@locked_options
+@as_json
+def rebuild_command(where: str, as_json: bool, held: Held) -> None:
+    """Make everything that follows from the log anew, by replaying it.
+
+    It mends a store whose log is sound, whatever else of it is damaged; any other is left as it is.
+    """
+    from tallystick_state.replay import rebuild
+
+    with working("replaying the log"):
+        head = rebuild(where, accept=held.require)
+    told = f"{head.entries} entries that end in {head.hash}: rebuilt"
+    show({"entries": head.entries, "hash": head.hash}, [told], as_json=as_json)
 
 
 @state.command(
@@ -573,22 +557,22 @@ def verify_command(
             print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
-    if as_json:
-        print_json(views.verified(verified))
-    else:
-        echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
-        if verified.pruned is not None:
-            point = verified.pruned
-            echo(
-                f"entries up to {point.seq} were not replayed, as the records before epoch "
-                f"{point.epoch} were pruned: their snapshots and roots are as they were then"
-            )
-        if verified.data_checksums is False:
-            echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
-        if verified.epochs is not None:
-            by = ", ".join(against.names(verified.signers))
-            signed = f"signed by {by}" if by else "whose signature was not verified"
-            echo(f"{verified.epochs} epochs are those of the checkpoint, {signed}")
+    show(views.verified(verified), _verified_lines(verified, against), as_json=as_json)
+
+
+def _verified_lines(verified: Verified, against: Against) -> Iterator[str]:
+    yield f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid"
+    if (point := verified.pruned) is not None:
+        yield (
+            f"entries up to {point.seq} were not replayed, as the records before epoch "
+            f"{point.epoch} were pruned: their snapshots and roots are as they were then"
+        )
+    if verified.data_checksums is False:
+        yield "PostgreSQL has no checksums of its pages: pg_checksums --enable makes them"
+    if verified.epochs is not None:
+        by = ", ".join(against.names(verified.signers))
+        signed = f"signed by {by}" if by else "whose signature was not verified"
+        yield f"{verified.epochs} epochs are those of the checkpoint, {signed}"
 
 
 for _command in (

@@ -11,7 +11,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.options import (
     authority_options,
@@ -103,10 +103,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         gate=gate,
     )
     root = write_new(path, wanted, None if after is None else read(after))
-    if as_json:
-        print_json(_view(root))
-    else:
-        echo(*lines_of(str(path), root))
+    show(_view(root), lines_of(path, root), as_json=as_json)
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
@@ -145,11 +142,8 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
         if roots:
             check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
         roots.append(root)
-    if as_json:
-        print_json({"roots": [_view(earlier) for earlier in roots]})
-    else:
-        for path, root in zip(paths, roots, strict=True):
-            echo(*lines_of(str(path), root))
+    lines = (each for path, root in zip(paths, roots, strict=True) for each in lines_of(path, root))
+    show({"roots": [*map(_view, roots)]}, lines, as_json=as_json)
 
 
 @trust.command(
@@ -179,10 +173,7 @@ def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
         name = ledger.store.shown
-    if as_json:
-        print_json(_view(root))
-    else:
-        echo(f"{name}: holds now", *lines_of(str(path), root))
+    show(_view(root), [f"{name}: holds now", *lines_of(path, root)], as_json=as_json)
 
 
 def _view(root: TrustRoot) -> dict[str, Any]:
@@ -207,7 +198,7 @@ def _view(root: TrustRoot) -> dict[str, Any]:
     }
 
 
-def lines_of(path: str, root: TrustRoot) -> Iterator[str]:
+def lines_of(path: Path, root: TrustRoot) -> Iterator[str]:
     """Yield a trust file as lines for people."""
     yield f"{path}: version {root.version} of {root.network}, {root.digest}"
     for name, group in root.groups.items():

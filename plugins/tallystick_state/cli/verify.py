@@ -15,7 +15,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.options import PATH, as_json
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.errors import InputError
 from tallystick_state.cli.options import block_option, keys_option, trust_option
 
@@ -112,10 +112,7 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
     if row is not None and kind.begins is not _is_proof:
         raise click.UsageError(f"--row is a row of a proof, and {path} is none")
     result = kind.verify(path, against)
-    if as_json:
-        print_json(result.view)
-    else:
-        echo(*result.lines)
+    show(result.view, result.lines, as_json=as_json)
     sys.exit(0 if result.checked else 1)
 
 

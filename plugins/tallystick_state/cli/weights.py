@@ -12,8 +12,7 @@ from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
-from tallystick.json_values import json_value
+from tallystick.cli.shown import show
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_allocation.command import explain_option, explanation_lines, round_option
@@ -21,6 +20,8 @@ from tallystick_state import views
 from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from tallystick_allocation.explanation import AllocationExplanation
     from tallystick_state.attributes import RoundFiles
     from tallystick_state.queries import StateQueries
@@ -65,18 +66,25 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
         }
         shared = queries.shared_weights(immune, columns) if line is None else None
         explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
-    if as_json:
-        print_json(
-            views.weights(
-                weights_by_line, shared, {name: json_value(e) for name, e in explanations.items()}
-            )
-        )
-    else:
-        if shared is not None:
-            echo("all lines:", *_lines(shared))
-        for name, item in weights_by_line.items():
-            lines = [*([f"{name}:"] if len(weights_by_line) > 1 else []), *_lines(item)]
-            echo(*lines, *(explanation_lines(explanations[name]) if name in explanations else []))
+    lines = _told(weights_by_line, shared, explanations)
+    show(views.weights(weights_by_line, shared, explanations), lines, as_json=as_json)
+
+
+def _told(
+    by_line: Mapping[str, Weights],
+    shared: Weights | None,
+    explanations: Mapping[str, AllocationExplanation],
+) -> Iterator[str]:
+    """Yield the weights of all lines and of each, with the explanation of a miner."""
+    if shared is not None:
+        yield "all lines:"
+        yield from _lines(shared)
+    for name, item in by_line.items():
+        if len(by_line) > 1:
+            yield f"{name}:"
+        yield from _lines(item)
+        if name in explanations:
+            yield from explanation_lines(explanations[name])
 
 
 def _said(queries: StateQueries, path: Path | None) -> RoundFiles:

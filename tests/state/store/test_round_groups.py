@@ -14,8 +14,9 @@ from state.subnet import Record, record, written
 
 import tallystick
 from tallystick.errors import DamagedError, InputError, RefusedError
+from tallystick.json_values import json_value
 from tallystick_consensus.join import as_numbers
-from tallystick_state import transfer, views
+from tallystick_state import transfer
 from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.miners import ENGINE
@@ -293,7 +294,7 @@ def test_a_record_without_its_group_waits_beside_it_until_one_is_dropped(
         assert told.quarantined == {"conflict": 5}
         assert (told.displaced, told.events, digest_of(ledger)) == (5, 0, nothing)
         with ledger.queries() as queries:
-            waiting = views.quarantine(queries.quarantine())["claims"]
+            waiting = json_value([*queries.quarantine()])
         without = [each["claim"] for each in waiting if "alignment" not in each]
         assert [each.expected.rpartition(" ")[2] for each in told.told] == [*map(str, without)]
         assert ledger.drop(without) == 5

@@ -16,72 +16,17 @@ from tallystick.canonical import digest
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import arguments_of, domain_of, is_opaque
-from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.registry import Registry
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.extraction import FAILURES
 from tallystick.records.schema import load_schema, schema_digest
-from tallystick.scoring.binding import narrow, reads_answer
-from tallystick.scoring.bound import BoundType
-from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.binding import narrow
+from tallystick.scoring.bound import BoundRequirement, Selection
 
 READERS = 1
 """The version of what the readers of facts give; a change makes facts files of before useless."""
-
-
-@attrs.frozen(eq=False)
-class TypeRequirement:
-    """A requirement of the records of one type.
-
-    Attributes:
-        requirement: the requirement.
-        compiled: its condition over the facts that are taken.
-        of_task: whether it reads neither submission nor checks, so that it also binds records
-            without them.
-    """
-
-    requirement: Requirement
-    compiled: Compiled
-    of_task: bool
-
-
-@attrs.frozen(eq=False)
-class Selection:
-    """Facts that are taken of the records of one skill type, and requirements of them.
-
-    Attributes:
-        name: the skill type.
-        schema: the self-contained record schema.
-        facts: what is taken, in order.
-        requirements: what every kept record meets.
-        may_fail: the digests of opaque facts that are one of ``FAILURES`` when they fail; when
-            another fails, the record is rejected.
-        group: the field that says the group of a miner; None where nobody asks for it.
-    """
-
-    name: str
-    schema: Schema
-    facts: tuple[Node, ...]
-    requirements: tuple[TypeRequirement, ...]
-    may_fail: frozenset[str] = frozenset()
-    group: str | None = None
-
-    @property
-    def answers(self) -> frozenset[str]:
-        """The digests of the facts that may read submission or checks."""
-        return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
-
-
-@lru_cache(maxsize=1 << 6)
-def bound_selection(bound: BoundType) -> Selection:
-    """Return the facts that a rule set takes of records of a type, and its requirements."""
-    requirements = tuple(
-        TypeRequirement(requirement, compiled, _is_of_task(requirement))
-        for requirement, compiled in bound.requirements
-    )
-    return Selection(bound.name, bound.schema, bound.facts, requirements, group=bound.group)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -98,7 +43,7 @@ class FactCatalog:
     name: str
     schema: Schema
     facts: tuple[Node, ...]
-    requirements: tuple[TypeRequirement, ...]
+    requirements: tuple[BoundRequirement, ...]
 
     @cached_property
     def by_digest(self) -> Mapping[str, Node]:
@@ -116,8 +61,10 @@ class FactCatalog:
             required = {f.digest for own in requirements for f in _facts(own.requirement.condition)}
             selected = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
             domains = {fact.digest: domain_of(fact, self.schema) for fact in selected}
-            requirements = tuple(_own(own.requirement, domains) for own in requirements)
-        return Selection(self.name, self.schema, selected, requirements, self.may_fail)
+            requirements = tuple(
+                BoundRequirement.of(own.requirement, domains) for own in requirements
+            )
+        return Selection(self.name, self.schema, selected, requirements, may_fail=self.may_fail)
 
     @cached_property
     def may_fail(self) -> frozenset[str]:
@@ -182,7 +129,7 @@ def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
         name=skill_type.name,
         schema=schema,
         facts=tuple(fact for fact, _ in ordered.values()),
-        requirements=tuple(_own(each, domains) for each in skill_type.requirements),
+        requirements=tuple(BoundRequirement.of(each, domains) for each in skill_type.requirements),
     )
 
 
@@ -213,12 +160,3 @@ def _distinct(fact: Node, domain: Domain) -> Domain:
 
 def _facts(tree: Node) -> Iterable[Node]:
     return leaves(tree, "fact")
-
-
-def _own(requirement: Requirement, domains: Mapping[str, Domain]) -> TypeRequirement:
-    compiled = compile_tree(requirement.condition, domains, {})
-    return TypeRequirement(requirement, compiled, _is_of_task(requirement))
-
-
-def _is_of_task(requirement: Requirement) -> bool:
-    return not any(reads_answer(fact) for fact in _facts(requirement.condition))
