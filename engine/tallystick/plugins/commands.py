@@ -12,7 +12,7 @@ command neither is used, as which of them ran would depend on the order of a fol
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -44,6 +44,7 @@ Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
 _Row = TypeVar("_Row", "Command", "CommandOption", "SettingRow")
+_Offered = TypeVar("_Offered", "Command", "CommandOption")
 _KINDS = (SOURCE, SECOND_PASS, INPUT, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -120,14 +121,6 @@ class CommandRows(NamedTuple):
     settings: tuple[SettingRow, ...] = ()
 
 
-class _Owned(NamedTuple):
-    """A row with the name of the plugin that brings it."""
-
-    name: str
-    is_own: bool
-    row: Command | CommandOption
-
-
 class CommandTable:
     """The rows of the engine and of plugins, by the words of the commands.
 
@@ -143,17 +136,18 @@ class CommandTable:
             plugins: those that distributions offer.
         """
         self._unusable = dict(plugins.refused())
-        self._commands: dict[Path, list[_Owned]] = {}
-        self._options: dict[tuple[Path, str], list[_Owned]] = {}
-        self.settings: dict[str, bool] = {}
         every = [(PROJECT, True, core)]
         every += [(name, plugins.is_own(name), rows) for name, rows in plugins.usable()]
-        for name, is_own, rows in every:
-            for command in rows.commands:
-                self._commands.setdefault(command.path, []).append(_Owned(name, is_own, command))
-            for option in rows.options:
-                key = option.command, option.flag
-                self._options.setdefault(key, []).append(_Owned(name, is_own, option))
+        commands = [(name, own, row) for name, own, rows in every for row in rows.commands]
+        options = [(name, own, row) for name, own, rows in every for row in rows.options]
+        self._commands, self._doubled = _settled(
+            commands, lambda row: f"command {' '.join(row.path)!r}"
+        )
+        self._options, self._doubled_options = _settled(
+            options, lambda row: f"option {row.flag} of {' '.join(row.command)}"
+        )
+        self.settings: dict[str, bool] = {}
+        for _, is_own, rows in every:
             for setting in rows.settings:
                 # a key of the engine's own stays as it is
                 if is_own or setting.key not in self.settings:
@@ -161,64 +155,61 @@ class CommandTable:
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
-        winner = _winner(self._commands.get(path, []))
-        if winner is None or not isinstance(winner.row, Command):
-            return None
-        return winner.name, winner.row
+        found = ((name, row) for name, _, row in self._commands if row.path == path)
+        return next(found, None)
 
     def below(self, path: Path) -> dict[str, Command]:
-        """Return the commands directly below a group, by their last word."""
-        rows = (
-            self.find(command_path)
-            for command_path in sorted(self._commands)
-            if command_path[:-1] == path
-        )
-        return {row.path[-1]: row for _, row in filter(None, rows)}
+        """Return the commands directly below a group, by their last word, in order."""
+        rows = {row.path[-1]: row for _, _, row in self._commands if row.path[:-1] == path}
+        return dict(sorted(rows.items()))
 
     def options(self, path: Path) -> Iterator[tuple[str, CommandOption]]:
         """Yield the options of a command, each with the plugin that brings it."""
-        for (command, _), owned in self._options.items():
-            winner = _winner(owned)
-            if command == path and winner is not None and isinstance(winner.row, CommandOption):
-                yield winner.name, winner.row
+        return ((name, row) for name, _, row in self._options if row.command == path)
 
     def options_of_strangers(self) -> Iterator[tuple[str, CommandOption]]:
         """Yield each option that no plugin of the engine's own brings, with its plugin."""
-        for owned in self._options.values():
-            winner = _winner(owned)
-            if winner and not winner.is_own and isinstance(winner.row, CommandOption):
-                yield winner.name, winner.row
+        return ((name, row) for name, is_own, row in self._options if not is_own)
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
-        doubled = [why for name, why in self._doubled() if path in _paths(self._commands, name)]
+        doubled = (why for _, row, why in self._doubled if row[0] == path)
         others = {**self._unusable, **damaged_distributions()}
-        return doubled + [f"plugin {name!r}: {why}" for name, why in others.items()]
+        return [
+            *dict.fromkeys(doubled),
+            *(f"plugin {name!r}: {why}" for name, why in others.items()),
+        ]
 
     def refused(self) -> Mapping[str, str]:
         """Return why plugins, or some of their rows, are not used."""
         reasons: dict[str, list[str]] = {name: [why] for name, why in self._unusable.items()}
-        for name, why in self._doubled():
+        for name, _, why in (*self._doubled, *self._doubled_options):
             reasons.setdefault(name, []).append(why)
         return {name: "; ".join(texts) for name, texts in reasons.items()}
 
-    def _doubled(self) -> Iterator[tuple[str, str]]:
-        """Yield each plugin that has a row of others, with what is done about it."""
-        tables = (
-            *((f"command {' '.join(path)!r}", owned) for path, owned in self._commands.items()),
-            *(
-                (f"option {flag} of {' '.join(path)}", o)
-                for (path, flag), o in self._options.items()
-            ),
-        )
-        for what, owned in tables:
-            winner = _winner(owned)
-            names = sorted({repr(owner.name) for owner in owned})
-            used = "none is used" if winner is None else f"only that of {winner.name!r} is used"
-            for owner in owned:
-                if len(owned) > 1 and owner is not winner:
-                    offers = f"the plugins {' and '.join(names)} both offer the {what}"
-                    yield owner.name, f"{offers}, and {used}: uninstall one"
+
+def _settled(
+    rows: Iterable[tuple[str, bool, _Offered]], called: Callable[[_Offered], str]
+) -> tuple[list[tuple[str, bool, _Offered]], list[tuple[str, _Offered, str]]]:
+    """Return the rows that are used, and the others, each with why it is not.
+
+    Args:
+        rows: each with the plugin that brings it, and whether that is the engine's own.
+        called: names what a row brings; of rows of one name one is used at most.
+    """
+    by_name: dict[str, list[tuple[str, bool, _Offered]]] = {}
+    for each in rows:
+        by_name.setdefault(called(each[2]), []).append(each)
+    used, doubled = list[tuple[str, bool, _Offered]](), list[tuple[str, _Offered, str]]()
+    for what, owned in by_name.items():
+        candidates = [each for each in owned if each[1]] or owned
+        winners = candidates if len(candidates) == 1 else []
+        used += winners
+        names = " and ".join(sorted({repr(name) for name, _, _ in owned}))
+        which = f"only that of {winners[0][0]!r} is used" if winners else "none is used"
+        why = f"the plugins {names} both offer the {what}, and {which}: uninstall one"
+        doubled += [(each[0], each[2], why) for each in owned if each not in winners]
+    return used, doubled
 
 
 def value_of(name: str, home: str) -> object:
@@ -238,16 +229,6 @@ def value_of(name: str, home: str) -> object:
             f"plugin {name!r}: the import of {home} failed: {failure(error)}"
         ) from error
     return value
-
-
-def _winner(owned: list[_Owned]) -> _Owned | None:
-    own = [owner for owner in owned if owner.is_own]
-    candidates = own or owned
-    return candidates[0] if len(candidates) == 1 else None
-
-
-def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
-    return (path for path, owned in commands.items() if any(owner.name == name for owner in owned))
 
 
 def check_rows(_entry: EntryPoint, rows: CommandRows) -> None:

@@ -91,8 +91,8 @@ class _Checks:
         for reference in self.references.values():
             yield from check_reference(reference, self.registry)
         yield from self._read_values()
-        for name in self.rule_set.skill_types:
-            yield from _SkillTypeCheck(name, self).findings()
+        for name, rules in self.rule_set.skill_types.items():
+            yield from _SkillTypeCheck(name, rules, self, ("skill_types", name)).findings()
         if self.rule_set.tiers is not None:
             yield from self._tiers(self.rule_set.tiers)
         if self.rule_set.emission is not None:
@@ -211,24 +211,12 @@ def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
 
 @attrs.frozen
 class _SkillTypeCheck:
+    """The checks of one skill type."""
+
     name: str
+    rules: SkillTypeRules
     checks: _Checks
-
-    @property
-    def registry(self) -> Registry:
-        return self.checks.registry
-
-    @property
-    def declared(self) -> Declared:
-        return self.checks.declared
-
-    @property
-    def rules(self) -> SkillTypeRules:
-        return self.checks.rule_set.skill_types[self.name]
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return ("skill_types", self.name)
+    path: KeyPath
 
     def findings(self) -> Iterator[Finding]:
         yield from self._exists()
@@ -246,11 +234,11 @@ class _SkillTypeCheck:
         yield from self._requirements()
 
     def _exists(self) -> Iterator[Finding]:
-        types = self.registry.skill_types
+        types = self.checks.registry.skill_types
         if self.name not in types:
             hint = nearest(self.name, types) or f": {one_of(sorted(types))}"
-            named = f"{hint}{absent(namespace(self.name), self.registry)}"
-            known = refused(self.registry)
+            named = f"{hint}{absent(namespace(self.name), self.checks.registry)}"
+            known = refused(self.checks.registry)
             expected = f"a skill type of a plugin that the rule set names{named}{known}"
             yield mistake(self.path, shown(self.name), expected)
 
@@ -260,15 +248,14 @@ class _SkillTypeCheck:
         }
         weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in self.rules.weights}
         for axis, keys in {**listed, **weighed}.items():
-            if axis not in self.declared.axes:
-                expected = f"an axis of [axes]{nearest(axis, self.declared.axes)}"
-                yield mistake((*self.path, *keys), shown(axis), expected)
+            known = self.checks.declared.axes
+            yield from _check_known((*self.path, *keys), axis, known, "an axis of [axes]")
 
     def _measures_exist(self) -> Iterator[Finding]:
+        known = self.checks.declared.measures
         for index, measure in enumerate(self.rules.measures):
-            if measure not in self.declared.measures:
-                expected = f"a measure of [measures]{nearest(measure, self.declared.measures)}"
-                yield mistake((*self.path, "measures", index), shown(measure), expected)
+            path = (*self.path, "measures", index)
+            yield from _check_known(path, measure, known, "a measure of [measures]")
 
     def _no_quality(self) -> Iterator[Finding]:
         """Refuse keys that need a quality in a type without a composite."""
@@ -305,7 +292,7 @@ class _SkillTypeCheck:
         if self.rules.weights:
             expected = f"no weights: {name} weighs by its parameters; list the axes in `axes`"
             yield mistake((*self.path, "weights"), "a table", expected)
-        formula = self.checks.formula(*self.path, "parameters")
+        formula = self.checks.formula("skill_types", self.name, "parameters")
         if formula is not None:
             yield from self._read_by(name, formula.published, (*self.path, "composite"))
 
@@ -331,7 +318,7 @@ class _SkillTypeCheck:
         for name in formula.reads:
             read = self.checks.formula("measures", name)
             if name not in names:
-                section = "measures" if name in self.declared.measures else "axes"
+                section = "measures" if name in self.checks.declared.measures else "axes"
                 expected = f"{name} in {section}, because its measure {reader} reads it"
                 yield mistake(self.path, f"the values {one_of(sorted(names))}", expected)
             elif read is not None and read.applies is not None:
@@ -349,21 +336,24 @@ class _SkillTypeCheck:
         named = self.rules.plugin
         if named is None:
             return
-        plugin = self.registry.plugins.get(named)
+        plugin = self.checks.registry.plugins.get(named)
         if plugin is None:
-            expected = f"the name of an installed plugin{refused(self.registry)}"
+            expected = f"the name of an installed plugin{refused(self.checks.registry)}"
             yield mistake((*self.path, "plugin"), shown(named), expected)
         elif self.name not in (types := [kind.name for kind in plugin.skill_types]):
             expected = f"the plugin of {self.name}; {named} has the skill types {one_of(types)}"
             yield mistake((*self.path, "plugin"), shown(named), expected)
 
     def _requirements(self) -> Iterator[Finding]:
-        requirements = self.registry.requirements
+        registry = self.checks.registry
+        requirements = registry.requirements
         for index, name in enumerate(self.rules.requires):
             if name not in requirements:
                 hint = nearest(name, requirements) or f": {one_of(sorted(requirements))}"
-                hint += absent(namespace(name), self.registry)
-                expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
+                hint += absent(namespace(name), self.checks.registry)
+                expected = (
+                    f"a requirement of an installed plugin{hint}{refused(self.checks.registry)}"
+                )
                 yield mistake((*self.path, "requires", index), shown(name), expected)
 
 
@@ -411,10 +401,16 @@ def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Itera
 
 def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Finding]:
     for name in emission.factors:
-        if name not in formula.published:
-            hint = nearest(name, formula.published)
-            expected = f"a factor that {emission.formula} reads{hint}"
-            yield mistake(("emission", "factors", name), shown(name), expected)
+        expected = f"a factor that {emission.formula} reads"
+        yield from _check_known((*_FACTORS, name), name, formula.published, expected)
+
+
+def _check_known(
+    path: KeyPath, name: str, known: Collection[str], expected: str
+) -> Iterator[Finding]:
+    """Yield the mistake of a name that is none of the known ones, with the nearest of them."""
+    if name not in known:
+        yield mistake(path, shown(name), f"{expected}{nearest(name, known)}")
 
 
 def _check_reads(
