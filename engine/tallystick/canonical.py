@@ -154,7 +154,7 @@ def _rewritten(value: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # an
 def _rewritten_number(number: float, _: list[_Change]) -> float:
     if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
         raise _OddError
-    if number.__class__ is int or number.is_integer():
+    if isinstance(number, int) or number.is_integer():
         return int(number)
     if -_LEAST_PLAIN < number < _LEAST_PLAIN:
         raise _OddError

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
+from msgspec.structs import replace
 
 from tallystick_state.claims import (
     DROPPED,
@@ -34,8 +35,8 @@ from tallystick_state.sections.claims import Claims as Limits
 from tallystick_state.sections.claims import claims_of
 from tallystick_state.store.transaction import Transaction
 
-Numbered = tuple[int, StateEvent]
-"""An event, after the number of its entry in the log."""
+Numbered = tuple[int, StateEvent, bytes]
+"""The number of an entry in the log, its event, and the identity of that, which takes long."""
 _Scope = tuple[str, int]
 """A validator, and the epoch that claims of it are pinned to."""
 _Groups = dict[bytes, list[Claim]]
@@ -49,16 +50,18 @@ class Sifted:
     """A batch of events, sorted into new, raised, known and refused; named by their indexes.
 
     Attributes:
+        identities: of all events of the batch.
         new: those that nobody claimed before.
         raised: claims that are known, and come with a higher rank than before.
         duplicates: how many others are known.
         refused: those that are above a limit, and are not even kept.
     """
 
-    new: tuple[int, ...] = ()
-    raised: Mapping[int, Claim] = attrs.field(factory=dict)
-    duplicates: int = 0
-    refused: tuple[int, ...] = ()
+    identities: Sequence[bytes]
+    new: tuple[int, ...]
+    raised: Mapping[int, Claim]
+    duplicates: int
+    refused: tuple[int, ...]
 
 
 @attrs.frozen
@@ -111,13 +114,13 @@ class ClaimRegister:
             rank: with which all of them come.
             epoch: the open one.
         """
+        identities = [event.identity for event in events]
         if self._has_pruned:
-            self._incoming = {event.identity: event for event in events}
-        self._known = self._claims_of([event.identity for event in events])
+            self._incoming = dict(zip(identities, events, strict=True))
+        self._known = self._claims_of(identities)
         new, raised, duplicates = list[int](), dict[int, Claim](), 0
         seen: dict[bytes, list[StateEvent]] = {}
-        for index, event in enumerate(events):
-            identity = event.identity
+        for index, (identity, event) in enumerate(zip(identities, events, strict=True)):
             if identity not in seen and identity not in self._known:
                 # nearly all
                 seen[identity] = [event]
@@ -137,6 +140,7 @@ class ClaimRegister:
                 raised[index] = before
         refused = self._count(events, new, raised, rank) if self._counting else set[int]()
         return Sifted(
+            identities,
             tuple(index for index in new if index not in refused),
             {index: claim for index, claim in raised.items() if index not in refused},
             duplicates,
@@ -155,7 +159,7 @@ class ClaimRegister:
             epoch: the open one.
         """
         simple, others = self._split_new(new, rank)
-        drafts = [Claim(seq, event, rank, _UNDECIDED) for seq, event in others]
+        drafts = [Claim(seq, event, rank, _UNDECIDED) for seq, event, _ in others]
         drafts += [attrs.evolve(claim, rank=rank, reason=_UNDECIDED) for claim in raised]
         return self._decide(simple, rank, drafts, epoch)
 
@@ -180,14 +184,14 @@ class ClaimRegister:
         self, new: Sequence[Numbered], rank: Rank
     ) -> tuple[list[Numbered], list[Numbered]]:
         """Return the new claims that are recorded for sure, and those yet to decide."""
-        times = Counter(event.identity for _, event in new)
+        times = Counter(identity for _, _, identity in new)
         simple, others = list[Numbered](), list[Numbered]()
-        for seq, event in new:
-            identity = event.identity
+        for numbered in new:
+            _, event, identity = numbered
             alone = times[identity] == 1 and identity not in self._known
             ready = rank >= Rank.ACCEPTED or not self._waits(event)
             calm = not self._counting or not self._over_of((event.validator, event.epoch))
-            (simple if alone and ready and calm else others).append((seq, event))
+            (simple if alone and ready and calm else others).append(numbered)
         return simple, others
 
     def _decide(
@@ -206,7 +210,7 @@ class ClaimRegister:
         ]
         if self._waiting:
             epochs: dict[bytes, int | None] = {
-                event.task: event.epoch for _, event in simple if event.is_record
+                identity: event.epoch for _, event, identity in simple if event.is_record
             }
             epochs |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
             more = self._waiting_for(epochs, before.values(), alone)
@@ -275,7 +279,7 @@ class ClaimRegister:
         waiting = [move.after for move in moves if move.after.reason is not None]
         self._rows.quarantine(waiting)
         self._has_quarantine |= bool(waiting)
-        self._transaction.put_events(((seq, event, epoch) for seq, event in simple), rank)
+        self._transaction.put_events(((seq, event, epoch) for seq, event, _ in simple), rank)
         recorded = defaultdict[Rank, list[tuple[int, StateEvent, int]]](list)
         for after in (move.after for move in moves):
             if after.counted_in is not None:
@@ -312,7 +316,7 @@ class ClaimRegister:
         if event is None:
             return None
         if line_digest(event) != pruned.digest:
-            event = attrs.evolve(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
+            event = replace(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
         self._pruned_seen += 1
         # no entry of the log has such a number
         return Claim(-self._pruned_seen, event, Rank.OWN, None, COUNTED_IN)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-import attrs
 import msgspec
 
 from tallystick.canonical import PREFIX, plain_encoder
@@ -45,9 +44,10 @@ _json = plain_encoder()
 _line_json = msgspec.json.Encoder(order="deterministic").encode
 
 
-@attrs.frozen
-class StateEvent:
+class StateEvent(msgspec.Struct, frozen=True, gc=False):
     """One (validator, task) record, or one event that came alone.
+
+    A round has many, and none can refer to itself: the garbage collector visits none of them.
 
     Attributes:
         validator: hotkey of who recorded it.
@@ -89,22 +89,25 @@ class StateEvent:
     group: str | None = None
     alignment: tuple[str, str] | None = None
     rerun: bool | None = None
-    # a mapping has no hash; two events that differ here alone are still told apart
-    measures: Mapping[str, int | Fraction] = attrs.field(factory=dict, hash=False)
+    measures: dict[str, int | Fraction] = {}
+
+    def __hash__(self) -> int:
+        # a mapping has no hash; two events that differ elsewhere are still told apart
+        return hash((self.validator, self.hotkey, self.task_id, self.round, self.id))
 
     @property
     def is_record(self) -> bool:
         """True for a record; False for an event that came alone."""
         return self.id is None
 
-    @cached_property
+    @property
     def identity(self) -> bytes:
         """Digest by which claims conflict: events of one identity are the same, or rivals."""
         if self.id is None:
             return self.task
         return hashlib.sha256(_json(("event", self.validator, self.id))).digest()
 
-    @cached_property
+    @property
     def task(self) -> bytes:
         """The identity of the record that it is, or that it is about."""
         dispatch = self.skill_type, self.task_id, self.round
@@ -228,7 +231,7 @@ def _read(reader: Callable[[_Text], _Value], text: _Text) -> _Value:
         ) from error
 
 
-_FIELDS = tuple(field.name for field in attrs.fields(StateEvent))
+_FIELDS = StateEvent.__struct_fields__
 _ORDERED = sorted(_FIELDS)
 _values_in_order = attrgetter(*_ORDERED)
 _ORDERED_DECIMALS = tuple(map(_ORDERED.index, _DECIMALS))
@@ -305,7 +308,7 @@ def _line() -> Callable[..., msgspec.Struct]:
 
 def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:
     types = get_type_hints(StateEvent)
-    for field in attrs.fields(StateEvent):
+    for field in msgspec.structs.fields(StateEvent):
         of_line = str | None if field.name in _DECIMALS else types[field.name]
         if of_line is int:
             of_line = _Round if field.name == "round" else Number

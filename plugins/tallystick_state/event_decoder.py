@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import msgspec
+from msgspec.structs import replace
 
 from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
@@ -100,6 +101,21 @@ class _Pinned:
         return cls(no_consensus, claims_of(line.rule_set).facts == "digest", event_of)
 
 
+@attrs.frozen
+class _Unscored:
+    """The lines of a chunk before it is scored.
+
+    Attributes:
+        records: the event of each record, without what its score decides.
+        late: the events that came alone.
+        rejects: the lines that are no such events.
+    """
+
+    records: dict[int, StateEvent] = attrs.field(factory=dict)
+    late: list[Line] = attrs.field(factory=list)
+    rejects: list[Reject] = attrs.field(factory=list)
+
+
 class EventDecoder:
     """Makes state events of records and of late events."""
 
@@ -116,33 +132,47 @@ class EventDecoder:
         Raises:
             InputError: it cannot be read, or holds facts alone.
         """
-        items, decoder = chunk.items(), self.scorer.decoder
+        items = chunk.items()
         # records that get a consensus are other items then
-        joined: list[Item] | None = None if self._groups is None else [*items]
-        decoded: dict[int, Decoded] = {}
-        late, rejects = list[Line](), list[Reject]()
-        for number, item in enumerate(items, chunk.first):
+        scored = items if self._groups is None else [*items]
+        unscored = _Unscored()
+        records = self._records(items, chunk.first, scored, unscored)
+        results = self.scorer.score_decoded(records, scored, chunk.first)
+        rejects = [*unscored.rejects, *results.rejects]
+        lines = [*self._scored(results, unscored.records, rejects), *unscored.late]
+        rejects.sort(key=attrgetter("line"))
+        return EventBatch(sorted(lines, key=itemgetter(0)), rejects, results)
+
+    def _records(
+        self, items: Sequence[Item], first: int, scored: Sequence[Item], unscored: _Unscored
+    ) -> Iterator[tuple[int, Decoded]]:
+        """Yield the records of some items for the scorer, each with its number.
+
+        Of each its event is kept: records themselves, with all their lists, would keep the garbage
+        collector busy.
+        """
+        for number, item in enumerate(items, first):
             is_line, is_late = isinstance(item, bytes), _is_event(item)
-            of_item = self._late if is_late else decoder
+            of_item = self._late if is_late else self.scorer.decoder
             take: Any = of_item.decode if is_line else of_item.convert
-            outcome = take(item, number)
-            if not is_late and joined is not None:
-                row = number - chunk.first
-                decoded[number], joined[row] = self._joined(outcome, item, number, take)
-            elif not is_late:
-                decoded[number] = outcome
-            elif isinstance(outcome, Reject):
-                rejects.append(outcome)
-            else:
+            decoded = take(item, number)
+            if not is_late and self._groups is not None:
+                joined = self._joined(decoded, item, number, take)
+                decoded, cast("list[Item]", scored)[number - first] = joined
+            record = decoded.record if decoded.__class__ is MissedDeadline else decoded
+            if record.__class__ is not Reject:
                 try:
-                    late.append((number, _late_event(outcome)))
+                    if is_late:
+                        unscored.late.append((number, _late_event(record)))
+                    else:
+                        unscored.records[number] = _event_of_record(record)
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-                    rejects.append(Reject.of(internal_error(error), number))
-        scored = items if joined is None else joined
-        results = self.scorer.score_decoded(decoded.items(), scored, chunk.first)
-        rejects += results.rejects
-        events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
-        return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
+                    who = Identity() if is_late else _identity(record)
+                    decoded = Reject.of(internal_error(error), number, who)
+            if not is_late:
+                yield number, decoded
+            elif decoded.__class__ is Reject:
+                unscored.rejects.append(decoded)
 
     def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
         """Return the event of a line as far as it is known without a snapshot: nothing is scored.
@@ -162,7 +192,7 @@ class EventDecoder:
         try:
             if is_late:
                 return _late_event(outcome)
-            return _event_of_record(outcome, (), None, None, None)
+            return _event_of_record(outcome)
         except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
             return Reject.of(internal_error(error), number)
 
@@ -183,7 +213,7 @@ class EventDecoder:
         return (event, item) if filled is item else (take(filled, number), filled)
 
     def _scored(
-        self, results: ResultTable, decoded: Mapping[int, Any], rejects: list[Reject]
+        self, results: ResultTable, unscored: Mapping[int, StateEvent], rejects: list[Reject]
     ) -> Iterator[Line]:
         """Yield the events of scored records; the others are added to the rejects."""
         quality, emission = (results.column(name).nano() for name in ("quality", "emission"))
@@ -192,24 +222,25 @@ class EventDecoder:
         groups = results.texts(GROUP).to_pylist() if results.layout.has_group else None
         facts = results.facts_digests() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
-            record = decoded[line]
-            if record.__class__ is MissedDeadline:
-                record = record.record
+            event = unscored[line]
             try:
-                pinned = self._pinned_of(record.skill_type, record.epoch)
-                events = _events_of(record, consensus[row], pinned)
-                row_facts = facts[row] if pinned.keeps_facts else None
-                event = _event_of_record(record, events, quality[row], emission[row], row_facts)
+                pinned = self._pinned_of(event.skill_type, event.epoch)
+                events = _events_of(event, consensus[row], pinned)
+                event = replace(
+                    event,
+                    events=events,
+                    missed=MISSED in events,
+                    quality=quality[row],
+                    emission=emission[row],
+                    facts=facts[row] if pinned.keeps_facts else None,
+                    measures={} if measures is None else measures[row],
+                    group=None if groups is None else groups[row],
+                )
                 if self._groups is not None:
                     event = self._groups.noted(event)
-                if measures is not None or groups is not None:
-                    event = attrs.evolve(
-                        event,
-                        measures={} if measures is None else measures[row],
-                        group=None if groups is None else groups[row],
-                    )
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-                rejects.append(Reject.of(internal_error(error), line, _identity(record)))
+                who = Identity(event.task_id, None, event.hotkey, event.validator)
+                rejects.append(Reject.of(internal_error(error), line, who))
             else:
                 yield line, event
 
@@ -220,10 +251,11 @@ class EventDecoder:
         return self._pinned[key]
 
 
-def _events_of(record: Record, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
+def _events_of(event: StateEvent, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
     if consensus is None or pinned.no_consensus:
-        return events_of_record(record.events, None)
-    return events_of_record(record.events, pinned.consensus_event(consensus))
+        return event.events
+    arisen = pinned.consensus_event(consensus)
+    return event.events if arisen is None else events_of_record(event.events, arisen)
 
 
 def _identity(record: Record) -> Identity:
@@ -231,13 +263,8 @@ def _identity(record: Record) -> Identity:
     return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
 
 
-def _event_of_record(
-    record: Record,
-    events: tuple[str, ...],
-    quality: int | None,
-    emission: int | None,
-    facts: str | None,
-) -> StateEvent:
+def _event_of_record(record: Record) -> StateEvent:
+    """Return the event of a record without what its score decides."""
     return StateEvent(
         validator=record.validator,
         hotkey=record.miner.hotkey,
@@ -245,13 +272,10 @@ def _event_of_record(
         task_id=record.task_id,
         round=record.round,
         epoch=record.epoch,
-        events=events,
+        events=events_of_record(record.events, None),
         role=record.role,
-        missed=MISSED in events,
-        quality=quality,
-        emission=emission,
+        missed=MISSED in record.events,
         record=record_digest(record),
-        facts=facts,
     )
 
 

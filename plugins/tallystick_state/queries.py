@@ -7,7 +7,7 @@ here tells of a task of anyone (docs/sources.md, Visibility).
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -58,7 +58,6 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -141,13 +140,19 @@ class StateQueries:
         """
         name = self.named_line(line)
         self._check_round(number)
-        return self._round_scores(name, self._transaction.events_of_round(number))
+        records = self._records(name, None)
+        return self._round_scores(records, records.own(self._transaction.events_of_round(number)))
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
         self._check_round(number)
-        events = [*self._transaction.events_of_round(number)]
-        return {line: self._round_scores(line, events) for line in self.in_force.lines}
+        by_line = defaultdict[str | None, list[StateEvent]](list)
+        for event in self._transaction.events_of_round(number):
+            by_line[self.in_force.line_of(event.skill_type)].append(event)
+        return {
+            line: self._round_scores(self._records(line, None), by_line[line])
+            for line in self.in_force.lines
+        }
 
     def reruns(self, number: int) -> list[Rerun]:
         """Return the submissions of a round that are to be run again, in their order."""
@@ -194,7 +199,13 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
-        return to_decimals(round_scores(theirs, rules, self._reputation_of))
+        lines = (self.in_force.line_of(event.skill_type) for event in theirs)
+        line = next(filter(None, lines), None)
+        return (
+            {}
+            if line is None
+            else to_decimals(round_scores(theirs, rules, self._records(line, None)))
+        )
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.
@@ -515,18 +526,15 @@ class StateQueries:
             )
         return name
 
-    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, Decimal]:
-        own = self._own(line, events)
+    def _round_scores(
+        self, records: LineRecords, events: Iterable[StateEvent]
+    ) -> dict[str, Decimal]:
+        """Return the scores of the events of a line in one round."""
+        own = [*events]
         epoch = round_epoch(own)
         if epoch is None:
             return {}
-        rules = self.in_force.lines[line].at(epoch)
-        scores = round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
-        return to_decimals(scores)
-
-    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
-        """Return the events of the skill types of a line."""
-        return [event for event in events if self.in_force.line_of(event.skill_type) == line]
+        return to_decimals(round_scores(own, records.timeline.at(epoch), records))
 
     def _weights_epoch(self, line: str) -> int:
         """Return the epoch whose rules give the weights of a line: that of the last closed round.
@@ -540,7 +548,8 @@ class StateQueries:
         if last is None:
             last = next(iter(self._transaction.newest_rounds(1)), None)
         events = [] if last is None else [*self._transaction.events_of_round(last)]
-        epoch = round_epoch(self._own(line, events) or events)
+        own = [*self._records(line, None).own(events)]
+        epoch = round_epoch(own or events)
         return self.state.epoch if epoch is None else epoch
 
     def weighing(self, line: str) -> StateRules:
@@ -581,14 +590,6 @@ class StateQueries:
         """Return the last closed round; in a state of several lines, with records of the line."""
         types = self.in_force.types_apart(line)
         return self._transaction.last_closed_round(types=types)
-
-    def _reputation_of(self, event: Event) -> int:
-        pinned, rules = self.pinned(event.epoch), self._own_rules(event)
-        return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
-
-    def _own_rules(self, event: Event) -> StateRules:
-        """Return the rules of the epoch that an event is pinned to."""
-        return self.in_force.at(event.epoch).of_type(event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
         snapshot = self._transaction.snapshot(epoch)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+from msgspec.structs import replace
 
 from tallystick.errors import InputError, RefusedError
 from tallystick.numbers.text import numbered
@@ -107,7 +108,7 @@ class RoundGroups:
         alignment, rerun = self._alignments.get(key), key in self._reruns
         if alignment is None and not rerun:
             return event
-        return attrs.evolve(event, alignment=alignment, rerun=rerun or None)
+        return replace(event, alignment=alignment, rerun=rerun or None)
 
     def _add(self, consensus: GroupConsensus) -> None:
         key = key_of(consensus.group)

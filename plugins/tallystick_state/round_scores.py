@@ -7,16 +7,14 @@ half-even once; like an emission it may exceed 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-
-import attrs
+from collections.abc import Collection, Iterable
 
 from tallystick.numbers import real
 from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import Event, EventRounds, Rounds
+from tallystick_state.samples import EventRounds, Records, Rounds
 
 _THE_ROUND = 0
 """The key of events that are all of one round, whichever it is."""
@@ -32,11 +30,7 @@ def round_epoch(events: Iterable[StateEvent]) -> int | None:
 
 
 def round_scores(
-    events: Iterable[StateEvent],
-    rules: StateRules,
-    reputation_of: Callable[[Event], int],
-    *,
-    own_rules: Callable[[Event], StateRules] | None = None,
+    events: Iterable[StateEvent], rules: StateRules, records: Records
 ) -> dict[str, int]:
     """Return the round scores, in nano, by hotkey; empty where the rule set has none.
 
@@ -44,18 +38,14 @@ def round_scores(
         events: of one round; events that came alone and records of types without an emission do
             not count. Each validator's record of a task counts on its own.
         rules: the rules of the round.
-        reputation_of: the reputation, in nano, of a record's miner in its type, in the snapshot
-            that the round is pinned to.
-        own_rules: the rules of the epoch that a record is pinned to, by which it was scored and
-            which have its base weight; by default the rules of the round.
+        records: those of the line.
 
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
-    own = [*events]
-    records = _OfRound(reputation_of, own_rules or (lambda _: rules))
-    rounds = EventRounds(records, {_THE_ROUND: own})
-    return scores_of_round(rules, rounds, _THE_ROUND, {event.hotkey for event in own})
+    rounds = EventRounds(records, {_THE_ROUND: [*events]})
+    hotkeys = {event.hotkey for event in rounds.events[_THE_ROUND]}
+    return scores_of_round(rules, rounds, _THE_ROUND, hotkeys)
 
 
 def scores_of_round(
@@ -80,16 +70,3 @@ def scores_of_round(
     samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
     scores = {hotkey: step.value_of(own) for hotkey, own in samples.items()}
     return {hotkey: real.publish(score) for hotkey, score in scores.items() if score is not None}
-
-
-@attrs.frozen
-class _OfRound:
-    """The records of a round, whose steps look no further back."""
-
-    reputation: Callable[[Event], int]
-    rules_of: Callable[[Event], StateRules]
-
-    def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """Return no records: the score of a round reads that round alone."""
-        del hotkey
-        return ()

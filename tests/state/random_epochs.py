@@ -3,6 +3,7 @@
 import random
 
 import attrs
+from msgspec.structs import replace
 from state.subnet import under
 
 from tallystick_state.event import StateEvent
@@ -78,7 +79,7 @@ def random_late(rng: random.Random, records: Events, number: int) -> StateEvent:
 
 def late(about: StateEvent, event: str, number: int) -> StateEvent:
     nothing = {"role": None, "quality": None, "emission": None, "missed": False}
-    return attrs.evolve(about, id=f"e{number}", events=(event,), **nothing)
+    return replace(about, id=f"e{number}", events=(event,), **nothing)
 
 
 def random_epoch(seed: int, rules: StateRules) -> tuple[State, Events, ThresholdSnapshot]:

@@ -7,6 +7,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rules.documents import with_section
 from state.random_epochs import (
     EPOCH,
@@ -106,7 +107,7 @@ def parts(event: StateEvent, rng: random.Random) -> Events:
     for name in out:
         kept.remove(name)
     alone = [late(event, name, number) for number, name in enumerate(out, 1000)]
-    return [attrs.evolve(event, events=tuple(kept)), *alone]
+    return [replace(event, events=tuple(kept)), *alone]
 
 
 @given(seed=SEEDS)
@@ -206,7 +207,7 @@ def test_the_same_task_in_another_round_or_epoch_is_another_record(
     rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
     pinned = {3: one_miner(rules, 800_000_000, 3)}
     for other in ({"round": 2}, {"epoch": 3}):
-        event = late(attrs.evolve(record, **other), "rerun_fail", 1)
+        event = late(replace(record, **other), "rerun_fail", 1)
         assert after_one(rules, [record, event], pinned) == "0.789000000"
 
 
@@ -233,7 +234,7 @@ def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
 
 def test_the_steps_of_the_rule_set_are_run_in_its_order(rules: StateRules) -> None:
     state = one_miner(rules, NANO)
-    passed = [attrs.evolve(said(), task_id=str(n), role="primary", quality=NANO) for n in range(3)]
+    passed = [replace(said(), task_id=str(n), role="primary", quality=NANO) for n in range(3)]
     novel = {}
     for steps in (
         ("recompute_baselines", "recompute_thresholds"),
@@ -263,7 +264,7 @@ def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules],
 def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
     without = under(rules, with_section(rules.rule_set, REPUTATION, None))
     state = State(EPOCH, {"a": MinerEntry("a", 0, TYPES, {})}, rules.seeds)
-    after = close_epoch(state, [attrs.evolve(said(), role="auditor", quality=1)], without, {})
+    after = close_epoch(state, [replace(said(), role="auditor", quality=1)], without, {})
     assert after.miners == state.miners
     assert after.thresholds[TYPES[0]]["baseline"] == 1
 
@@ -306,4 +307,4 @@ def test_an_event_that_the_state_cannot_hold_is_refused(
     rules: StateRules, events: tuple[str, ...], other: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(StateError, match=message):
-        after_one(rules, [attrs.evolve(said(*events), **other)])
+        after_one(rules, [replace(said(*events), **other)])

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import pytest
 from examples import fast_rows
+from msgspec.structs import replace
 from rules.documents import with_section
 from state.steps import window_steps, with_steps
 from state.subnet import under
@@ -267,9 +268,9 @@ def alone_of(rng: random.Random, records: Sequence[StateEvent]) -> list[StateEve
     for place in range(rng.randrange(4) if records else 0):
         about = rng.choice(records)
         if rng.random() < 0.3:
-            about = attrs.evolve(about, task_id="elsewhere")
+            about = replace(about, task_id="elsewhere")
         nothing = {"role": None, "quality": None, "emission": None, "missed": False, "measures": {}}
-        found.append(attrs.evolve(about, id=f"e{place}", events=(rng.choice(NAMES),), **nothing))
+        found.append(replace(about, id=f"e{place}", events=(rng.choice(NAMES),), **nothing))
     return found
 
 
@@ -367,8 +368,7 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
                 found := round_scores(
                     events,
                     rules_at(round_epoch(events) or 0),
-                    records.reputation,
-                    own_rules=records.rules_of,
+                    records,
                 )
             )
         }

@@ -17,6 +17,7 @@ from generators import SKILL_TYPES, lines
 from generators import record as generated
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import tallystick
 from tallystick.io.sources import ItemChunk
@@ -122,7 +123,7 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
 
 
 def without_digest(found: StateEvent) -> StateEvent:
-    return attrs.evolve(found, record=None)
+    return replace(found, record=None)
 
 
 def test_the_events_are_what_scoring_each_record_gives(

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-import attrs
 import pytest
+from msgspec.structs import replace
 from oracle.decimals import published
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
@@ -122,7 +122,7 @@ def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:
     assert StateEvent.from_line(event.to_line()) == event
     assert SampledEvent.from_line(event.to_line()).measures == event.measures
     assert result_row(event)[-1]["measures"] == line["measures"]
-    plain = attrs.evolve(event, measures={}, group=None)
+    plain = replace(event, measures={}, group=None)
     assert not {"measures", "group"} & json.loads(plain.to_line()).keys()
     assert not {"measures", "group"} & result_row(plain)[-1].keys()
 

@@ -10,11 +10,13 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
 from state.subnet import record as line_of
 from state.subnet import under
+from state.weighing import round_scores
 
 import tallystick
 from tallystick.errors import StateError
@@ -22,7 +24,6 @@ from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
-from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.store import transaction
 
@@ -190,7 +191,7 @@ def test_events_that_came_alone_do_not_count() -> None:
 
 def test_each_validators_record_of_a_task_counts() -> None:
     one = record(1, "executable_python", Fraction("0.8"))
-    other = attrs.evolve(one, validator="another", emission=NANO // 5)
+    other = replace(one, validator="another", emission=NANO // 5)
     assert round_scores([one, other], rules(), lambda _: NANO) == {"hk": NANO // 2}
 
 

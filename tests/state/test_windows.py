@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from oracle.decimals import count, text
 from oracle.weights import window_score as expected
 from state.steps import window_steps, with_steps
@@ -86,7 +86,7 @@ def test_a_miner_without_tasks_has_the_mean_nothing() -> None:
 
 
 def test_a_task_that_nobody_scored_does_not_count() -> None:
-    nobody = attrs.evolve(tasks_of([[0]])[0], task_id="t9", quality=None)
+    nobody = replace(tasks_of([[0]])[0], task_id="t9", quality=None)
     made = Made(window(2), (*tasks_of([[NANO], [0]]), nobody))
     assert weighed(made, ["hk"]).scores == {"hk": NANO // 2}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
+from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import EventRounds
@@ -45,6 +46,13 @@ def weighed(
             immune=[*immune],
         )
     )
+
+
+def round_scores(
+    events: Sequence[StateEvent], rules: StateRules, reputation: Callable[[StateEvent], int]
+) -> dict[str, int]:
+    """The scores of one round, of miners that have some reputation."""
+    return scoring.round_scores(events, rules, Made(rules, (), reputation))
 
 
 def tasks_of(scores: Sequence[Sequence[int]], hotkey: str = "hk") -> list[StateEvent]:

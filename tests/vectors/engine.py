@@ -13,7 +13,7 @@ import attrs
 from given import composite_of, emission_of, multiplier_of, tier_of
 from oracle.decimals import text
 from state.steps import window_steps, with_steps
-from state.weighing import window_score
+from state.weighing import round_scores, window_score
 
 import tallystick
 from tallystick.canonical import canonical_bytes, digest
@@ -36,7 +36,6 @@ from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import auditor_pool, select_group
 from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstructure
 from tallystick_state.reputation import consensus_event, damped, mean_delta, record_delta
-from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.weights import weighed_by
 from vectors import cases

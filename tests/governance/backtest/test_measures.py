@@ -9,8 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected
 from scoring.test_measures import random_parcels
@@ -125,7 +125,7 @@ def test_a_replay_has_the_measures_and_groups_of_a_state(tmp_path: Path) -> None
     source = tmp_path / "records.jsonl"
     source.write_text("".join(json.dumps(each) + "\n" for each in random_parcels(13, 60)))
     (batch,) = events_of(source_of(source), scorer)
-    wanted = [attrs.evolve(event, record=None) for _, event in batch.events]
+    wanted = [replace(event, record=None) for _, event in batch.events]
     found = replayed(tmp_path / "parcels.toml", source, scorer, tmp_path)
     assert found[scorer.digest] == wanted
     assert [len(events) for events in found.values()] == [len(wanted)] * 2
