@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 
+import attrs
+
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
 from tallystick.numbers.nano import from_decimal, to_decimal, to_decimals, to_text
@@ -58,6 +60,7 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -199,7 +202,7 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
-        return to_decimals(round_scores(theirs, rules, self._reputation_of))
+        return to_decimals(round_scores(theirs, rules, _ShadowRecords(self, rules)))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.
@@ -594,6 +597,30 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
+
+
+@attrs.frozen
+class _ShadowRecords:
+    """The records of a round as other rules score it, with the reputations that it had."""
+
+    queries: StateQueries
+    rules: StateRules
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """Return no records: the score of a round reads that round alone."""
+        del hotkey
+        return ()
+
+    def reputation(self, event: Event) -> int:
+        """Return the reputation by the rules of the state."""
+        own = self.queries.in_force.at(event.epoch).of_type(event.skill_type)
+        pinned = self.queries.pinned(event.epoch)
+        return pinned_reputation(pinned, own, event.hotkey, event.skill_type)
+
+    def rules_of(self, event: Event) -> StateRules:
+        """Return the other rules."""
+        del event
+        return self.rules
 
 
 _CLOSE = "close rounds with tallystick round close"
