@@ -149,8 +149,12 @@ class StateQueries:
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
         self._check_round(number)
+        return self._scores_of_lines(self._transaction.events_of_round(number))
+
+    def _scores_of_lines(self, events: Iterable[StateEvent]) -> dict[str, dict[str, Decimal]]:
+        """Return the scores of the events of a round by line."""
         by_line = defaultdict[str | None, list[StateEvent]](list)
-        for event in self._transaction.events_of_round(number):
+        for event in events:
             by_line[self.in_force.line_of(event.skill_type)].append(event)
         return {
             line: self._round_scores(self._records(line, None), by_line[line])
@@ -435,11 +439,21 @@ class StateQueries:
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
         """Return a round that a file has closed, in which its records name an epoch."""
-        if self._is_pruned(number):
-            # what came late is recorded; the scores of the round need the records before it
-            return ClosedRound(number, named, {line: {} for line in self.in_force.lines})
-        epoch = self.round_epoch(number)
-        return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
+        events = [*self._transaction.events_of_round(number)]
+        records = [event for event in events if event.is_record]
+        # of a pruned round what came late is recorded; the scores need the records before it
+        is_pruned = self._is_pruned(number)
+        epoch = None if is_pruned else round_epoch(records)
+        none = dict[str, dict[str, Decimal]]((line, {}) for line in self.in_force.lines)
+        return ClosedRound(
+            number,
+            named if epoch is None else epoch,
+            none if is_pruned else self._scores_of_lines(events),
+            records=len(records),
+            miners=len({record.hotkey for record in records}),
+            late=sum(record.missed for record in records),
+            reruns=sum(bool(record.rerun) for record in records),
+        )
 
     def round_epoch(self, number: int) -> int | None:
         """Return the epoch that a round is pinned to; None without records."""
