@@ -41,11 +41,8 @@ STATE = (
     "tallystick_state.ledger",
     "tallystick_state.queries",
     "tallystick_state.miner_list",
-    "tallystick_state.store.migrations.env",
 )
 """Modules whose functions step a state, or share out what a step gives."""
-FOLDERS = {"tallystick_state.store.migrations.env": "tallystick_state/store/migrations/versions"}
-"""Folders of which every file is run, by the module that does so."""
 
 BY_NAME = ("tallystick.plugins", "tallystick.sections")
 """Groups of entry points that have a list each, as only what a rule set names is imported."""
@@ -126,24 +123,19 @@ def closure(roots: Iterable[str]) -> set[str]:
             parent = module.rpartition(".")[0]
             pending += [parent] if parent else []
             pending += [] if module == FACADE else imports(module)
-            folder = FOLDERS.get(module)
-            inner = folder.replace("/", ".") + "." if folder else None
-            pending += [name for name in modules() if inner and name.startswith(inner)]
     return found
 
 
 def files(found: Iterable[str]) -> set[str]:
     """Return the paths of modules and of the schemas that these name."""
     paths = {installed(modules()[module]) for module in found}
-    folders = {f"{FOLDERS[module]}/" for module in found if module in FOLDERS}
-    paths -= {path for path in paths if path.startswith(tuple(folders))}
     named = {name for module in found for name in constants(module)}
     composed = {pattern for module in found for pattern in patterns(module)}
     for path in (ROOT / "schemas").glob("*.schema.json"):
         name = path.name.removesuffix(".schema.json")
         if name in named or any(re.fullmatch(pattern, name) for pattern in composed):
             paths.add(installed(path))
-    return paths | folders
+    return paths
 
 
 def entry_points(groups: Iterable[str]) -> list[str]:

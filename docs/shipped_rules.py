@@ -8,6 +8,7 @@ the rule-set files, so the page cannot say anything else than what is computed.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,10 @@ By name and version, with the range of the result and of each parameter.
 _RULE_SETS = """
 ## Rule sets
 
-Every value of the files. *Source* is where it comes from: a published document and its section,
-which [sources](sources.md) has; an E-number, which is a row of the
-[errata](errata.md#every-decision); or *terms*, their table of what stands on other pages.
+Every value of the files; of a later version those that differ from the one before. *Source* is
+where it comes from: a published document and its section, which [sources](sources.md) has; an
+E-number, which is a row of the [errata](errata.md#every-decision); or *terms*, their table of what
+stands on other pages.
 """
 
 
@@ -86,7 +88,8 @@ def page() -> str:
     parts += ["| requirement | code | holds where |\n|---|---|---|\n"]
     for name, each in sorted(conditions.items()):
         parts.append(f"| `{name}` | `{each.code}` | {_code(render(each.condition, _leaf))} |\n")
-    parts += [_RULE_SETS, *(_rule_set(each) for each in loaded)]
+    parts += [_RULE_SETS, _rule_set(loaded[0], None)]
+    parts += [_rule_set(each, _same_line(each, before)) for before, each in pairwise(loaded)]
     return "".join(parts)
 
 
@@ -137,16 +140,47 @@ def _leaf(node: Node) -> str:
     return f"{text.removesuffix(']')}, ASCII case ignored]" if folded else text
 
 
-def _rule_set(loaded: LoadedRuleSet) -> str:
+def _same_line(loaded: LoadedRuleSet, before: LoadedRuleSet) -> LoadedRuleSet | None:
+    """The rule set before, where it is an earlier version of the same."""
+    return before if before.rule_set.rule_set.name == loaded.rule_set.rule_set.name else None
+
+
+def _rule_set(loaded: LoadedRuleSet, earlier: LoadedRuleSet | None) -> str:
+    """A rule set: every value, or those in which it differs from an earlier version."""
     header = loaded.rule_set.rule_set
-    rows = "".join(
-        f"| `{'.'.join(map(str, path))}` | {_cell(value)} | {_cell(_source(loaded, path))} |\n"
-        for path, value in _values(parse(loaded.text, str(loaded.path)).data, ())
-        if path[0] not in ("rule_set", "lint")
-    )
-    rows = _linked(rows)
+    values = _sourced(loaded)
     head = f"\n### {loaded.rule_set.reference}\n\n{header.summary}.\n\n`{loaded.digest}`\n\n"
+    if earlier is not None:
+        before = _sourced(earlier)
+        head += f"The values of {earlier.rule_set.reference}, but for these.\n\n"
+        gone = {path: ("–", "gone") for path in before if path not in values}
+        values = {path: each for path, each in values.items() if each != before.get(path)} | gone
+    rows = _linked("".join(_rows(values)))
     return f"{head}| path | value | source |\n|---|---|---|\n{rows}"
+
+
+def _rows(values: Mapping[KeyPath, tuple[str, str]]) -> Iterator[str]:
+    """One row for the values of a table that stand together and have one source."""
+    of_table = groupby(values.items(), lambda item: (item[0][:-1], item[1][1]))
+    for (table, source), found in of_table:
+        items = [(path, value) for path, (value, _) in found]
+        several = ", ".join(f"{path[-1]} = {value}" for path, value in items)
+        path, text = (table, several) if len(items) > 1 else items[0]
+        yield f"| `{_name(path)}` | {_cell(text)} | {_cell(source)} |\n"
+
+
+def _sourced(loaded: LoadedRuleSet) -> dict[KeyPath, tuple[str, str]]:
+    """Every value that decides something, and where it comes from, by its path."""
+    data = parse(loaded.text, str(loaded.path)).data
+    return {
+        path: (value, _source(loaded, path))
+        for path, value in _values(data, ())
+        if path[0] not in ("rule_set", "lint")
+    }
+
+
+def _name(path: KeyPath) -> str:
+    return ".".join(map(str, path))
 
 
 def _values(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401  # a value of TOML

@@ -22,7 +22,7 @@ import pytest
 from packages import PACKAGES, ROOT
 
 import tallystick
-from tallystick.lock.listing import installed_files
+from tallystick.lock.installed import everything_installed, pinned_files
 from tallystick.lock.write import lock_of, write
 from tallystick.plugins.code import engine_digest, plugin_digest
 
@@ -48,7 +48,7 @@ WHERE = f"""
 from importlib import import_module
 import json
 import attrs
-from tallystick.lock.listing import installed_files
+from tallystick.lock.installed import everything_installed, pinned_files
 from tallystick.plugins.code import engine_digest, plugin_digest
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
@@ -64,7 +64,7 @@ print(json.dumps({{
     "engine": engine_digest(),
     "code": {{p.name: plugin_digest(p.module) for p in registry.plugins.values()}},
     "shipped": sorted(shipped(registry)),
-    "listed": [attrs.astuple(each) for each in installed_files()],
+    "listed": [attrs.astuple(each) for each in pinned_files(everything_installed())],
 }}))
 """
 
@@ -165,7 +165,7 @@ def test_an_installed_wheel_finds_everything_inside_itself(installed: Environmen
 def listed() -> list[object]:
     """The files that a lock of everything would pin here, with their closures and digests."""
     found: list[object] = json.loads(
-        json.dumps([attrs.astuple(each) for each in installed_files()])
+        json.dumps([attrs.astuple(each) for each in pinned_files(everything_installed())])
     )
     assert len(found) > 300
     return found

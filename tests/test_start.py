@@ -9,8 +9,8 @@ import pytest
 import tallystick
 
 HEAVY = (
-    *("alembic", "cryptography", "jinja2", "jsonschema", "jsonschema_rs", "msgspec", "numpy"),
-    *("pyarrow", "rich", "sqlalchemy", "sr25519", "z3"),
+    *("cryptography", "jinja2", "jsonschema", "jsonschema_rs", "msgspec", "numpy"),
+    *("pyarrow", "rich", "sr25519", "z3"),
 )
 QUERIES = (
     ("state", "show", "hk-1"),

@@ -26,7 +26,7 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError, SchemaError
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node
 from tallystick.plugins.entries import RefusedPluginError, allowed_names, own_packages
 from tallystick.plugins.registry import Plugin, Registry, joined, load, registry
 from tallystick.records.schema import load_schema
@@ -92,12 +92,6 @@ class Subject:
         """Every requirement of the plugin: those of its skill types, and those that it offers."""
         every = [r for skill_type in self.plugin.skill_types for r in skill_type.requirements]
         yield from {id(r): r for r in (*every, *self.plugin.requirements)}.values()
-
-    @property
-    def has_opaque_facts(self) -> bool:
-        """True where a formula or a requirement of the plugin reads a fact that is code."""
-        facts = (fact for _, tree in self.trees() for fact in leaves(tree, "fact"))
-        return any(fact.function is not None for fact in facts)
 
 
 def load_subject(

@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Rows
 from tallystick.formula.facts import path_of
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
@@ -27,12 +27,11 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import (
     ColumnPlanner,
     Plan,
-    Rows,
     ScoreColumns,
     Target,
-    columns_of,
     joined,
     plan_of,
+    score_columns,
 )
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
@@ -241,7 +240,7 @@ class AnswerScores:
         if tier is None or tiers is None:
             return self._rest(self._known(rows), fact, len(rows))
         if self.bound.quality not in self._of_answers:
-            return columns_of(self.bound).score(fact, thresholds, len(rows))
+            return score_columns(self.bound, fact, thresholds, len(rows))
         known, starts = self._known(rows), tiers.starts(thresholds)
         level = np.searchsorted(starts, known.columns[self.bound.quality], side="right")
         known = attrs.evolve(known, columns={**known.columns, tier: level})

@@ -3,7 +3,7 @@
 A SQLite store is copied by SQLite's own backup, page for page; one of PostgreSQL row for row, out
 of one transaction. So a backup needs no program beside this one, is a store itself, which
 `state verify` reads, and can be taken back into either database. It is read again from its first to
-its last byte before it gets its name: see `store.integrity`.
+its last byte before it gets its name: see `Store.check`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from tallystick.errors import InputError, OutputError, StoreError
 from tallystick.io.atomic import AtomicFile, atomic_files, output_path
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import stored_envelopes
+from tallystick_state.pruned_base import with_truth
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import read
-from tallystick_state.store.checksums import insert, rows_of
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import PLACE, Store
-from tallystick_state.store.tables import CHECKED, EVENTS
-from tallystick_state.store.transaction import Transaction
+from tallystick_state.store.tables import EVENTS, TABLES
+from tallystick_state.store.transaction import Transaction, insert
 from tallystick_state.transfer import Exported
-
-_IS_RECORD = EVENTS.names.index("is_record")
 
 
 def back_up(store: Store, path: PathLike, *, follow_links: bool = False) -> Exported:
@@ -168,14 +165,9 @@ def _copy_pages(path: Path, copy: Path, shown: str, written: str) -> None:
 
 
 def _copy_rows(source: Transaction, target: Transaction) -> None:
-    for table in CHECKED:
-        rows = (tuple(row[:-1]) for row in rows_of(source.connection, table))
-        insert(target.connection, table, map(_with_truth, rows) if table is EVENTS else rows)
-
-
-def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    # SQLite has truth values as numbers, which PostgreSQL refuses
-    return (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
+    for table in TABLES:
+        rows = source.rows(table)
+        insert(target.connection, table, map(with_truth, rows) if table is EVENTS else rows)
 
 
 def _checked(store: Store) -> Exported:

@@ -28,12 +28,13 @@ from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
-from tallystick_state.genesis import CARRIED, Carry
+from tallystick_state.genesis import Carry
 from tallystick_state.miners import ENGINE, LONGEST_HOTKEY, check_hotkey, flag
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
+from tallystick_state.store.transaction import CARRIED
 from tallystick_state.template_state import SUFFIX, TemplateState
 
 if TYPE_CHECKING:

@@ -33,17 +33,24 @@ class Entry:
         kind: what it records.
         body: canonical JSON text.
         hash: 64 lower-case hexadecimal digits; covers the entry and every one before it.
+        previous: the hash of the entry before; empty where it is not known, as in an export.
     """
 
     seq: int
     kind: str
     body: str
     hash: str
+    previous: str = attrs.field(default="", eq=False)
+
+    @property
+    def is_linked(self) -> bool:
+        """True where the hash follows from the entry and the hash before."""
+        return self.hash == _hash(self.previous, self.seq, self.kind, self.body)
 
 
 def chained(previous: str, seq: int, kind: str, body: str) -> Entry:
     """Return the entry after the one with the hash ``previous``, `GENESIS_HASH` for the first."""
-    return Entry(seq, kind, body, _hash(previous, seq, kind, body))
+    return Entry(seq, kind, body, _hash(previous, seq, kind, body), previous)
 
 
 def check(

@@ -48,7 +48,7 @@ from tallystick_state.claims import DROPPED, EVERYONE, AllowedValidators, Claim,
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.epoch import next_epoch
 from tallystick_state.event import COUNTED_IN, NUMBER_LIMIT, StateEvent, events_digest
-from tallystick_state.genesis import CARRIED, FORMAT, RULE_SETS
+from tallystick_state.genesis import FORMAT, RULE_SETS
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick_state.model import Snapshot
@@ -61,7 +61,7 @@ from tallystick_state.rules_in_force import (
     RulesInForce,
 )
 from tallystick_state.sections.epochs import EPOCHS
-from tallystick_state.store.transaction import LogHead, Transaction
+from tallystick_state.store.transaction import CARRIED, LogHead, Transaction
 
 if TYPE_CHECKING:
     from tallystick_state.authority import Batch
@@ -112,6 +112,7 @@ class EventLog:
         self.state = head.state if head is not None else self.in_force.first_state
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
+        transaction.check_end(self.entries, self.hash)
 
     @property
     def rules(self) -> EpochRules:
@@ -311,7 +312,6 @@ class EventLog:
         times = self.transaction.rounds()
         if number not in times or (at is not None and at < (times[number] or LATEST)):
             self._write("round", {"at": at, "round": number})
-            self.transaction.put_round(number, at)
 
     def close_epoch(
         self, at: str | None, salt: str | None = None, attributes: RoundFiles | None = None
@@ -332,9 +332,9 @@ class EventLog:
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         self.flag_colluders()
-        lines = list(self.transaction.event_lines(epoch))
-        events = [StateEvent.from_line(line) for line in lines]
-        evidence = closing_digest(events_digest(lines), body)
+        counted = self.transaction.counting(epoch, self.entries, self.hash)
+        events = [event for _, event in counted]
+        evidence = closing_digest(events_digest(line for line, _ in counted), body)
         self.state = next_epoch(
             self.state, events, self.in_force, self.transaction, attributes or {}
         )

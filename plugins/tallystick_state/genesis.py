@@ -21,8 +21,6 @@ from tallystick_state.rules import GENESIS
 
 CARRY_FORMAT = 1
 """Version of the carry file and of the digest of a carry."""
-CARRIED = "carried"
-"""Kind of the entries of carried records, and the validator that they name."""
 FORMAT = 3
 """Version of a state: of the entries of its log, and of their transitions.
 

@@ -403,7 +403,7 @@ class Ledger(StoredState):
                 closed without this salt or these attributes, or what is carried needs some.
         """
         wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
-        with self._writing(whole=True) as log:
+        with self._writing() as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
                 raise StateError(
@@ -567,8 +567,8 @@ class Ledger(StoredState):
         return back_up(self.store, path, follow_links=follow_links)
 
     @contextmanager
-    def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
-        with self.store.writing(whole=whole) as transaction:
+    def _writing(self) -> Iterator[EventLog]:
+        with self.store.writing() as transaction:
             log = EventLog(transaction, self._in_force(transaction), self.allowed)
             before = log.entries
             yield log

@@ -32,7 +32,6 @@ from tallystick_state.chain import Entry
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.event import COUNTED_IN, StateEvent
 from tallystick_state.event_log import RANKS
-from tallystick_state.genesis import CARRIED
 from tallystick_state.miners import FLAG
 from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
 from tallystick_state.replay import replaying
@@ -41,10 +40,8 @@ from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import Collected
 from tallystick_state.sections.groups import GROUPS
-from tallystick_state.store.checksums import delete, delete_by_number
-from tallystick_state.store.integrity import size
 from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
-from tallystick_state.store.transaction import STATING, Transaction
+from tallystick_state.store.transaction import CARRIED, STATING, Transaction, delete
 from tallystick_state.stored_state import StoredState
 from tallystick_state.weights import LineRecords, last_epoch_of
 
@@ -93,14 +90,14 @@ def prune(ledger: StoredState, before_epoch: int) -> Pruning:
         StoreError: the store cannot be written.
     """
     with ledger.store.reading() as transaction:
-        bytes_before = size(transaction.connection)
-    with ledger.store.writing(whole=True) as transaction:
+        bytes_before = transaction.connection.size()
+    with ledger.store.writing() as transaction:
         in_force = ledger.in_force_of(transaction)
         done = _Pruner(ledger, transaction, in_force, before_epoch).prune()
     if not done.already:
         ledger.store.compact()
     with ledger.store.reading() as transaction:
-        bytes_after = size(transaction.connection)
+        bytes_after = transaction.connection.size()
     return attrs.evolve(done, bytes_before=bytes_before, bytes_after=bytes_after)
 
 
@@ -125,7 +122,7 @@ class _Pruner:
         # the rows of these epochs can never be computed again
         log = EpochLog(self.transaction, self.in_force, keeps=True)
         root = log.tree.root_at(self.epoch).hex()
-        closing, entry_before = self._closing(log.closed[self.epoch - 1].seq)
+        closing = self._closing(log.closed[self.epoch - 1].seq)
         base = self._base(closing.seq)
         removed = self._remove(closing.seq, base, self._needed(closing.seq))
         previous = {} if before is None else before.removed
@@ -140,7 +137,6 @@ class _Pruner:
                 epoch=self.epoch,
                 seq=closing.seq,
                 hash=closing.hash,
-                before=entry_before,
                 root=root,
                 entries=removed.entries + (0 if before is None else before.entries),
                 removed=dict(Counter(previous) + Counter(removed.counted)),
@@ -169,19 +165,19 @@ class _Pruner:
         yield timeline.at(self.epoch)
         yield from (rules for start, rules in timeline.later if start > self.epoch)
 
-    def _closing(self, seq: int) -> tuple[Entry, str]:
-        """Return the entry that closed the epoch before, and the hash of the one before that."""
-        entry_before, closing = (next(self.transaction.entries(n), None) for n in (seq - 1, seq))
-        if entry_before is None or closing is None:
+    def _closing(self, seq: int) -> Entry:
+        """Return the entry that closed the epoch before."""
+        closing = next(self.transaction.entries(seq), None)
+        if closing is None:
             raise DamagedError(f"found no entry {seq} of the log, expected it: restore a copy")
-        return closing, entry_before.hash
+        return closing
 
     def _base(self, seq: int) -> _Base:
         """Return what waited and was counted as of an entry, by replaying the log up to it."""
         with replaying(self.ledger, self.transaction, seq) as log:
             replayed = log.transaction
             quarantine = tuple(map(_WAITING, replayed.rows(QUARANTINE)))
-            counts = tuple((row[0].hex(), *row[1:-1]) for row in replayed.rows(CLAIM_COUNTS))
+            counts = tuple((scope.hex(), body) for scope, _, body in replayed.rows(CLAIM_COUNTS))
             if log.state.epoch != self.epoch:
                 raise DamagedError(
                     f"found that the log up to entry {seq} opens the epoch {log.state.epoch}, "
@@ -258,7 +254,6 @@ class _Pruner:
         return [] if head is None else [*head.state.miners]
 
     def _remove(self, seq: int, base: _Base, needed: Collection[bytes]) -> _Removed:
-        connection = self.transaction.connection
         waiting = {number for number, *_ in base.quarantine}
         waiting |= {row[0] for row in self.transaction.rows(QUARANTINE)}
         counted_in = {row[0]: row[_COUNTED_IN] for row in self.transaction.rows(EVENTS)}
@@ -280,10 +275,10 @@ class _Pruner:
             # else it raised a claim that an earlier entry has
             entries.append(entry.seq)
         self.transaction.put_pruned_claims(map(PrunedClaim.of, events))
-        delete_by_number(connection, EVENTS, "seq", numbers)
-        delete_by_number(connection, LOG, "seq", entries)
-        for statement in self._batches_before(seq):
-            delete(connection, ENVELOPES, "statement", statement)
+        connection = self.transaction.connection
+        delete(connection, EVENTS, numbers)
+        delete(connection, LOG, entries)
+        delete(connection, ENVELOPES, sorted(self._batches_before(seq)))
         return _Removed(len(entries), tuple(events), counted)
 
     def _batches_before(self, seq: int) -> set[str]:
@@ -304,7 +299,7 @@ class _Pruner:
 @attrs.frozen
 class _Base:
     quarantine: tuple[tuple[int, int, str], ...]
-    counts: tuple[tuple[str, int, int, int], ...]
+    counts: tuple[tuple[str, str], ...]
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ from tallystick_state.event import StateEvent
 
 CODE = "pruned"
 """Code of the refusal of what needs pruned records."""
-FORMAT = 1
+FORMAT = 2
 """Version of the point."""
 BUCKET_DIGITS = 4
 """Hexadecimal digits of an identity that name its bucket."""
@@ -103,27 +103,25 @@ class PrunedPoint:
         epoch: the first one whose records are whole.
         seq: the number of the entry that closed the epoch before it.
         hash: of that entry.
-        before: the hash of the entry before it.
         root: of the tree of the leaves of the epochs before, in hexadecimal digits.
         entries: how many entries were removed.
         removed: by epoch, how many of the events that it counted.
         last_round: the highest round of a pruned event; -1 without any.
         named: by line, the latest epoch that a pruned claim names.
         quarantine: number, rank and reason of each claim that waited at the point.
-        counts: scope in hexadecimal digits, round, rank and number of claims, as of the point.
+        counts: scope in hexadecimal digits and counts of claims, as of the point.
     """
 
     epoch: int
     seq: int
     hash: str
-    before: str
     root: str
     entries: int
     removed: Mapping[int, int]
     last_round: int
     named: Mapping[str, int]
     quarantine: Sequence[tuple[int, int, str]] = ()
-    counts: Sequence[tuple[str, int, int, int]] = ()
+    counts: Sequence[tuple[str, str]] = ()
 
     @property
     def events(self) -> int:

@@ -10,45 +10,39 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError
 from tallystick_state.authority import Envelopes
-from tallystick_state.chain import Entry, chained
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Snapshot, structure, unstructure
+from tallystick_state.model import Snapshot
 from tallystick_state.pruned import PrunedPoint
 from tallystick_state.rules_in_force import RulesInForce, with_entries
-from tallystick_state.store.checksums import insert
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     ENVELOPES,
     EVENTS,
-    HEAD,
     LEAVES,
     LOG,
     PRUNED,
     PRUNED_CLAIMS,
     QUARANTINE,
-    ROUNDS,
     SNAPSHOTS,
     StoreTable,
 )
-
-if TYPE_CHECKING:
-    from tallystick_state.store.transaction import Transaction
+from tallystick_state.store.transaction import LogHead, Transaction, document_row, insert
 
 Row = tuple[Any, ...]
 TABLES: Mapping[str, StoreTable] = {
     table.name: table
     for table in (
         *(PRUNED, PRUNED_CLAIMS, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS),
-        *(SNAPSHOTS, ROUNDS, ENVELOPES, LEAVES, HEAD),
+        *(SNAPSHOTS, ENVELOPES, LEAVES),
     )
 }
 """The tables of a base by name, in the order in which an export has their rows."""
 _COUNTED_IN, _IS_RECORD = map(EVENTS.names.index, ("counted_in", "is_record"))
+_BODY = LOG.names.index("body")
 
 
 def base_rows(stored: Transaction, point: PrunedPoint) -> Iterator[tuple[StoreTable, Row]]:
@@ -57,48 +51,30 @@ def base_rows(stored: Transaction, point: PrunedPoint) -> Iterator[tuple[StoreTa
     Raises:
         DamagedError: a row that the point needs is missing.
     """
-    yield PRUNED, (1, point.to_text())
-    yield from ((PRUNED_CLAIMS, row) for row in _rows(stored, PRUNED_CLAIMS))
-    rounds: dict[int, str | None] = {}
+    yield PRUNED, document_row(1, point.to_text())
+    yield from ((PRUNED_CLAIMS, row) for row in stored.rows(PRUNED_CLAIMS))
     lines: dict[int, StateEvent] = {}
     waiting = {seq for seq, _, _ in point.quarantine}
-    for row in takewhile(lambda row: row[0] <= point.seq, _rows(stored, LOG)):
-        seq, kind, body, _ = row
-        if kind == "round":
-            _close(rounds, json.loads(body))
-        if seq in waiting:
-            lines[seq] = StateEvent.from_line(body)
+    for row in takewhile(lambda row: row[0] <= point.seq, stored.rows(LOG)):
+        if row[0] in waiting:
+            lines[row[0]] = StateEvent.from_line(row[_BODY])
         yield LOG, row
-    for row in _rows(stored, EVENTS):
+    for row in stored.rows(EVENTS):
         if row[_COUNTED_IN] < point.epoch:
-            yield EVENTS, (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
+            yield EVENTS, with_truth(row)
     yield from _waiting(point, lines)
-    for scope, *counts in point.counts:
-        yield CLAIM_COUNTS, (bytes.fromhex(scope), *counts)
-    snapshot = ""
-    for row in takewhile(lambda row: row[0] <= point.epoch, _rows(stored, SNAPSHOTS)):
-        snapshot = row[2]
-        yield SNAPSHOTS, row
-    yield from ((ROUNDS, row) for row in sorted(rounds.items()))
-    yield from ((ENVELOPES, row) for row in _rows(stored, ENVELOPES))
-    leaves = _rows(stored, LEAVES)
-    yield from ((LEAVES, row) for row in takewhile(lambda row: row[0] < point.epoch, leaves))
-    state = structure(json.loads(snapshot), Snapshot).state
-    text = canonical_bytes(unstructure(state)).decode()
-    yield HEAD, (1, point.epoch, point.seq, point.hash, text)
+    for scope, counts in point.counts:
+        yield CLAIM_COUNTS, document_row(bytes.fromhex(scope), counts)
+    snapshots = takewhile(lambda row: row[0] <= point.epoch, stored.rows(SNAPSHOTS))
+    yield from ((SNAPSHOTS, row) for row in snapshots)
+    yield from ((ENVELOPES, row) for row in stored.rows(ENVELOPES))
+    leaves = takewhile(lambda row: row[0] < point.epoch, stored.rows(LEAVES))
+    yield from ((LEAVES, row) for row in leaves)
 
 
-def _rows(stored: Transaction, table: StoreTable) -> Iterator[Row]:
-    """Yield the rows of a table without their checksums."""
-    return (row[:-1] for row in stored.rows(table))
-
-
-def _close(rounds: dict[int, str | None], body: Mapping[str, Any]) -> None:
-    """Note a round that was closed: of several times the earliest stays."""
-    number, at = body["round"], body["at"]
-    earlier = rounds.get(number)
-    if number not in rounds or (at is not None and (earlier is None or at < earlier)):
-        rounds[number] = at
+def with_truth(row: Row) -> Row:
+    """Return a row of `EVENTS` as both databases take it: SQLite has truth values as numbers."""
+    return (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
 
 
 def _waiting(
@@ -126,30 +102,28 @@ def lay(rows: Iterable[tuple[StoreTable, Row]], empty: Transaction) -> PrunedPoi
     point = empty.pruned()
     if point is None:
         raise DamagedError("found no point up to which records were pruned, expected one")
-    check_point(empty, point)
+    snapshot = check_point(empty, point)
+    empty.put_head(LogHead(point.epoch, point.seq, point.hash, snapshot.state))
     return point
 
 
-def check_point(stored: Transaction, point: PrunedPoint) -> None:
-    """Refuse a point whose entry, snapshot or leaves are others than it says.
+def check_point(stored: Transaction, point: PrunedPoint) -> Snapshot:
+    """Return the snapshot at a point, whose entry and snapshots are found to be what it says.
 
     Raises:
-        DamagedError: they are.
+        DamagedError: they are not.
     """
     entry = next(stored.entries(point.seq), None)
-    if entry is None or chained(point.before, entry.seq, entry.kind, entry.body) != Entry(
-        point.seq, "epoch", entry.body, point.hash
-    ):
+    if entry is None or (entry.seq, entry.kind, entry.hash) != (point.seq, "epoch", point.hash):
         raise _other("the entry", point)
     snapshot = stored.snapshot(point.epoch)
-    named = json.loads(entry.body).get("snapshot")
-    if snapshot is None or snapshot.digest != named:
+    if snapshot is None:
         raise _other("the snapshot", point)
-    for epoch, digest, body in stored.snapshots():
+    for epoch, digest, _ in stored.snapshots():
         closing = stored.closing(epoch - 1) if 0 < epoch <= point.epoch else None
-        other = closing is not None and json.loads(closing)["snapshot"] != digest
-        if other or digest != digest_of_bytes(body.encode()):
+        if closing is not None and json.loads(closing)["snapshot"] != digest:
             raise _other(f"the snapshot of the epoch {epoch}", point)
+    return snapshot
 
 
 def in_force_at(

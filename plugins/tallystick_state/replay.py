@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby, takewhile, zip_longest
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ import msgspec
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
+from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
 from tallystick_state.attributes import of_body
 from tallystick_state.authority import (
@@ -35,37 +36,38 @@ from tallystick_state.checkpoints import check_leaves, check_pruned_leaves, chec
 from tallystick_state.claims import Rank
 from tallystick_state.event import Number, StateEvent
 from tallystick_state.event_log import RANKS, EventLog
-from tallystick_state.genesis import CARRIED, renewed
+from tallystick_state.genesis import genesis_validators, renewed
 from tallystick_state.ingest import refusal
 from tallystick_state.pools import read_pools
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.pruned_base import base_rows, in_force_at, lay
-from tallystick_state.rules import GENESIS
+from tallystick_state.pruned_base import base_rows, in_force_at, lay, with_truth
+from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.rules_in_force import load_rules, read
-from tallystick_state.store.integrity import check_integrity
-from tallystick_state.store.integrity import data_checksums as checksums_of_pages
-from tallystick_state.store.store import Store
+from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     ENVELOPES,
     EVENTS,
     HEAD,
+    LEAVES,
     LOG,
     QUARANTINE,
-    ROUNDS,
     SNAPSHOTS,
     StoreTable,
 )
-from tallystick_state.store.transaction import STATING
+from tallystick_state.store.transaction import CARRIED, STATING, LogHead
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
 
 if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
-TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
+FOLLOWING = (SNAPSHOTS, HEAD, CLAIM_COUNTS, QUARANTINE, EVENTS)
 """Tables that follow from the log, the shortest to read first."""
+TABLES = (*FOLLOWING, ENVELOPES, LOG)
+"""Tables that a replay writes."""
 FLAGS = "flag"
 """Kind of the entries of the engine's flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
@@ -253,9 +255,9 @@ def verify(
     with ledger.store.reading() as stored, replaying(ledger, stored) as log:
         point = stored.pruned()
         rows = {table: _same_rows(table, stored, log.transaction) for table in TABLES}
-        # what a replay reads no page of: indexes, totals, leaves
-        check_integrity(stored.connection)
-        data_checksums = checksums_of_pages(stored.connection)
+        # what a replay reads no page of: indexes, leaves
+        stored.check()
+        data_checksums = stored.connection.data_checksums()
 
     _check_epochs(ledger, checkpoint)
     epochs = None if checkpoint is None else checkpoint.size
@@ -301,6 +303,54 @@ def replaying(
         replay(log, entries, envelopes)
         log.finish()
         yield log
+
+
+def rebuild(
+    where: PathLike,
+    *,
+    registry: Registry | None = None,
+    accept: Callable[[StateRules], None] = lambda _: None,
+) -> LogHead:
+    """Make everything that follows from the log of a store anew; return the end of the log.
+
+    Leaves of epochs are computed when they are next asked for.
+
+    Args:
+        where: the store, as `Ledger.open` takes it.
+        registry: the plugins; by default the installed ones.
+        accept: is asked of the rules of each line in the open epoch, before anything is kept, and
+            raises what it refuses.
+
+    Raises:
+        DamagedError: the log itself is damaged; nothing has changed.
+        StoreError: the store cannot be read or written.
+        TrustError: something that must be signed is not as it must.
+    """
+    store = Store.open(path_text(where, PLACE))
+    with store.writing(pages=False) as stored:
+        genesis, head = next(stored.entries(), None), None
+        envelopes = stored_envelopes(stored.envelope, store.shown)
+        in_force = read(genesis, (), store.shown, registry, envelopes)
+        with suppress(DamagedError):
+            head = stored.head()
+        ledger = StoredState(store, in_force, genesis_validators(genesis, store.shown))
+        with replaying(ledger, stored) as log:
+            for rules in log.rules.lines:
+                accept(rules)
+            rebuilt = LogHead(log.state.epoch, log.entries, log.hash, log.state)
+            if head is not None and (head.entries, head.hash) != (log.entries, log.hash):
+                raise stored.connection.damaged(
+                    f"found {log.entries} entries of the log, expected {head.entries} that end in "
+                    f"{head.hash}: entries are lost"
+                )
+            point = stored.pruned()
+            kept = [row for row in stored.rows(LEAVES) if point and row[0] < point.epoch]
+            stored.rebuild(LEAVES, kept)
+            for table in FOLLOWING:
+                rows = log.transaction.rows(table)
+                stored.rebuild(table, map(with_truth, rows) if table is EVENTS else rows)
+        stored.check()
+    return rebuilt
 
 
 def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:

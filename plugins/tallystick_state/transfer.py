@@ -45,8 +45,6 @@ from tallystick_state.pruned_base import Row, base_rows, in_force_at, lay
 from tallystick_state.replay import Renewal, replay
 from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.rules_in_force import read
-from tallystick_state.store.checksums import put_totals
-from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import StoreTable
 from tallystick_state.store.transaction import STATING, Transaction
@@ -300,9 +298,8 @@ def _imported_pruned(  # noqa: PLR0913, PLR0917  # what `_imported` has read
             raise _cut(path, log.entries, header)
         check_whole(log)
         log.finish()
-        # rows are no entries: what no replay reads is compared with what it sums up to
-        put_totals(transaction.connection)
-        check_integrity(transaction.connection)
+        # rows are no entries, and no replay reads all of them
+        transaction.check()
     return header
 
 
@@ -436,7 +433,7 @@ def _row(path: Path, number: int, line: bytes) -> tuple[StoreTable, Row]:
         row = tuple(
             bytes.fromhex(item["hex"]) if isinstance(item, dict) else item for item in value["row"]
         )
-        is_whole = len(row) == len(table.columns) and _row_line(table, row) == line
+        is_whole = len(row) == len(table.names) and _row_line(table, row) == line
     except (ValueError, KeyError, TypeError, RecursionError):
         is_whole = False
     if not is_whole:

@@ -18,7 +18,7 @@ from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, read
 from tallystick.scoring.facts.metadata import column_name, fact_text
-from tallystick.scoring.facts.results import FIELDS, wanted_by
+from tallystick.scoring.facts.results import IDENTITY_FIELDS, wanted_by
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.backtest.candidates import Candidate
 
@@ -120,7 +120,9 @@ def factor_of(skill_type: str, fact: Fact, where: Where) -> Column:
 
 def batches(path: Path, scorer: Scorer) -> Iterator[FactBatch]:
     """The facts that results need, read as scoring reads them."""
-    yield from read(path, FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), FIELDS))
+    yield from read(
+        path, FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), IDENTITY_FIELDS)
+    )
 
 
 @cache
@@ -174,7 +176,7 @@ def numpy_written(path: Path, output: Path, scorer: Scorer) -> float:
 
 def _table(rows: FactRows, quality: Column, emission: Column) -> pa.Table:
     who = {"record": rows.record, "skill_type": pa.repeat(rows.skill_type, len(rows))}
-    who |= {name: getattr(rows, name) for name in FIELDS}
+    who |= {name: getattr(rows, name) for name in IDENTITY_FIELDS}
     scores = {"quality": quality, "emission": emission}
     for name, values in scores.items():
         scores[name] = np.full(len(rows), np.nan)
@@ -226,7 +228,7 @@ def polars_frame(path: Path, scorer: Scorer) -> Any:  # noqa: ANN401  # polars n
         quality = quality_of(axes_of(name, fact, where), WEIGHTS[name], where)
         rows = pl.scan_parquet(path).filter(pl.col("skill_type") == name, "answered")
         scored = rows.select(
-            *("record", "skill_type", *FIELDS),
+            *("record", "skill_type", *IDENTITY_FIELDS),
             quality.alias("quality"),
             factor_of(name, fact, where).alias("factor"),
         )

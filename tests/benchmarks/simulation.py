@@ -6,7 +6,7 @@ processor time, each beside that of another way:
 * *networks*: 64 miners over 200 epochs, once for each of ten strategies, with one pool for all;
   beside a pool for each;
 * *scores*: 100 000 answers of each of ten strategies, of which the pool knows what task and answer
-  decide; beside `columns_of`, which computes every value of every row;
+  decide; beside `score_columns`, which computes every value of every row;
 * *comparison*: what the rules in force and another rule set pay the same miners; beside the first
   comparison, which makes the answers and runs both;
 * *lint*: `dishonesty-pays`; beside the responses of every strategy under both rule sets.
@@ -31,7 +31,7 @@ from networks import changed, shipped
 from tallystick.formula.columns import Column
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.lint import Check
-from tallystick.scoring.planner import columns_of
+from tallystick.scoring.planner import score_columns
 from tallystick_governance.lint import deviations
 from tallystick_simulation.comparison import compare
 from tallystick_simulation.pool import Key, Pool
@@ -81,7 +81,7 @@ def scored(rules: BoundRules, pool: Pool, every: Sequence[Column], *, known: boo
                     return of_type.pool.column(digest, rows)
                 return np.broadcast_to(of_round(digest), rows.shape)
 
-            scores = columns_of(of_type.bound).score(column, of_type.bound.seeds, len(rows))
+            scores = score_columns(of_type.bound, column, of_type.bound.seeds, len(rows))
         assert scores.emission is not None
         sums.append(int(scores.emission.sum()))
     return sums

@@ -21,12 +21,12 @@ from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 # the folder itself too, since this script has the name of the package
 sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 
-from sqlalchemy.engine import make_url
 from subnet import TYPES, record, written
 
 from tallystick_state import event_log
@@ -245,8 +245,7 @@ def postgresql() -> Iterator[str | None]:
         server = get_server(data)
         try:
             server.psql("CREATE DATABASE bench TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'")
-            url = make_url(server.get_uri()).set(database="bench")
-            yield url.render_as_string(hide_password=False)
+            yield urlsplit(server.get_uri())._replace(path="/bench").geturl()
         finally:
             server.cleanup()
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import attrs
 import pytest
-import sqlalchemy.ext.asyncio  # noqa: F401  # which no copy of sys.modules can load
 
 import tallystick
 from tallystick.errors import PluginError

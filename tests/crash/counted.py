@@ -29,8 +29,7 @@ from tallystick_state.store import connection
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        *("alembic.command", "jsonschema", "psycopg", "sqlalchemy"),
-        *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
+        *("jsonschema", "psycopg"),
         *("tallystick_state.transfer", "tallystick_state.replay", "tallystick_state.cli.state"),
         *("tallystick_skills.plugin", "tallystick_workflow.plugin"),
     ]

@@ -16,8 +16,8 @@ from state.trusted import FIRST, authority, rotation, successor, with_peer
 from tallystick_state.backup import restore
 from tallystick_state.chain import check
 from tallystick_state.ledger import Ledger
+from tallystick_state.replay import rebuild
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import PRUNED, PRUNED_CLAIMS
 from tallystick_state.transfer import export_state, import_state
 
 OLD, NEW = "skills@1.0.0", "skills@1.2.0"
@@ -95,7 +95,7 @@ OPERATIONS = {
         None, lambda c: import_state(c.inputs / "pruned.jsonl", c.where)
     ),
     "restore": Operation(None, lambda c: restore(c.inputs / "backup.db", c.where)),
-    "migration": Operation("older", lambda c: Store.open(c.where), again=True),
+    "rebuild": Operation("damaged", lambda c: rebuild(c.where), again=True),
     "register": Operation("lived", opened(lambda ledger, _: ledger.register("new", 9, [PYTHON]))),
     "miners": Operation(
         "lived",
@@ -192,15 +192,11 @@ def _pruned(where: str, inputs: Path) -> None:
         ledger.prune(2)
 
 
-def _older(where: str, inputs: Path) -> None:
-    """A store of the version before pruning."""
+def _damaged(where: str, inputs: Path) -> None:
+    """A store whose events follow from its log no more."""
     _lived(where, inputs)
     with Store.open(where).writing() as transaction:
-        connection = transaction.connection
-        for table in (PRUNED, PRUNED_CLAIMS):
-            connection.execute(f"DROP TABLE {table}")
-            connection.execute("DELETE FROM tallystick_checksums WHERE name = ?", [table.name])
-        connection.execute("UPDATE tallystick_version SET version_num = '0003'")
+        transaction.connection.execute("DELETE FROM tallystick_signals WHERE round = 1")
 
 
 STARTS: dict[str, Callable[[str, Path], None]] = {
@@ -209,7 +205,7 @@ STARTS: dict[str, Callable[[str, Path], None]] = {
     "pruned": _pruned,
     "waiting": _waiting_for_a_task,
     "trusted": _trusted,
-    "older": _older,
+    "damaged": _damaged,
 }
 
 
@@ -251,7 +247,7 @@ def view(case: Case) -> View:
 
 
 def standing(where: str) -> View | None:
-    """Where a state stands, once its chain and its checksums are found to be whole; or None."""
+    """Where a state stands, once its chain and its documents are found to be whole; or None."""
     if "://" not in where and not Path(where).exists():
         return None
     store = Store.open(where)

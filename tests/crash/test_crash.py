@@ -13,7 +13,7 @@ __all__ = ["server"]
 
 ON_A_SERVER = frozenset(
     (
-        *("init", "import", "restore", "migration", "events import", "round close"),
+        *("init", "import", "restore", "rebuild", "events import", "round close"),
         *("epoch close", "adopt", "together", "prune", "export", "backup"),
     )
 )

@@ -2,7 +2,6 @@
 
 import re
 
-import attrs
 import click
 from manual.options import ALWAYS
 from manual.page import Page, pages
@@ -20,7 +19,7 @@ def test_every_code_is_documented_in_the_order_of_the_kit() -> None:
 
 
 def test_a_code_means_on_the_page_what_the_kit_says() -> None:
-    rows = ["| `{}` | {} | {} |".format(*attrs.astuple(code)) for code in CODES.values()]
+    rows = [f"| `{code.code}` | {code.summary} |" for code in CODES.values()]
     assert _PAGE.section("Codes").lacking(rows) == []
 
 

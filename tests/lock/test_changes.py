@@ -12,7 +12,7 @@ import json, sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
 from tallystick.errors import PluginError
-from tallystick.lock import check
+from tallystick.lock import check, installed
 from tallystick.lock.lock_file import read
 from tallystick.plugins import code
 known = {{}}
@@ -39,14 +39,14 @@ def remembered(path, read=code.content):
     if path not in known:
         known[path] = read(path)
     return known[path]
-code.content = check.content = remembered
+code.content = installed.content = remembered
 """
 
 
 CHANGES = {
     "an engine module": (
         ("engine/tallystick/numbers/nano.py", '"""', '"""\n# a comment\n'),
-        "the file numbers/nano.py of the engine",
+        "the file tallystick/numbers/nano.py",
         ["every formula, requirement, schema and rule set means what is locked"],
     ),
     "a formula": (
@@ -55,17 +55,17 @@ CHANGES = {
             "p.too_strict * distance / 2",
             "p.too_strict * distance / 3",
         ),
-        "the file axes.py of the plugin skills",
+        "the file tallystick_skills/axes.py",
         ["the formula skills/detection@2", "the meaning of the rule set skills@1.1.0"],
     ),
     "a schema": (
         ("schemas/record-1.schema.json", '"maxLength": 4096', '"maxLength": 4095'),
-        "the file _data/schemas/record-1.schema.json of the engine",
+        "the file tallystick/_data/schemas/record-1.schema.json",
         ["the schema of agent_composition"],
     ),
     "a rule that ships": (
         ("rules/skills/1.1.0.toml", "0.35", "0.36"),
-        "the file _data/rules/skills/1.1.0.toml of the engine",
+        "the file tallystick/_data/rules/skills/1.1.0.toml",
         ["the meaning of the rule set skills@1.1.0"],
     ),
     "a rule in a file": (

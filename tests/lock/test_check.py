@@ -13,6 +13,7 @@ from cli.command import run
 import tallystick
 from tallystick.errors import MOST_TOLD, InputError, LockError, TrustError
 from tallystick.lock.check import check, differences, require
+from tallystick.lock.installed import VECTORS
 from tallystick.lock.lock_file import Lock, read
 from tallystick.lock.write import lock_of, write
 from tallystick.rules.loading import load
@@ -22,45 +23,38 @@ VERSION = version("tallystick")
 HERE = Path()
 
 
-def changed(lock: Lock, name: str, plugin: str, **values: object) -> Lock:
-    """A lock in which something of a plugin is another."""
-    plugins = {**lock.plugins, plugin: attrs.evolve(lock.plugins[plugin], **values)}
-    return attrs.evolve(lock, **{name: plugins})
-
-
 CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
     "the version of the engine": (
-        lambda lock: attrs.evolve(lock, version="9.9"),
+        lambda lock: attrs.evolve(lock, versions={**lock.versions, "tallystick": "9.9"}),
         f"the version of tallystick: found {VERSION}, locked 9.9",
     ),
     "a dependency": (
-        lambda lock: attrs.evolve(lock, dependencies={**lock.dependencies, "numpy": "1.0"}),
+        lambda lock: attrs.evolve(lock, versions={**lock.versions, "numpy": "1.0"}),
         f"the version of numpy: found {__import__('numpy').__version__}, locked 1.0",
     ),
-    "a dependency that the engine has not": (
-        lambda lock: attrs.evolve(lock, dependencies={**lock.dependencies, "acme": "1.0"}),
+    "a distribution that is not there": (
+        lambda lock: attrs.evolve(lock, versions={**lock.versions, "acme": "1.0"}),
         "the version of acme: found nothing, locked 1.0",
     ),
-    "the vectors": (lambda lock: attrs.evolve(lock, vectors=D), "the vectors: found sha256:"),
-    "a distribution": (
-        lambda lock: changed(lock, "plugins", "skills", distribution="acme-skills"),
-        f"the plugin skills, of acme-skills: found nothing, locked {VERSION}",
+    "the vectors": (
+        lambda lock: attrs.evolve(lock, files={**lock.files, VECTORS: D}),
+        f"the file {VECTORS}: found sha256:",
+    ),
+    "a plugin that is not there": (
+        lambda lock: attrs.evolve(lock, plugins={**lock.plugins, "acme": "acme.plugin"}),
+        "the module of the plugin acme: found nothing, locked acme.plugin",
     ),
     "a module": (
-        lambda lock: changed(lock, "plugins", "skills", module="acme.plugin"),
+        lambda lock: attrs.evolve(lock, plugins={**lock.plugins, "skills": "acme.plugin"}),
         "the module of the plugin skills: found tallystick_skills.plugin, locked acme.plugin",
     ),
     "a file that is gone": (
-        lambda lock: attrs.evolve(lock, files={**lock.files, "gone.py": D}),
-        f"the file gone.py of the engine: found nothing, locked {D}",
+        lambda lock: attrs.evolve(lock, files={**lock.files, "tallystick/gone.py": D}),
+        f"the file tallystick/gone.py: found nothing, locked {D}",
     ),
-    "a digest that is not that of the files": (
-        lambda lock: attrs.evolve(lock, engine=D),
-        "the files of the engine: found sha256:",
-    ),
-    "the digest of a plugin": (
-        lambda lock: changed(lock, "plugins", "workflow", digest=D),
-        "the files of the plugin workflow: found sha256:",
+    "a file of states": (
+        lambda lock: attrs.evolve(lock, state_files={**lock.state_files, "gone.py": D}),
+        f"the file gone.py: found nothing, locked {D}",
     ),
 }
 
@@ -82,10 +76,11 @@ def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
     rules = lock.rule_sets["skills@1.1.0"]
     formulas = {**rules.formulas, "skills/detection@2": D}
     other = {**lock.rule_sets, "skills@1.1.0": attrs.evolve(rules, formulas=formulas, digest=D)}
+    files = {**lock.files, VECTORS: D}
     with pytest.raises(LockError) as caught:
-        check(attrs.evolve(lock, rule_sets=other, engine=D), HERE / "the.lock")
+        check(attrs.evolve(lock, rule_sets=other, files=files), HERE / "the.lock")
     assert caught.value.code == "lock-differs"
-    assert [each.what for each in caught.value.differences] == ["the files of the engine"]
+    assert [each.what for each in caught.value.differences] == [f"the file {VECTORS}"]
     first, second = caught.value.meaning
     assert first.startswith("the formula skills/detection@2: found sha256:f03d")
     meaning = f"the meaning of the rule set skills@1.1.0: found {rules.digest}, locked {D}"
@@ -99,8 +94,8 @@ def test_meanings_are_not_looked_at_where_files_are_equal(lock: Lock) -> None:
 
 
 HEAVY = (
-    *("jinja2", "jsonschema", "jsonschema_rs", "msgspec", "numpy", "pyarrow", "rich"),
-    *("sqlalchemy", "alembic", "z3", "cryptography", "sr25519"),
+    *("jinja2", "jsonschema", "msgspec", "numpy", "pyarrow", "rich"),
+    *("z3", "cryptography", "sr25519"),
     *("tallystick.scoring.binding", "tallystick.rules.loading", "tallystick_skills"),
 )
 

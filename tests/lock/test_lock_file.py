@@ -15,13 +15,12 @@ from cli.command import message_of, run
 
 import tallystick
 import tallystick_skills
-from tallystick.canonical import digest, digest_of_bytes
+from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.lock.lock_file import (
     LARGEST,
     MOST_FILES,
     Lock,
-    LockedPlugin,
     LockedRuleSet,
     parse,
     read,
@@ -42,25 +41,21 @@ def test_it_says_what_is_installed(lock: Lock) -> None:
     rules = lock.rule_sets["skills@1.1.0"]
     text = folder("rules") / "skills" / "1.1.0.toml"
     assert rules.digest == scorer.digest
-    assert rules.text == digest_of_bytes(text.read_bytes())
-    assert rules.path is None
+    assert (rules.path, rules.text) == (None, None)
     used = {
         value.formula.name: value.formula.digest for b in scorer.types.values() for value in b.axes
     }
     assert used.items() <= rules.formulas.items()
     assert rules.schemas.keys() == set(scorer.rule_set.skill_types)
-    assert lock.dependencies == {name: version(name) for name in DEPENDENCIES}
-    assert lock.vectors == digest_of_bytes(vectors_path().read_bytes())
-    assert lock.files["_data/rules/skills/1.1.0.toml"] == rules.text
+    assert lock.versions == {name: version(name) for name in ("tallystick", *DEPENDENCIES)}
     assert set(lock.plugins) == {"consensus", "skills", "workflow"}
-    files = lock.plugins["skills"].files
     package = Path(tallystick_skills.__file__).parent
-    assert files["axes.py"] == digest_of_bytes((package / "axes.py").read_bytes())
-    listed = [
-        [name, (package / name).stat().st_size, found.removeprefix("sha256:")]
-        for name, found in files.items()
-    ]
-    assert lock.plugins["skills"].digest == digest(listed)
+    for path, file in {
+        "tallystick/_data/vectors/rows.json": vectors_path(),
+        "tallystick/_data/rules/skills/1.1.0.toml": text,
+        "tallystick_skills/axes.py": package / "axes.py",
+    }.items():
+        assert lock.files[path] == digest_of_bytes(file.read_bytes())
 
 
 def test_what_is_written_is_canonical_and_reads_back(lock: Lock) -> None:
@@ -69,10 +64,10 @@ def test_what_is_written_is_canonical_and_reads_back(lock: Lock) -> None:
     document = tomllib.loads(text)
     schema().validate(document)
     tables = [line for line in text.splitlines() if line.startswith("[")]
-    assert tables[:3] == ["[engine]", "[dependencies]", "[vectors]"]
+    assert tables[:3] == ["[versions]", "[plugins]", "[sections]"]
     assert '[rule_sets."skills@1.1.0".formulas]' in tables
-    assert list(document["files"]["engine"]) == sorted(document["files"]["engine"])
-    assert text.startswith("format = 1\n\n[engine]\n")
+    assert list(document["files"]["scoring"]) == sorted(document["files"]["scoring"])
+    assert text.startswith("format = 1\n\n[versions]\n")
     assert text.endswith('"\n')
     assert "\n\n\n" not in text
 
@@ -84,13 +79,9 @@ def test_another_spelling_says_the_same(lock: Lock) -> None:
 
 def test_names_of_any_kind_survive() -> None:
     odd = {'a "quoted"\\\x7f\n name': D, "späß": D, "plain": D}
-    plugin = LockedPlugin("acme", "1", "acme.plugin", None, odd)
-    lock = Lock("1", D, odd, {"x": "1"}, D, {"acme/é": plugin}, {"r@1.0.0": _rules(odd)})
+    rules = LockedRuleSet(D, odd, {}, {}, "mine.toml", D)
+    lock = Lock({"x": "1"}, {"acme/é": "acme.plugin"}, {}, odd, odd, {"r@1.0.0": rules})
     assert parse(lock.to_text().encode(), "here") == lock
-
-
-def _rules(formulas: dict[str, str]) -> LockedRuleSet:
-    return LockedRuleSet(D, D, "mine.toml", 0, formulas, {}, {})
 
 
 CHANGES: dict[str, Callable[[Json], object]] = {
@@ -98,27 +89,27 @@ CHANGES: dict[str, Callable[[Json], object]] = {
     "a truth for the format": lambda d: d.update(format=True),
     "no format": lambda d: d.pop("format"),
     "an unknown table": lambda d: d.update(more={}),
-    "no engine": lambda d: d.pop("engine"),
-    "an engine that is text": lambda d: d.update(engine="x"),
-    "no version": lambda d: d["engine"].pop("version"),
-    "an empty version": lambda d: d["engine"].update(version=""),
-    "a short digest": lambda d: d["engine"].update(digest="sha256:00"),
-    "an upper-case digest": lambda d: d["vectors"].update(digest=D.replace("0", "A")),
-    "a number for a version": lambda d: d["dependencies"].update(numpy=2),
-    "a plugin without a module": lambda d: d["plugins"]["skills"].pop("module"),
-    "an unknown key of a plugin": lambda d: d["plugins"]["skills"].update(x="y"),
+    "no versions": lambda d: d.pop("versions"),
+    "versions that are text": lambda d: d.update(versions="x"),
+    "an empty version": lambda d: d["versions"].update(tallystick=""),
+    "a number for a version": lambda d: d["versions"].update(numpy=2),
+    "a short digest": lambda d: d["files"]["state"].update(x="sha256:00"),
+    "an upper-case digest": lambda d: d["files"]["state"].update(x=D.replace("0", "A")),
+    "a plugin without a module": lambda d: d["plugins"].update(skills=""),
+    "a plugin that is a table": lambda d: d["plugins"].update(skills={"x": "y"}),
     "no rule sets": lambda d: d["rule_sets"].clear(),
     "no formulas": lambda d: d["rule_sets"]["skills@1.1.0"].pop("formulas"),
-    "a negative count": lambda d: d["rule_sets"]["skills@1.1.0"].update(vectors=-1),
-    "a truth for a count": lambda d: d["rule_sets"]["skills@1.1.0"].update(vectors=True),
-    "an empty path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path=""),
-    "an absolute path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="/dev/zero"),
-    "a path above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a/../../../etc/shadow"),
-    "the folder above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path=".."),
-    "a path of no file": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a\0b"),
-    "no files": lambda d: d["files"].pop("engine"),
-    "a file without a digest": lambda d: d["files"]["engine"].update({"x.py": 1}),
-    "files that are a list": lambda d: d["files"].update(plugins=[]),
+    "an unknown key": lambda d: d["rule_sets"]["skills@1.1.0"].update(vectors=1),
+    "a path without a text": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a"),
+    "a text without a path": lambda d: d["rule_sets"]["skills@1.1.0"].update(text=D),
+    "an empty path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="", text=D),
+    "an absolute path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="/dev/zero", text=D),
+    "a path above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a/../../b", text=D),
+    "the folder above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="..", text=D),
+    "a path of no file": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a\0b", text=D),
+    "no files": lambda d: d["files"].pop("scoring"),
+    "a file without a digest": lambda d: d["files"]["scoring"].update({"x.py": 1}),
+    "files that are a list": lambda d: d["files"].update(state=[]),
 }
 
 
@@ -139,12 +130,6 @@ def _toml(document: Json, path: str = "") -> str:
             for key, value in document.items()
         )
     return f"{path} = {'{}' if document == {} else json.dumps(document)}\n"
-
-
-def test_files_of_a_plugin_that_is_none_of_it_are_refused(lock: Lock) -> None:
-    text = lock.to_text() + '\n[files.plugins.acme]\n"a.py" = "' + D + '"\n'
-    with pytest.raises(InputError, match=r"files\.plugins\.acme"):
-        parse(text.encode(), "the.lock")
 
 
 def test_more_files_than_a_lock_may_have_are_refused(lock: Lock) -> None:

@@ -12,8 +12,8 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.lock.check import NO_RULE_SET, differences
-from tallystick.lock.lock_file import NOTHING, parse, read
+from tallystick.lock.check import NO_RULE_SET, NOTHING, differences
+from tallystick.lock.lock_file import parse, read
 from tallystick.lock.write import lock_of, write
 from tallystick.rules.reading import LARGEST
 

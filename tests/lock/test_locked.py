@@ -15,6 +15,7 @@ from examples import fast_rows
 
 from tallystick import resources
 from tallystick.cli.main import cli
+from tallystick.lock.installed import VECTORS
 from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import write
 from tallystick_state.ledger import Ledger
@@ -51,6 +52,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("new", "validator", "out.d", *RULES, "--netuid", "7", "--simulated"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
     ("state", "restore", "backup.db", "--state", "out.db"),
+    ("state", "rebuild", *STATE),
     ("state", "prune", "--keep", "1", *STATE),
 )
 ALONE = {"allocate", "consensus", "score", "explain", "facts", "backtest", "weights"}
@@ -108,7 +110,7 @@ def refusing(made: Path, lock: Lock, tmp_path_factory: pytest.TempPathFactory) -
     """A copy of it, with locks of something else."""
     at = tmp_path_factory.mktemp("refusing")
     shutil.copytree(made, at, dirs_exist_ok=True)
-    write(attrs.evolve(lock, vectors=D), at / "tallystick.lock")
+    write(attrs.evolve(lock, files={**lock.files, VECTORS: D}), at / "tallystick.lock")
     rule_sets = {name: each for name, each in lock.rule_sets.items() if "skills" not in name}
     write(attrs.evolve(lock, rule_sets=rule_sets), at / "my.lock")
     return at
@@ -132,7 +134,7 @@ def test_what_differs_is_refused_and_nothing_is_done(
     before = stored()
     found = run(*command, "--locked")
     assert (found.status, found.out) == (1, "")
-    assert "\nthe vectors: found sha256:" in found.err
+    assert f"\nthe file {VECTORS}: found sha256:" in found.err
     assert stored() == before
     assert not list(untouched.glob("out.*"))
 
@@ -175,7 +177,7 @@ def test_the_environment_and_the_settings_hold_a_command(
     monkeypatch.chdir(folder)
     digest = ("weights", "--state", "state.db")
     assert run(*digest).status == 0
-    write(attrs.evolve(lock, vectors=D), folder / "tallystick.lock")
+    write(attrs.evolve(lock, files={**lock.files, VECTORS: D}), folder / "tallystick.lock")
     assert run(*digest).status == 0
     monkeypatch.setenv("TALLYSTICK_LOCKED", "1")
     assert run(*digest).status == 1

@@ -89,5 +89,5 @@ def test_a_package_that_the_lock_does_not_have_is_told(
     program: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "locked", dict)
-    with pytest.raises(SystemExit, match=r"expected alembic to be in the lock: run `make test`"):
+    with pytest.raises(SystemExit, match=r"expected altair to be in the lock: run `make test`"):
         program.document()

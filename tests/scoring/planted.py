@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from tallystick.formula.columns import Column
 from tallystick.records import validator
@@ -9,8 +10,7 @@ from tallystick.records.struct_builder import Record
 from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.planner import ColumnScorer, Facts, Plan, ScoreColumns
-from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.planner import Facts, Plan
 from tallystick_governance.backtest import replay
 
 MARK = "planted"
@@ -34,18 +34,6 @@ def failing_facts(compile_packed: Callable[..., object]) -> Callable[..., object
         return packed_of
 
     return compiled
-
-
-def failing_columns(score: Callable[..., ScoreColumns]) -> Callable[..., ScoreColumns]:
-    """A scorer of columns that fails on those with one latency."""
-
-    def scored(self: ColumnScorer, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
-        if any((facts(fact.digest) == LATENCY).any() for fact in self.bound.facts):
-            raise ZeroDivisionError("planted")
-        found: ScoreColumns = score(self, facts, thresholds, rows)
-        return found
-
-    return scored
 
 
 def failing_validation(validate: Callable[..., None]) -> Callable[..., None]:
@@ -74,6 +62,12 @@ def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
     return planned
 
 
+def failing_columns(plan: Callable[..., Plan]) -> Callable[..., object]:
+    """Plans of one type that fail on a column with one latency."""
+    run = failing_candidates(Plan.run)
+    return lambda *of_type: SimpleNamespace(run=functools.partial(run, plan(*of_type)))
+
+
 def failing_replay(scored: Callable[..., object]) -> Callable[..., object]:
     """A failure of every replay on one record."""
 
@@ -88,7 +82,7 @@ def failing_replay(scored: Callable[..., object]) -> Callable[..., object]:
 
 PLANTS = {
     "facts": (loop, "compile_packed", failing_facts),
-    "columns": (planner.ColumnScorer, "score", failing_columns),
+    "columns": (planner, "_plan", failing_columns),
     "validation": (validator.RecordValidator, "validate", failing_validation),
 }
 """Where failures are planted, by what fails."""

@@ -11,7 +11,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.planner import Target, plan_of
-from tallystick.scoring.products import finished, partial, product_of
+from tallystick.scoring.products import finished, partial_product, product_of
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
 from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
@@ -47,7 +47,9 @@ def test_a_product_is_the_emission_of_the_formula(
     columns = {each: np.array([values[each]], np.int64) for each in names}
     own = [each for each in names if each in ("quality", "tier_multiplier")]
     rest = [each for each in names if each not in own]
-    shared = partial(product, [units[each] for each in rest], [columns[each] for each in rest])
+    shared = partial_product(
+        product, [units[each] for each in rest], [columns[each] for each in rest]
+    )
     exact = [compiled.nano((), values)]
     own_units = [units[each] for each in own]
     found = finished(product, shared, own_units, [columns[each] for each in own], 1)
@@ -69,7 +71,7 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     units = dict(zip(names, product.units, strict=True))
     rest = [each for each in names if each != "quality"]
     columns = [np.full(len(quality), ones.get(each, NANO)) for each in rest]
-    shared = partial(product, [units[each] for each in rest], columns)
+    shared = partial_product(product, [units[each] for each in rest], columns)
     found = finished(product, shared, [units["quality"]], [quality], len(quality))
     assert found.tolist() == [
         compiled.nano((), ones | {"quality": q, "consensus": NANO}) for q in quality.tolist()

@@ -8,7 +8,7 @@ from networks import pool_of, shipped
 
 from tallystick.formula.columns import Column
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.planner import columns_of
+from tallystick.scoring.planner import score_columns
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_simulation.pool import Key
 from tallystick_simulation.type_run import ROLES, TypeRun, types_of
@@ -52,7 +52,7 @@ def test_scores_are_those_of_every_fact_of_every_row(reference: str, skill_type:
         given = {} if bound.tiers is None else dict.fromkeys(tiers or (), baseline)
         thresholds = {} if bound.tiers is None else bound.tiers.thresholds(given)
         own = of_type.scores(rows, values, thresholds)
-        every = columns_of(bound).score(column, thresholds, len(rows))
+        every = score_columns(bound, column, thresholds, len(rows))
         shared = own.columns.keys() & every.columns.keys()
         assert {*bound.factors, bound.tier, bound.emission} - {None} <= shared
         assert not bound.has_quality or bound.quality in shared

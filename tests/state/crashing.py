@@ -42,8 +42,7 @@ _CONTEXT = get_context("forkserver")
 # the server does not know the folder of the tests, only what is installed
 _CONTEXT.set_forkserver_preload(
     [
-        *("alembic.command", "jsonschema", "psycopg", "sqlalchemy"),
-        *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
+        *("jsonschema", "psycopg"),
         *(f"tallystick.cli.{name}" for name in ("epoch", "events", "main", "state")),
         *("tallystick_state.transfer", "tallystick_state.replay"),
         *("tallystick_skills.plugin", "tallystick_workflow.plugin"),

@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier, Literal
-from sqlalchemy.engine import make_url
 
 KINDS = ("sqlite", "postgresql")
 PLACES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.nightly))
@@ -57,18 +57,22 @@ def _outlive_processes_alone(url: str) -> None:
 def new_database(server: str, encoding: str = "UTF8", template: str | None = None) -> str:
     """The URL of a new database: an empty one, or a copy of another."""
     name = f"test_{os.getpid()}_{next(_NUMBERS)}"
-    origin = "template0" if template is None else make_url(template).database or ""
+    origin = "template0" if template is None else database_of(template)
     create = SQL("CREATE DATABASE {} TEMPLATE {} LOCALE 'C' ENCODING {}")
     with psycopg.connect(server, autocommit=True) as connection:
         parts = Identifier(name), Identifier(origin), Literal(encoding)
         connection.execute(create.format(*parts))
-    url = make_url(server).set(database=name)
-    return url.render_as_string(hide_password=False)
+    return urlsplit(server)._replace(path=f"/{name}").geturl()
+
+
+def database_of(url: str) -> str:
+    """The name of the database of a URL."""
+    return urlsplit(url).path.removeprefix("/")
 
 
 def drop_database(server: str, url: str) -> None:
     """Remove a database, whoever still uses it."""
-    name = make_url(url).database or ""
+    name = database_of(url)
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 

@@ -19,7 +19,7 @@ from state.subnet import Record, event, missed, record
 from tallystick.errors import TallystickError
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick_state.ledger import Ledger
-from tallystick_state.replay import verify
+from tallystick_state.replay import rebuild, verify
 
 PYTHON = "executable_python"
 RULES = "skills@1.2.0"
@@ -114,8 +114,27 @@ def more_lines() -> Sequence[Record]:
     return [*news, known[0], {**known[1], "consensus": 0.05}]
 
 
-def outcome(where: str, registry: Registry | None = None) -> tuple[str, str]:
-    """What closing a round and an epoch comes to: refused and why, sound, or a fault."""
+def ends(live: Live, folder: Path) -> frozenset[str]:
+    """The hashes in which the log ends once a round and an epoch are closed on a sound store.
+
+    A WAL that is damaged counts as none.
+    """
+    hashes = set[str]()
+    for number, files in enumerate((live, Live(live.database, b""))):
+        path = folder / f"sound-{number}.db"
+        files.put(path)
+        assert outcome(str(path), frozenset()) == ("sound", "")
+        with Ledger.open(path) as ledger, ledger.queries() as queries:
+            hashes.add(queries.head.hash)
+    return frozenset(hashes)
+
+
+def outcome(where: str, sound: frozenset[str], registry: Registry | None = None) -> tuple[str, str]:
+    """What closing a round and an epoch comes to: refused and why, sound, found, or a fault.
+
+    Found by `verify` is damage that nothing was written over: the log that was there is broken, or
+    leads, rebuilt, to what it leads to in a sound store.
+    """
     registry = registry or installed_plugins()
     try:
         with Ledger.open(where, registry=registry) as ledger:
@@ -128,16 +147,21 @@ def outcome(where: str, registry: Registry | None = None) -> tuple[str, str]:
         with Ledger.open(where, registry=registry) as ledger:
             verify(ledger)
     except TallystickError as error:
-        return "fault", str(error)
+        try:
+            head = rebuild(where, registry=registry)
+        except TallystickError as damage:
+            is_applied = "of the log cannot be applied" not in str(damage)
+            return "found" if is_applied else "fault", f"{error}; {damage}"
+        return "found" if head.hash in sound else "fault", str(error)
     return "sound", ""
 
 
-def trial(live: Live, seed: int, folder: Path) -> tuple[str, str]:
+def trial(live: Live, seed: int, folder: Path, sound: frozenset[str]) -> tuple[str, str]:
     """The outcome of one random overwrite."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     path = folder / "state.db"
     damaged, change = overwrite(live, random.Random(seed))
     damaged.put(path)
-    end, message = outcome(str(path))
+    end, message = outcome(str(path), sound)
     return end, f"{change}: {message}"

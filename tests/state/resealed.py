@@ -1,6 +1,6 @@
-"""A forger's last step: checksums that fit what somebody changed in a store.
+"""A forger's last step: hashes and digests that fit what somebody changed in a store.
 
-Checksums find accidents. What is said of a store that somebody changed on purpose has to be found
+They find accidents. What is said of a store that somebody changed on purpose has to be found
 without them.
 """
 
@@ -8,15 +8,31 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tallystick_state.store.checksums import renew
-from tallystick_state.store.connection import Connection
+from tallystick.canonical import digest_of_bytes
+from tallystick_state.chain import chained
+from tallystick_state.store.tables import DOCUMENTS
 
 
 def reseal(path: Path) -> None:
-    """Make the checksums of a SQLite store those of what it holds now."""
+    """Make the hash of each entry and the digest of each document those of what it holds now."""
     with closing(sqlite3.connect(path, isolation_level=None)) as driver:
         # a copy that a power failure may take
         driver.execute("PRAGMA synchronous = OFF")
         driver.execute("BEGIN")
-        renew(Connection(driver, "?"))
+        reseal_rows(driver)
         driver.execute("COMMIT")
+
+
+def reseal_rows(driver: sqlite3.Connection) -> None:
+    """Do the same within a transaction."""
+    for seq, kind, body, previous in driver.execute(
+        "SELECT seq, kind, body, previous FROM tallystick_log"
+    ).fetchall():
+        found = bytes.fromhex(chained(previous.hex(), seq, str(kind), str(body)).hash)
+        driver.execute("UPDATE tallystick_log SET hash = ? WHERE seq = ?", (found, seq))
+    for table in DOCUMENTS:
+        key = table.keys[0]
+        for value, body in driver.execute(f"SELECT {key}, body FROM {table}").fetchall():  # noqa: S608  # ours
+            data = body if isinstance(body, bytes) else str(body).encode()
+            change = f"UPDATE {table} SET digest = ? WHERE {key} = ?"  # noqa: S608  # ours
+            driver.execute(change, (digest_of_bytes(data), value))

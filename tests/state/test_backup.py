@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from state.overwriting import EPOCHS, fill, more_lines
-from state.store.upcoming import upcoming_version
 from state.subnet import record
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
@@ -163,21 +162,6 @@ def test_the_commands_say_how_far_a_backup_is(filled: Path, tmp_path: Path) -> N
     assert run("state", "restore", backup, "--state", again).out == ends
     found = run("state", "restore", backup, "--state", tmp_path / "more.db", "--json")
     assert found.json() == shown
-
-
-@pytest.mark.nightly
-def test_a_backup_of_an_older_version_comes_back_as_one_of_this(
-    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backup = tmp_path / "backup.db"
-    with Ledger.open(filled) as ledger:
-        ledger.backup(backup)
-        expected = digest_of(filled)
-    upcoming_version(tmp_path, monkeypatch)
-    before = backup.read_bytes()
-    restore(backup, tmp_path / "again.db")
-    assert digest_of(tmp_path / "again.db") == expected
-    assert backup.read_bytes() == before
 
 
 def test_verify_export_and_backup_are_methods(filled: Path, tmp_path: Path) -> None:

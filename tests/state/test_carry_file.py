@@ -242,12 +242,14 @@ def forged(path: Path, change: Any) -> None:  # noqa: ANN401  # a function
         rows = driver.execute("SELECT seq, kind, body FROM tallystick_log ORDER BY seq").fetchall()
         last = "0" * 64
         for seq, (kind, body) in enumerate(change([(k, b) for _, k, b in rows]), 1):
-            last = chained(last, seq, kind, body).hash
+            before, last = last, chained(last, seq, kind, body).hash
             driver.execute(
-                "UPDATE tallystick_log SET kind = ?, body = ?, hash = ? WHERE seq = ?",
-                (kind, body, last, seq),
+                "UPDATE tallystick_log SET kind = ?, body = ?, previous = ? WHERE seq = ?",
+                (kind, body, bytes.fromhex(before), seq),
             )
-        driver.execute("UPDATE tallystick_head SET hash = ?", (last,))
+        ((head,),) = driver.execute("SELECT body FROM tallystick_head").fetchall()
+        text = json.dumps({**json.loads(head), "hash": last}, sort_keys=True, separators=(",", ":"))
+        driver.execute("UPDATE tallystick_head SET body = ?", (text,))
     reseal(path)
 
 

@@ -191,7 +191,7 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
         assert rows(ledger) == before
 
 
-RAW = {"append", "put_envelope", "put_events", "put_head", "put_round", "put_snapshot"}
+RAW = {"append", "put_envelope", "put_events", "put_head", "put_snapshot"}
 RAW |= {"put_epoch_leaf", "put_pruned", "put_pruned_claims"}
 
 

@@ -25,8 +25,6 @@ from tallystick_state.checkpoints import checkpoint, row_proof
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
-from tallystick_state.store.store import Store
-from tallystick_state.store.tables import PRUNED, PRUNED_CLAIMS
 from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -307,7 +305,7 @@ def test_states_that_differ_after_a_pruning_are_told_apart(tmp_path: Path) -> No
 
 
 CHANGES = {
-    "a leaf": "UPDATE tallystick_epochs SET leaf = replace(leaf, 'or', 'ar') WHERE epoch = 1",
+    "a leaf": "UPDATE tallystick_epochs SET body = replace(body, 'or', 'ar') WHERE epoch = 1",
     "no leaf": "DELETE FROM tallystick_epochs WHERE epoch = 2",
     "the entry at the point": "UPDATE tallystick_log SET body = replace(body, 'null', '0') "
     "WHERE kind = 'epoch' AND body LIKE '%\"epoch\":3%'",
@@ -388,37 +386,3 @@ def test_the_command_prunes_and_verifies(tmp_path: Path) -> None:
     assert "nothing to do" in run("state", "prune", "--before-epoch", "4", *place).out
     assert "before epoch 4 were pruned" in run("state", "verify", *place).out
     assert run("state", "prune", *place).status == 2
-
-
-def aged(place: str) -> None:
-    """Make a store one of version 3, as every release before this one wrote it."""
-    with Store.open(place).writing() as transaction:
-        connection = transaction.connection
-        for table in (PRUNED, PRUNED_CLAIMS):
-            connection.execute(f"DROP TABLE {table}")
-            connection.execute("DELETE FROM tallystick_checksums WHERE name = ?", [table.name])
-        connection.execute("UPDATE tallystick_version SET version_num = '0003'")
-
-
-@pytest.mark.nightly
-def test_a_store_of_the_release_before_is_migrated_and_can_be_pruned(
-    tmp_path: Path, where: str
-) -> None:
-    before = shown(lived(where, tmp_path, "skills"))
-    aged(where)
-    ledger = Ledger.open(where)
-    assert shown(ledger) == before
-    assert verify(ledger).pruned is None
-    assert ledger.prune(BEFORE).events > 15
-    assert shown(Ledger.open(where)) == before
-    assert verify(Ledger.open(where)).snapshots == CLOSED + 1
-
-
-@pytest.mark.nightly
-def test_a_backup_of_the_release_before_is_restored(tmp_path: Path) -> None:
-    ledger = lived(tmp_path / "s.db", tmp_path, "skills")
-    before = shown(ledger)
-    ledger.backup(tmp_path / "backup.db")
-    aged(str(tmp_path / "backup.db"))
-    restore(tmp_path / "backup.db", tmp_path / "restored.db")
-    assert shown(Ledger.open(tmp_path / "restored.db")) == before

@@ -77,11 +77,12 @@ def test_rounds(half: int) -> None:
         chance = random.Random(seed)
         mode, missed = chance.choice(("twice", "once")), chance.choice(("zero", "excluded"))
         hotkeys = chance.sample(HOTKEYS, chance.randint(1, len(HOTKEYS)))
-        events, tasks, reputations = [], dict[str, list[Task]](), dict[str, int]()
+        events, tasks, reputations = [], dict[str, list[Task]](), dict[tuple[str, str], int]()
         for number in range(chance.randint(0, 25)):
             hotkey, skill_type = chance.choice(hotkeys), chance.choice(sorted(BASE_WEIGHTS))
             emission, late = chance.randrange(2 * NANO), chance.random() < 0.2
-            reputation = reputations[str(number)] = chance.choice((0, NANO, chance.randrange(NANO)))
+            drawn = chance.choice((0, NANO, chance.randrange(NANO)))
+            reputation = reputations.setdefault((hotkey, skill_type), drawn)
             about = "val", hotkey, skill_type, str(number), 4, 0
             events.append(StateEvent(*about, emission=emission, missed=late))
             task = Task(
@@ -94,7 +95,7 @@ def test_rounds(half: int) -> None:
         made = Made(
             rounds(mode, missed),
             tuple(events),
-            lambda event: reputations[event.task_id],  # noqa: B023  # asked before the next
+            lambda event: reputations[event.hotkey, event.skill_type],  # noqa: B023  # asked before the next
         )
         found = weighed(made, hotkeys, number=4)
         how = {"twice": mode == "twice", "missed_is_zero": missed == "zero"}

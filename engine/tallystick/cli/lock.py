@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from tallystick.cli.command import examples
@@ -102,23 +103,15 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
 def _list(file: Path | None, tests: bool, as_json: bool) -> None:
     from tallystick.cli import settings
     from tallystick.cli.locked import HeldLock
-    from tallystick.lock.listing import installed_files, pinned_files
+    from tallystick.lock.installed import everything_installed, pinned_files
 
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
     is_none = file is None and settings.in_working_folder(FILE, LARGEST + 1) is None
     pinned = None if is_none else HeldLock.here() if file is None else HeldLock.read(file)
-    entries = installed_files() if pinned is None else pinned_files(pinned.lock)
+    entries = pinned_files(everything_installed() if pinned is None else pinned.lock)
     if as_json:
-        files = [
-            {
-                "path": pin.path,
-                "closures": [*pin.closures],
-                "digest": pin.digest,
-            }
-            for pin in entries
-        ]
-        print_json({"files": files})
+        print_json({"files": [attrs.asdict(pin) for pin in entries]})
     else:
         echo(*(f"{pin.path}  {', '.join(pin.closures)}  {pin.digest}" for pin in entries))
 
@@ -126,7 +119,10 @@ def _list(file: Path | None, tests: bool, as_json: bool) -> None:
 def _write(
     references: Sequence[str], output: Path, tests: bool, follow_links: bool, as_json: bool
 ) -> None:
+    from tallystick.lock.check import NOTHING
+    from tallystick.lock.installed import VECTORS
     from tallystick.lock.write import lock_of, write
+    from tallystick.plugins.code import engine_digest, plugin_digest
 
     scorers = _loaded(references)
     tested = _tested(scorers) if tests else {}
@@ -134,9 +130,10 @@ def _write(
     write(written, output, follow_links=follow_links)
     if as_json:
         rule_sets = {name: rules.digest for name, rules in written.rule_sets.items()}
-        plugins = {name: plugin.digest for name, plugin in written.plugins.items()}
-        view = {"file": str(output), "rule_sets": rule_sets, "plugins": plugins}
-        print_json({**view, "engine": written.engine, "vectors": written.vectors, "tested": tested})
+        view = {"file": str(output), "rule_sets": rule_sets, "engine": engine_digest()}
+        plugins = {name: plugin_digest(module) for name, module in written.plugins.items()}
+        vectors = written.files.get(VECTORS, NOTHING)
+        print_json({**view, "plugins": plugins, "vectors": vectors, "tested": tested})
     else:
         lines = [f"{name} {rules.digest}" for name, rules in written.rule_sets.items()]
         echo(*_tested_lines(tested), f"{output}: a lock of", *(f"  {line}" for line in lines))

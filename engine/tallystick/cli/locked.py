@@ -113,7 +113,8 @@ class HeldLock:
         Raises:
             TrustError: something differs.
         """
-        from tallystick.lock.check import CLOSURES, check  # when asked for
+        from tallystick.lock.check import check  # when asked for
+        from tallystick.lock.installed import CLOSURES
         from tallystick.plugins.code import SCORING
 
         check(self.lock, self.path, CLOSURES if self.of_states else [SCORING])

@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import FormulaError
-from tallystick.formula.columns import CHUNK, Column
+from tallystick.formula.columns import CHUNK, Column, Truths
 from tallystick.formula.evaluate import compile_reference
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
@@ -48,7 +48,6 @@ from tallystick.numbers.doubles import exp_and_log_are_trusted, power_is_trusted
 from tallystick.numbers.nano import NANO
 
 Doubles = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 _U = 2.0**-53
 _TINY = 2.0**-1000

@@ -54,6 +54,7 @@ from tallystick.numbers.nano import NANO, publish
 Column = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
+"""Positions of rows."""
 Columns = Mapping[int, Column]
 
 CHUNK = 1 << 15

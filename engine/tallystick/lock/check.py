@@ -8,44 +8,21 @@ are plugins imported and rule sets loaded, to say what the difference means.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, distribution, version
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import attrs
 
-from tallystick import resources
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
 from tallystick.io.inputs import start_of
-from tallystick.lock.lock_file import (
-    NOTHING,
-    RULE_SETS,
-    Lock,
-    LockedPlugin,
-    LockedRuleSet,
-    text_digest,
-    vectors_digest,
-)
-from tallystick.plugins.code import (
-    DEPENDENCIES,
-    SCORING,
-    STATE,
-    Files,
-    ShadowedError,
-    content,
-    engine_digest,
-    engine_files,
-    file_digests,
-    plugin_digest,
-    plugin_files,
-    state_digest,
-    state_files,
-)
-from tallystick.plugins.entries import GROUP, SECTIONS
+from tallystick.lock.installed import CLOSURES, installed
+from tallystick.lock.lock_file import Lock, LockedRuleSet
+from tallystick.plugins.code import STATE, ShadowedError, text_digest
 
+NOTHING = "nothing"
+"""The digest or version, in messages, of a file or package that is not there."""
 NO_RULE_SET = "no rule set"
 """The digest, in messages, of a file that is no rule set."""
-_ENGINE = "tallystick"
 _HEAD = ("name", "version")
 
 
@@ -65,10 +42,6 @@ class LockDifference:
 
     def __str__(self) -> str:
         return f"{self.what}: found {self.found}, locked {self.locked}"
-
-
-CLOSURES = (SCORING, STATE)
-"""Closures that a lock has by name: what scores records, and what steps a state beside it."""
 
 
 def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
@@ -91,40 +64,32 @@ def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
 def differences(
     lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
 ) -> Iterator[LockDifference]:
-    """Yield the differences, the cheapest to find first; nothing of a plugin is imported."""
-    yield from _pairs("the version of {}", _versions(), lock.dependencies)
-    yield from _one("the version of tallystick", version(_ENGINE), lock.version)
-    yield from _files("the engine", lambda: _engine(lock), lock.files, lock.engine)
+    """Yield the differences between what is installed and a lock; see `check`."""
+    try:
+        found = installed(lock.plugins, lock.sections, lock.files, closures)
+    except ShadowedError as error:
+        by = f"{error.by}, which is imported in its place"
+        yield LockDifference(f"the file {error.path}", by, "the file itself")
+        return
+    yield from _pairs("the version of {}", found.versions, lock.versions)
+    yield from _pairs("the module of the plugin {}", found.plugins, lock.plugins)
+    yield from _pairs("the module of the section {}", found.sections, lock.sections)
+    yield from _pairs("the file {}", found.files, lock.files)
     if STATE in closures:
-        yield from _files("the code of states", _of_states, lock.state_files, lock.state)
-    for name, plugin in sorted(lock.plugins.items()):
-        yield from _plugin(f"the plugin {name}", GROUP, name, plugin)
-    for name, section in sorted(lock.sections.items()):
-        yield from _plugin(f"the section {name}", SECTIONS, name, section)
+        yield from _pairs("the file {}", found.state_files, lock.state_files)
     for name, rules in sorted(lock.rule_sets.items()):
         if rules.path is not None:
             yield from _rule_set_file(f"the rule set {name} in {rules.path}", rules, folder)
-    yield from _one("the vectors", vectors_digest(), lock.vectors)
-
-
-def _engine(lock: Lock) -> tuple[Files, str]:
-    """Return the files of the engine, with the rule sets of a lock among them, and their digest."""
-    folder = resources.folder("rules")
-    names = (name for name in lock.files if name.startswith(RULE_SETS))
-    paths = {name: folder / name.removeprefix(RULE_SETS) for name in names}
-    rules = {name: content(path) for name, path in paths.items() if path.is_file()}
-    return {**engine_files(), **rules}, engine_digest()
 
 
 def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[LockDifference]:
     """Compare the file of a rule set; of one that is none no digest is told."""
     data = _bytes(folder, rules)
     if data is None:
-        is_there = os.path.lexists(folder / (rules.path or ""))
-        yield LockDifference(what, NO_RULE_SET if is_there else NOTHING, rules.text)
-    elif text_digest(data) != rules.text:
-        digest = text_digest(data) if _is_rule_set(data) else NO_RULE_SET
-        yield LockDifference(what, digest, rules.text)
+        found = NO_RULE_SET if os.path.lexists(folder / (rules.path or "")) else NOTHING
+    elif (found := text_digest(data)) != rules.text and not _is_rule_set(data):
+        found = NO_RULE_SET
+    yield from _one(what, found, rules.text or NOTHING)
 
 
 def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
@@ -165,49 +130,6 @@ def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
             "take one of these, or lock anew",
             code="rules-not-locked",
         )
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in DEPENDENCIES}
-
-
-def _plugin(what: str, group: str, name: str, locked: LockedPlugin) -> Iterator[LockDifference]:
-    try:
-        installed = distribution(locked.distribution)
-    except PackageNotFoundError:
-        yield LockDifference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
-        return
-    yield from _one(f"{what}, of {locked.distribution}", installed.version, locked.version)
-    offered = {
-        entry_point.name: entry_point.module
-        for entry_point in installed.entry_points
-        if entry_point.group == group
-    }
-    yield from _one(f"the module of {what}", offered.get(name, NOTHING), locked.module)
-    if offered.get(name) == locked.module:
-        yield from _files(what, lambda: _of_plugin(locked), locked.files, locked.digest or NOTHING)
-
-
-def _of_states() -> tuple[Files, str]:
-    return state_files(), state_digest()
-
-
-def _of_plugin(locked: LockedPlugin) -> tuple[Files, str]:
-    return plugin_files(locked.module) or {}, plugin_digest(locked.module) or NOTHING
-
-
-def _files(
-    what: str, find: Callable[[], tuple[Files, str]], locked: Mapping[str, str], wanted: str
-) -> Iterator[LockDifference]:
-    try:
-        files, digest = find()
-    except ShadowedError as error:
-        by = f"{error.by}, which is imported in its place"
-        yield LockDifference(f"the file {error.path} of {what}", by, "the file itself")
-        return
-    pairs = list(_pairs(f"the file {{}} of {what}", file_digests(files), locked))
-    # files are equal and the digest of all is not: the lock was written by hand
-    yield from pairs or _one(f"the files of {what}", digest, wanted)
 
 
 def _pairs(

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
 from tallystick import resources
-from tallystick.errors import InputError
+from tallystick.errors import InputError, PluginError
 from tallystick.io.atomic import atomic_files, output_path
-from tallystick.lock.lock_file import (
-    RULE_SETS,
-    Lock,
-    LockedPlugin,
-    LockedRuleSet,
-    text_digest,
-    vectors_digest,
-)
-from tallystick.lock.self_test import rows_of
-from tallystick.plugins.code import (
-    DEPENDENCIES,
-    content,
-    engine_digest,
-    engine_files,
-    file_digests,
-    plugin_digest,
-    plugin_files,
-    state_digest,
-    state_files,
-)
-from tallystick.plugins.entries import distribution_of
+from tallystick.lock.installed import RULE_SETS, installed
+from tallystick.lock.lock_file import Lock, LockedRuleSet
+from tallystick.plugins.code import content, plugin_files, text_digest
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas, used_requirements
 from tallystick.scoring.scorer import Scorer, load
@@ -49,35 +32,26 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
 
     Raises:
         InputError: two of them have one name and version.
-        PluginError: a file of the engine or of a plugin cannot be read.
+        PluginError: a file of the engine or of a plugin cannot be read, or a plugin is not
+            installed.
     """
     rule_sets = dict[str, LockedRuleSet]()
-    plugins, sections = dict[str, LockedPlugin](), dict[str, LockedPlugin]()
-    files = file_digests(engine_files())
+    plugins, sections, shipped = set[str](), set[str](), set[str]()
     for scorer in scorers:
         reference = scorer.rule_set.reference
         locked = _rule_set(scorer, folder)
         if rule_sets.setdefault(reference, locked) != locked:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
-        plugins |= {
-            name: _plugin(plugin.distribution, plugin.version, plugin.module)
-            for name, plugin in scorer.registry.plugins.items()
+        plugins |= scorer.registry.plugins.keys()
+        sections |= {
+            name for name in scorer.rule_set.sections if scorer.registry.sections.entry(name)
         }
-        sections |= _sections(scorer)
-        if locked.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
-            files[name] = locked.text
-    return Lock(
-        version=version("tallystick"),
-        engine=engine_digest(),
-        files=files,
-        state=state_digest(),
-        state_files=file_digests(state_files()),
-        dependencies={name: version(name) for name in DEPENDENCIES},
-        vectors=vectors_digest(),
-        plugins=plugins,
-        rule_sets=rule_sets,
-        sections=sections,
-    )
+        if locked.path is None and (path := _in_engine(scorer.loaded.path)) is not None:
+            shipped.add(path)
+    lock = installed(plugins, sections, shipped)
+    for name in sorted(plugins - lock.plugins.keys()):
+        raise PluginError(f"plugin {name!r}: found no distribution of it, expected one: install it")
+    return attrs.evolve(lock, rule_sets=rule_sets)
 
 
 def locked_rule_set(reference: PathLike, folder: Path) -> LockedRuleSet:
@@ -100,19 +74,18 @@ def write(lock: Lock, path: Path, *, follow_links: bool = False) -> None:
 
 
 def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
-    rules, registry = scorer.rule_set, scorer.registry
+    rules, registry, path = scorer.rule_set, scorer.registry, scorer.loaded.path
     kinds = [registry.skill_types[name] for name in rules.skill_types]
     named = [registry.requirements[name] for name in used_requirements(rules)]
     required = [*named, *(item for kind in kinds for item in kind.requirements)]
-    path = scorer.loaded.path
+    is_shipped = _is_shipped(path, registry)
     return LockedRuleSet(
         digest=scorer.digest,
-        text=text_digest(scorer.loaded.text.encode()),
-        path=None if _is_shipped(path, registry) else _from(folder, path),
-        vectors=len(rows_of(rules.reference)),
         formulas={name: registry.formulas[name].digest for name in used_formulas(rules, registry)},
         requirements={item.name: item.digest for item in required},
         schemas={name: schema_digest(item.schema) for name, item in scorer.types.items()},
+        path=None if is_shipped else _from(folder, path),
+        text=None if is_shipped else text_digest(scorer.loaded.text.encode()),
     )
 
 
@@ -127,7 +100,7 @@ def _is_shipped(path: Path, registry: Registry) -> bool:
 
 
 def _in_engine(path: Path) -> str | None:
-    """Return the name in the engine of a rule set that ships with it; None of any other file."""
+    """Return the path in the installation of a rule set of the engine; None of any other file."""
     folder = resources.folder("rules").resolve()
     if not path.resolve().is_relative_to(folder):
         return None
@@ -149,21 +122,3 @@ def _from(folder: Path, path: Path) -> str:
             f"{path}: found a rule set outside of {folder.resolve()}, the folder of the lock, "
             "expected one in or below it: copy it there, or write the lock beside it by -o"
         ) from None
-
-
-def _sections(scorer: Scorer) -> dict[str, LockedPlugin]:
-    """Return the sections of a rule set that plugins bring; none of what is made in memory."""
-    names = scorer.rule_set.sections
-    entries = ((name, scorer.registry.sections.entry(name)) for name in names)
-    return {
-        name: _plugin(
-            distribution_of(entry), entry.dist.version if entry.dist else "", entry.module
-        )
-        for name, entry in entries
-        if entry is not None
-    }
-
-
-def _plugin(distribution: str, version: str, module: str) -> LockedPlugin:
-    files = file_digests(plugin_files(module) or {})
-    return LockedPlugin(distribution, version, module, plugin_digest(module), files)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick import resources
-from tallystick.canonical import PREFIX, digest
+from tallystick.canonical import PREFIX, digest, digest_of_bytes
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
 from tallystick.sources import outermost
@@ -262,9 +262,7 @@ def _closure(name: str) -> Mapping[str, Path]:
         folder = find(home)
         if folder is None:
             continue
-        if line.endswith("/") and (folder / inner).is_dir():
-            by_line |= {line + below: path for below, path in files(folder / inner)}
-        elif (folder / inner).is_file():
+        if (folder / inner).is_file():
             by_line[line] = folder / inner
         elif (folder / inner).parent.is_dir():
             missing.append(folder / inner)
@@ -422,6 +420,11 @@ def content(path: Path) -> tuple[int, str]:
     if path.suffix in _TEXT:
         data = data.replace(b"\r\n", b"\n")
     return len(data), hashlib.sha256(data).hexdigest()
+
+
+def text_digest(data: bytes) -> str:
+    """Return the digest of the bytes of a text file, with LF at the ends of its lines."""
+    return digest_of_bytes(data.replace(b"\r\n", b"\n"))
 
 
 def _text(name: str) -> str:

@@ -2,8 +2,8 @@
 
 A record is accepted if and only if its skill type's JSON Schema accepts it. Fast types, one for
 records with an answer and one for those without, decide nearly always; what they refuse, the
-schema validates. All ways lead to the same values, and nothing that a record holds makes the
-decoder raise.
+schema validates. Those of a skill type are made when its first record comes. All ways lead to the
+same values, and nothing that a record holds makes the decoder raise.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class _Known:
     name: str
     schema: Schema
     fast: type[Record] | None
+    missed: type[Record] | None
 
     @cached_property
     def validator(self) -> RecordValidator:
@@ -110,16 +111,26 @@ class Decoder:
                 raise SchemaError(
                     f"found the schema of {skill_type_of(schema)!r}, expected that of {name!r}"
                 )
-        self._limit = limit
-        self._known = {
-            name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
-        }
-        self._fast = _any_of(decoders.fast for decoders in self._known.values())
-        self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
-        missed = (missed_type(name, schema, MISSED) for name, schema in schemas.items())
-        self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(
-            _any_of(missed)
-        ).decode
+        self._schemas, self._limit = schemas, limit
+        self._know({})
+
+    def _know(self, known: dict[str, _Known]) -> None:
+        """Decode fast the records of these skill types."""
+        fast = _any_of(kinds.fast for kinds in known.values())
+        missed = _any_of(kinds.missed for kinds in known.values())
+        decode: Callable[[bytes], Record] = msgspec.json.Decoder(fast).decode
+        decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(missed).decode
+        self._known, self._fast = known, fast
+        self._decode, self._decode_missed = decode, decode_missed
+
+    def _learns(self, name: object) -> bool:
+        """Make the fast types of a skill type; return whether it is one that had none."""
+        if not isinstance(name, str) or name in self._known or name not in self._schemas:
+            return False
+        schema = self._schemas[name]
+        kinds = _Known(name, schema, fast_type(name, schema), missed_type(name, schema, MISSED))
+        self._know({**self._known, name: kinds})
+        return True
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
         """Return the records of consecutive items, each with its number.
@@ -145,8 +156,9 @@ class Decoder:
         if len(line) <= self._limit:
             try:
                 return self._decode(line)
-            except Exception:  # noqa: BLE001, S110  # refused, or failed: the schema validates it
-                pass
+            except Exception:  # noqa: BLE001  # refused, or failed: the schema validates it
+                if len(self._known) < len(self._schemas) and self._learns(_tag_of(line)):
+                    return self.decode(line, number)
         outcome = attempt(lambda: self._judged(line, number))
         return _rejected(outcome, number, line) if isinstance(outcome, RecordError) else outcome
 
@@ -183,6 +195,7 @@ class Decoder:
 
     def _converted(self, record: Mapping[str, Any]) -> Record | MissedDeadline:
         record = plain(record)
+        self._learns(record.get("skill_type") if isinstance(record, dict) else None)
         try:
             return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
         except _REFUSALS:
@@ -201,14 +214,15 @@ class Decoder:
         return MissedDeadline(record) if missing else record
 
     def _type_of(self, record: Mapping[str, Any]) -> _Known:
-        names = "one of " + ", ".join(sorted(self._known))
+        names = "one of " + ", ".join(sorted(self._schemas))
         if "skill_type" not in record:
             raise RecordError("missing-field", "skill_type", NOTHING, names)
         name = record["skill_type"]
         if not isinstance(name, str):
             raise RecordError("wrong-type", "skill_type", shown(name), names)
-        if name not in self._known:
+        if name not in self._schemas:
             raise RecordError("unknown-skill-type", "skill_type", shown(name), names)
+        self._learns(name)
         return self._known[name]
 
 
@@ -240,6 +254,23 @@ _MOST_MADE = 16
 
 def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a type
     return Union[(_Never, *(kind for kind in kinds if kind is not None))]
+
+
+class _Tagged(msgspec.Struct):
+    """A record of which the skill type alone is read."""
+
+    skill_type: str
+
+
+_tagged = msgspec.json.Decoder(_Tagged).decode
+
+
+def _tag_of(line: bytes) -> str:
+    """Return the skill type of a line; empty where it has none that can be read."""
+    try:
+        return _tagged(line).skill_type
+    except _REFUSALS:
+        return ""
 
 
 def _rejected(error: RecordError, number: int, item: Item) -> Reject:

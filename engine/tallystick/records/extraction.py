@@ -82,22 +82,43 @@ def is_double(fact: Node) -> bool:
     return reader_of(fact).is_double(fact)
 
 
-def _guarded(fact: Node) -> Callable[[Record], int]:
-    """Return an opaque fact that answers with an integer of its range, or raises RecordError."""
+def _answering(fact: Node) -> Callable[[Record], tuple[int, str, Exception | None]]:
+    """Return an opaque fact that answers with an integer of its range, whatever it does.
+
+    One that fails answers with one of ``FAILURES``, what was found, and what it raised.
+    """
     function, (_, low, high) = fact.function, arguments_of(fact)
 
-    def guarded(record: Record) -> int:
+    def answer(record: Record) -> tuple[int, str, Exception | None]:
         plain: Mapping[str, Any] = msgspec.to_builtins(record)
         try:
             value = function(plain) if function else None
-        except Exception as error:
-            failure = shown(f"{type(error).__name__}: {error}")
-            raise failed(fact, FAILURES[0], failure) from error
+        except Exception as error:  # noqa: BLE001  # whatever a stranger raises
+            return FAILURES[0], shown(f"{type(error).__name__}: {error}"), error
         if type(value) is not int or not low <= value <= high:
-            raise failed(fact, FAILURES[1], shown(repr(value)))
+            return FAILURES[1], shown(repr(value)), None
+        return value, "", None
+
+    return answer
+
+
+def _guarded(fact: Node) -> Callable[[Record], int]:
+    """Return an opaque fact that answers with an integer of its range, or raises RecordError."""
+    answer = _answering(fact)
+
+    def guarded(record: Record) -> int:
+        value, found, error = answer(record)
+        if found:
+            raise failed(fact, value, found) from error
         return value
 
     return guarded
+
+
+def _marked(fact: Node) -> Callable[[Record], int]:
+    """Return an opaque fact that answers with one of ``FAILURES`` when it fails."""
+    answer = _answering(fact)
+    return lambda record: answer(record)[0]
 
 
 def failed(fact: Node, failure: int, found: str) -> RecordError:
@@ -107,16 +128,3 @@ def failed(fact: Node, failure: int, found: str) -> RecordError:
     return RecordError(
         "fact-failed", path_of(fact), found, "an integer" if failure == FAILURES[0] else expected
     )
-
-
-def _marked(fact: Node) -> Callable[[Record], int]:
-    """Return an opaque fact that answers with one of ``FAILURES`` when it fails."""
-    guarded = _guarded(fact)
-
-    def marked(record: Record) -> int:
-        try:
-            return guarded(record)
-        except RecordError as error:
-            return FAILURES[0] if error.expected == "an integer" else FAILURES[1]
-
-    return marked

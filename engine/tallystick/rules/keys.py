@@ -57,8 +57,3 @@ def choice_of(attribute: attrs.Attribute[Any]) -> TaggedChoice | None:
 def is_of_other_keys(attribute: attrs.Attribute[Any]) -> bool:
     """Return whether an attribute has every key of the table that is no attribute."""
     return _OTHERS in attribute.metadata
-
-
-def other_keys_of(cls: type[Any]) -> str | None:
-    """Return the attribute of a class that has the other keys of its table; None without one."""
-    return next((field.name for field in attrs.fields(cls) if is_of_other_keys(field)), None)

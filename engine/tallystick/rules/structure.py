@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 import attrs
 import cattrs
-from cattrs.cols import homogenous_tuple_structure_factory
-from cattrs.gen import make_dict_structure_fn, override
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
+from tallystick.rules.findings import dotted
 from tallystick.rules.keys import (
     TaggedChoice,
     choice_of,
     is_of_other_keys,
     key_of,
-    other_keys_of,
 )
 from tallystick.rules.model import RuleSet
 from tallystick.rules.toml import decimal_text
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tallystick.rules.section import Section
+    from tallystick.rules.toml import KeyPath
 
 _T = TypeVar("_T")
 _SECTIONS = attrs.fields(RuleSet).sections.name
@@ -50,7 +49,7 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
     """
     named = {section.name: section for section in sorted(sections, key=lambda each: each.name)}
     core = {key: value for key, value in data.items() if key not in named}
-    rule_set = _structured(core, RuleSet, "")
+    rule_set = _structured(core, RuleSet)
     values = {
         name: _structured(data[name], section.kind.rules, name)
         for name, section in named.items()
@@ -99,117 +98,134 @@ def _json_of(value: Any) -> Any:  # noqa: ANN401  # any value of the model
     return table_of(value) if attrs.has(type(value)) else value
 
 
-def _structured(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # any value of a document
-    try:
-        # what tells every error takes twice as long to generate as what stops at the first
-        return _converter(is_told=False).structure(data, cls)
-    except Exception:  # noqa: BLE001  # as cattrs raises for a literal; what it is comes next
-        return _told(data, cls, name)
+class _MisfitError(ValueError):
+    """A value of another type than its attribute; the path leads to it."""
+
+    def __init__(self, why: str, path: KeyPath = ()) -> None:
+        super().__init__(why)
+        self.path = path
 
 
-def _told(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # any value of a document
+def _structured(data: Any, cls: type[_T], *name: str) -> _T:  # noqa: ANN401  # any value of a document
     try:
-        return _converter(is_told=True).structure(data, cls)
-    except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
-        messages = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
-        raise RuleSetError(
-            [
-                problem("", 0, f"{name}{path}".removeprefix("."), "", why)
-                for why, _, path in messages
-            ]
-        ) from None
+        return _within(name, lambda: _converter().structure(data, cls))
+    except _MisfitError as error:
+        raise RuleSetError([problem("", 0, dotted(error.path), "", str(error))]) from None
+
+
+def _within(path: KeyPath, read: Callable[[], _T]) -> _T:
+    """Return the value that is read at a path.
+
+    Raises:
+        _MisfitError: it cannot be read, at that path or below it.
+    """
+    try:
+        return read()
+    except _MisfitError as error:
+        raise _MisfitError(str(error), (*path, *error.path)) from None
+    except Exception as error:  # as cattrs raises for a literal, or a validator of the class
+        raise _MisfitError(f"another value ({error})", path) from error
 
 
 @cache
-def _converter(*, is_told: bool) -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=is_told)
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(detailed_validation=False)
     for exact in (int, str, bool):
         converter.register_structure_hook(exact, _exactly(exact))
     converter.register_structure_hook(Decimal, _decimal)
-    converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
+    converter.register_structure_hook_func(_is_tuple, _tuple)
+    converter.register_structure_hook_func(_is_mapping, _mapping)
     converter.register_structure_hook_factory(_is_of_several, _several_hook)
     converter.register_structure_hook(float, _no_float)
-    converter.register_structure_hook_factory(attrs.has, _reader)
+    converter.register_structure_hook_func(attrs.has, _table)
     return converter
 
 
 def _exactly(expected: type[_T]) -> Callable[[Any, Any], _T]:
     def hook(value: Any, _: Any) -> _T:  # noqa: ANN401  # any value of a document
         if type(value) is not expected:
-            raise ValueError(f"expected {expected.__name__}, found {type(value).__name__}")
+            raise _MisfitError(f"expected {expected.__name__}, found {type(value).__name__}")
         return value
 
     return hook
 
 
+_exact_list, _exact_table = _exactly(list), _exactly(dict)
+
+
 def _decimal(value: Any, _: Any) -> Decimal:  # noqa: ANN401  # any value of a document
     if type(value) not in (int, Decimal):
-        raise ValueError(f"expected a number, found {type(value).__name__}")
+        raise _MisfitError(f"expected a number, found {type(value).__name__}")
     return Decimal(decimal_text(Decimal(value)))
 
 
 def _is_tuple(target: Any) -> bool:  # noqa: ANN401  # a type form
-    return getattr(target, "__origin__", None) is tuple
+    return get_origin(target) is tuple
 
 
-def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any], Any]:  # noqa: ANN401  # a type form
-    items = homogenous_tuple_structure_factory(target, converter)
-
-    def hook(value: Any, of: Any) -> Any:  # noqa: ANN401  # any value of a document
-        # a text is iterable too, and would become a tuple of its letters
-        return items(_exactly(list)(value, list), of)
-
-    return hook
+def _is_mapping(target: Any) -> bool:  # noqa: ANN401  # a type form
+    return get_origin(target) is Mapping
 
 
-def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
-    """Return what reads the table of a class; metadata says where keys and attributes differ."""
-    read = make_dict_structure_fn(cls, converter, **_overrides(cls, converter))
-    others = other_keys_of(cls)
-    if others is None:
-        return read
-    own = {key_of(field) or field.name for field in attrs.fields(cls) if field.name != others}
-
-    def spread(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
-        table = dict(_exactly(dict)(value, dict))
-        rest = {key: table.pop(key) for key in list(table) if key not in own}
-        return read({**table, others: rest}, cls)
-
-    return spread
+def _tuple(value: Any, target: Any) -> tuple[Any, ...]:  # noqa: ANN401  # a value, and a type form
+    read, (item, _) = _converter().structure, get_args(target)
+    # a text is iterable too, and would become a tuple of its letters
+    every = enumerate(_exact_list(value, list))
+    return tuple(_within((n,), partial(read, part, item)) for n, part in every)
 
 
-def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
-    """Return how some attributes of a class are read, by name."""
-    overrides: dict[str, Any] = {}  # overrides, whose class cattrs does not export
-    if cls is RuleSet:
-        overrides[_SECTIONS] = override(omit=True)
-    for field in attrs.fields(cls):
-        if (key := key_of(field)) is not None:
-            overrides[field.name] = override(rename=key)
-        if (choice := choice_of(field)) is not None:
-            overrides[field.name] = _tables(choice, converter)
-    return overrides
+def _mapping(value: Any, target: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a value, and a type form
+    read, (_, item) = _converter().structure, get_args(target)
+    table = _exact_table(value, dict)
+    return {key: _within((key,), partial(read, part, item)) for key, part in table.items()}
 
 
-def _tables(choice: TaggedChoice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above
-    """Return how an array of tables is read, each of which says its class."""
+def _table(value: Any, cls: Any) -> Any:  # noqa: ANN401  # a value of a document, and a class of attrs
+    """Return the value of a table; metadata says where keys and attributes differ."""
+    table, values = dict(_exact_table(value, dict)), dict[str, Any]()
+    others = None
+    for field in attrs.fields(_with_types(cls)):
+        key = key_of(field) or field.name
+        if is_of_other_keys(field):
+            others = field
+        elif cls is RuleSet and field.name == _SECTIONS:
+            continue
+        elif key in table:
+            values[field.name] = _within((key,), partial(_attribute, field, table.pop(key)))
+        elif not _has_default(field):
+            raise _MisfitError("expected it, which is missing", (key,))
+    if others is not None:
+        values[others.name] = _converter().structure(table, others.type)
+    elif table:
+        raise _MisfitError("expected no key but those of the format", (next(iter(table)),))
+    return cls(**values)
 
-    def read(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
-        return tuple(map(one, _exactly(list)(value, list)))
 
-    def one(value: Any) -> Any:  # noqa: ANN401  # any value of a document
-        table = _exactly(dict)(value, dict)
-        cls = choice.classes.get(str(table.get(choice.key)))
-        if cls is None:
-            expected = ", ".join(choice.classes)
-            raise ValueError(f"expected one of {expected}, found {table.get(choice.key)!r}")
-        return converter.structure(table, cls)
+def _attribute(field: attrs.Attribute[Any], value: Any) -> Any:  # noqa: ANN401  # any value of a document
+    choice = choice_of(field)
+    if choice is None:
+        return _converter().structure(value, field.type or Any)
+    tables = enumerate(_exact_list(value, list))
+    return tuple(_within((n,), partial(_chosen, choice, table)) for n, table in tables)
 
-    return override(struct_hook=read)
+
+def _chosen(choice: TaggedChoice, value: Any) -> Any:  # noqa: ANN401  # any value of a document
+    """Return the value of a table that says its class."""
+    table = _exact_table(value, dict)
+    cls = choice.classes.get(str(table.get(choice.key)))
+    if cls is None:
+        expected = ", ".join(choice.classes)
+        raise _MisfitError(f"expected one of {expected}, found {table.get(choice.key)!r}")
+    return _table(table, cls)
+
+
+@cache
+def _with_types(cls: type[Any]) -> type[Any]:
+    return attrs.resolve_types(cls)
 
 
 def _no_float(_: Any, __: Any) -> float:  # noqa: ANN401  # any value of a document
-    raise ValueError("expected a field of another type, such as Decimal: floats never decide")
+    raise _MisfitError("expected a field of another type, such as Decimal: floats never decide")
 
 
 def _is_of_several(target: Any) -> bool:  # noqa: ANN401  # a type form
@@ -231,7 +247,7 @@ def _several_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, An
         if value is None and NoneType in get_args(target):
             return None
         expected = " or ".join(_NAMES[get_origin(member) or member] for member in kinds)
-        raise ValueError(f"expected {expected}, found {type(value).__name__}")
+        raise _MisfitError(f"expected {expected}, found {type(value).__name__}")
 
     return hook
 

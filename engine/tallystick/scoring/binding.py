@@ -61,6 +61,8 @@ _NAMED = frozenset({"axis", "measure", "factor"})
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
 """Maximum number of formulas with their parameters that are remembered."""
+_TYPES = 1 << 7
+"""Maximum number of bound types that are remembered: those of some dozen different rule sets."""
 _FACTS = 1 << 12
 """Maximum number of ranges of facts that are remembered: those of some hundred skill types."""
 
@@ -72,23 +74,29 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
             of a type are out of order at its seed.
     """
-    tiers = bind_tiers(loaded, registry)
+    tiers, groups = bind_tiers(loaded, registry), tuple(_groups(loaded, registry))
     bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
     reasons = dict[Diagnostic, str]()
-    for name, rules in loaded.rule_set.skill_types.items():
-        binding = _Binding(loaded, registry, name, rules)
+    for name in loaded.rule_set.skill_types:
         try:
-            bound[name] = binding.bound(tiers)
+            bound[name] = _bound(_TypeKey.of(loaded, registry, name, tiers, groups))
         except RuleSetError as error:
-            for one in (*binding.refusals, error):
-                reasons |= one.reasons
-                for problem in one.problems:
-                    # a formula that several types have is told once
-                    refused.setdefault((problem.line, problem.path), problem)
+            reasons |= error.reasons
+            for problem in error.problems:
+                # a formula that several types have is told once
+                refused.setdefault((problem.line, problem.path), problem)
     disorder = (p for bound_type in bound.values() for p in _disorder(bound_type, loaded))
     if problems := [*refused.values(), *disorder]:
         raise RuleSetError(problems, reasons=reasons)
     return bound
+
+
+def _groups(loaded: LoadedRuleSet, registry: Registry) -> Iterator[RecordGroup]:
+    """Yield the groups of records that the sections of a rule set ask for."""
+    for section, rules in sections_of(loaded.rule_set, registry):
+        group = asked(section, "the answer for groups", partial(section.record_group, rules))
+        if group is not None:
+            yield group
 
 
 def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Diagnostic]:
@@ -160,31 +168,84 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
         raise RuleSetError([problem], reasons={problem: str(error)}) from error
 
 
+@attrs.frozen
+class _TypeKey:
+    """A skill type, and all of a rule set that its bound form depends on.
+
+    Attributes:
+        name: the type.
+        registry: the plugins.
+        rules: its rules.
+        read: what these name of the rule set, and what counts for every type.
+        groups: the groups of records that its sections ask for.
+        loaded: the rule set, for what is told of a mistake.
+        tiers: those of the rule set.
+    """
+
+    name: str
+    registry: Registry = attrs.field(eq=id)
+    rules: SkillTypeRules = attrs.field(hash=False)
+    read: tuple[object, ...] = attrs.field(hash=False)
+    groups: tuple[RecordGroup, ...] = attrs.field(hash=False)
+    loaded: LoadedRuleSet = attrs.field(eq=False)
+    tiers: Tiers | None = attrs.field(eq=False)
+
+    @classmethod
+    def of(
+        cls,
+        loaded: LoadedRuleSet,
+        registry: Registry,
+        name: str,
+        tiers: Tiers | None,
+        groups: tuple[RecordGroup, ...],
+    ) -> _TypeKey:
+        """Return the key of a type of a rule set."""
+        rule_set = loaded.rule_set
+        rules = rule_set.skill_types[name]
+        axes = {axis: rule_set.axes[axis] for axis in rules.all_axes}
+        measures = {measure: rule_set.measures[measure] for measure in rules.measures}
+        read = (axes, measures, rule_set.tiers, rule_set.emission)
+        return cls(name, registry, rules, read, groups, loaded, tiers)
+
+
+@lru_cache(maxsize=_TYPES)
+def _bound(key: _TypeKey) -> BoundType:
+    """Return a bound type; remembered, as candidates of a back-test differ in few types."""
+    binding = _Binding(key)
+    try:
+        return binding.bound()
+    except RuleSetError as error:
+        every = (*binding.refusals, error)
+        reasons = {problem: why for one in every for problem, why in one.reasons.items()}
+        problems = [problem for one in every for problem in one.problems]
+        raise RuleSetError(problems, reasons=reasons) from error
+
+
 class _Binding:
-    def __init__(
-        self, loaded: LoadedRuleSet, registry: Registry, name: str, rules: SkillTypeRules
-    ) -> None:
-        self.loaded, self.registry, self.name, self.rules = loaded, registry, name, rules
-        self.rule_set = loaded.rule_set
-        self.skill_type = registry.skill_types[name]
+    def __init__(self, key: _TypeKey) -> None:
+        self.loaded, self.registry = key.loaded, key.registry
+        self.name, self.rules, self.groups = key.name, key.rules, key.groups
+        self.rule_set = key.loaded.rule_set
+        # a type without a baseline has no tiers
+        self.tiers = None if key.rules.baseline is None else key.tiers
+        self.skill_type = key.registry.skill_types[key.name]
         self.schema = load_schema(self.skill_type.schema)
         self.requirements = (
             *self.skill_type.requirements,
-            *(registry.requirements[required] for required in rules.requires),
+            *(key.registry.requirements[required] for required in key.rules.requires),
         )
         self.conditions = [requirement.condition for requirement in self.requirements]
         self.domains: dict[str, Domain] = {}
         self.facts: list[Node] = []
         self.refusals: list[RuleSetError] = []
 
-    def bound(self, tiers: Tiers | None) -> BoundType:
-        tiers = tiers if self.rules.baseline is not None else None
+    def bound(self) -> BoundType:
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
             with self._collected():
                 self._gather(path, formula.name, *_trees(formula))
-        values = tuple(self._values(tiers))
+        values = tuple(self._values())
         if self.refusals:
             raise RuleSetError([])
         return BoundType(
@@ -195,7 +256,7 @@ class _Binding:
             values=values,
             mean=self._mean,
             gates=self._gates,
-            tiers=tiers,
+            tiers=self.tiers,
             baseline=_nano(self.rules.baseline),
             has_quality=self.rules.composite is not None,
             group=self._group(),
@@ -216,9 +277,7 @@ class _Binding:
 
     def _group(self) -> str | None:
         """Return the field of a record that says its group; it must be a choice of groups."""
-        sections = sections_of(self.rule_set, self.registry)
-        named = (asked(s, "the answer for groups", partial(s.record_group, r)) for s, r in sections)
-        fields = {group.field: group for group in named if group is not None}
+        fields = {group.field: group for group in self.groups}
         for group in fields.values():
             self._check_group(group)
         if len(fields) > 1:
@@ -237,7 +296,7 @@ class _Binding:
             problem = self.loaded.problem(group.path, group.field, expected)
             raise RuleSetError([problem]) from error
 
-    def _values(self, tiers: Tiers | None) -> Iterator[Value]:
+    def _values(self) -> Iterator[Value]:
         """Yield the values in the order of the documents; each reads only earlier ones."""
         axes = self._axes()
         yield from axes.values()
@@ -246,7 +305,7 @@ class _Binding:
         read = {**axes, "composite": composite}
         quality = Value.of("quality", "quality", gated("composite", self._gates), read)
         yield from (composite, quality)
-        read = {"quality": quality}
+        read, tiers = {"quality": quality}, self.tiers
         if tiers is not None:
             read |= {start.name: start for start in map(_start, tiers.cuts)}
             read["tier"] = Value.of("tier", "tier", level("quality", tiers.cuts), read)

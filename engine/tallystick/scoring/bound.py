@@ -14,10 +14,7 @@ from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER, Schema
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
-from tallystick.records.extraction import (
-    FactsOf,
-    compile_extraction,
-)
+from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Gate, Mean, gate_number
 from tallystick.scoring.threshold_snapshots import Thresholds

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tallystick.formula.domain import Domain
     from tallystick.numbers.weights import Weights
 
-    Columns = Callable[[Sequence[Column], int], Column]
+    ColumnFunction = Callable[[Sequence[Column], int], Column]
 
 _REMEMBERED = 1 << 10
 """Maximum number of proofs that are remembered: those of some dozen different rule sets."""
@@ -69,7 +69,7 @@ class LoweredFormula:
         return compile_ratio(self.program)
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnFunction:
         """The program over columns."""
         if self.mean is not None:
             from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms

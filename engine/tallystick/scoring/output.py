@@ -1,4 +1,4 @@
-"""The formats of results: JSONL, Parquet and CSV, each written batch after batch."""
+"""The formats of results: JSONL, Parquet and CSV, each written table after table."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Encode = Callable[["ResultTable"], Encoded]
 
 
 class Writer(Protocol):
-    """Takes the results of batches, encoded for it, then is closed."""
+    """Takes tables of results, encoded for it, then is closed."""
 
     def append(self, data: Encoded) -> None:
-        """Append the results of a batch, as ``encoder`` of the format makes them."""
+        """Append a table, as ``encoder`` of the format makes it."""
 
     def close(self) -> None:
         """Write the end of the format; the file itself stays open."""
@@ -70,7 +70,7 @@ SHADOW = "shadow"
 
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
-    """Return the function that encodes batches for the writer; ``shadow`` marks every row."""
+    """Return the function that encodes tables for the writer; ``shadow`` marks every row."""
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
@@ -81,7 +81,7 @@ class Text:
     file: IO[bytes]
 
     def append(self, data: bytes) -> None:
-        """Append the results of a batch."""
+        """Append a table."""
         self.file.write(data)
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Parquet:
         )
 
     def append(self, data: pa.RecordBatch) -> None:
-        """Append the results of a batch."""
+        """Append a table."""
         self._rows.append(data)
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class OutputFormat:
 
     Attributes:
         name: the value of ``--format``.
-        encoder: returns the function that makes of a batch the bytes, or the Arrow batch, that the
+        encoder: returns the function that makes of a table the bytes, or the Arrow batch, that the
             writer appends; the truth is whether every row is marked as of rules that are not in
             force.
         writer: returns the writer of an open file.

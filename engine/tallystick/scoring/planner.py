@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Column, Rows, Truths
 
 # kernels of their own, each with the proof of its error bound
 from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.products import Product, finished, partial, product_of
+from tallystick.scoring.products import Product, finished, partial_product, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 
@@ -35,8 +35,6 @@ Slot = int
 """The position of a column among the results of a plan."""
 Compute = Callable[[list[Any], int], Any]
 """A computation over columns: from those that it reads and the number of rows."""
-Rows = npt.NDArray[np.intp]
-"""Positions of rows."""
 Ratios = npt.NDArray[np.object_]
 """Fractions."""
 Facts = Callable[[str], Column]
@@ -89,20 +87,17 @@ class ScoreColumns:
 
     def take(self, rows: Rows) -> ScoreColumns:
         """Return some of the rows."""
-        return self._each(lambda column: column[rows])
-
-    def _each(self, changed: Callable[[Any], Any]) -> ScoreColumns:
         return ScoreColumns(
             self.bound,
-            {value: changed(column) for value, column in self.columns.items()},
-            {value: changed(applies) for value, applies in self.given.items()},
-            None if self.gate is None else changed(self.gate),
-            {value: changed(column) for value, column in self.ratios.items()},
+            {value: column[rows] for value, column in self.columns.items()},
+            {value: applies[rows] for value, applies in self.given.items()},
+            None if self.gate is None else self.gate[rows],
+            {value: column[rows] for value, column in self.ratios.items()},
         )
 
 
 def joined(parts: Sequence[ScoreColumns]) -> ScoreColumns:
-    """Rows one part after the other, all of one bound type."""
+    """Return the rows of parts, one part after the other, all of one bound type."""
     first = parts[0]
     return ScoreColumns(
         first.bound,
@@ -118,7 +113,7 @@ class Target:
     """One bound type to score, and what is wanted of it.
 
     Attributes:
-        number: which it is.
+        candidate: its number, by which its scores are known.
         bound: the skill type.
         thresholds: its tier thresholds.
         values: the values to give.
@@ -126,7 +121,7 @@ class Target:
         ratios: the measures whose ratios to give.
     """
 
-    number: int
+    candidate: int
     bound: BoundType
     thresholds: Thresholds
     values: tuple[Value, ...]
@@ -136,7 +131,7 @@ class Target:
 
 @attrs.frozen(eq=False)
 class _Step:
-    """One result: what it is computed of, and what nobody reads afterwards.
+    """The step that computes one result.
 
     Attributes:
         slot: where it stands.
@@ -155,7 +150,15 @@ class _Step:
 
 @attrs.frozen(eq=False)
 class Work:
-    """One candidate: its own steps, what it comes to, and what may be dropped afterwards."""
+    """The steps of one candidate beyond those of earlier ones, and the slots of its scores.
+
+    Attributes:
+        candidate: the number of its target.
+        bound: the skill type.
+        steps: in their order.
+        columns, given, gate, ratios: as of `ScoreColumns`, by slot.
+        dropped: slots that are free when its scores are taken.
+    """
 
     candidate: int
     bound: BoundType
@@ -167,8 +170,8 @@ class Work:
     dropped: tuple[Slot, ...] = ()
 
     @property
-    def told(self) -> Iterator[Slot]:
-        """The slots of what it comes to."""
+    def results(self) -> Iterator[Slot]:
+        """The slots of its scores."""
         yield from (*self.columns.values(), *self.given.values(), *self.ratios.values())
         if self.gate is not None:
             yield self.gate
@@ -240,7 +243,7 @@ def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
 
     result: list[Work] = []
     for work in reversed(works):
-        dropped, steps = last(work.told), list[_Step]()
+        dropped, steps = last(work.results), list[_Step]()
         for step in reversed(work.steps):
             steps.append(attrs.evolve(step, dropped=last((step.slot, *step.inputs))))
         result.append(attrs.evolve(work, steps=tuple(reversed(steps)), dropped=dropped))
@@ -251,43 +254,30 @@ _plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDicti
 """Plans by the starts of tiers; they live as long as their type."""
 
 
-@attrs.frozen(eq=False)
-class ColumnScorer:
-    """Scores rows of one bound type: plans with one candidate, made when they are needed.
+def score_columns(
+    bound: BoundType, facts: Facts, thresholds: Thresholds, rows: int
+) -> ScoreColumns:
+    """Return the values of valid rows of one type that results show.
 
-    Attributes:
-        bound: the skill type.
+    Args:
+        bound: the skill type; plans with it as their one candidate are kept with it.
+        facts: gives an int64 column for the digest of a fact.
+        thresholds: by which tiers begin.
+        rows: how many there are, at least 1.
     """
-
-    bound: BoundType
-
-    def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
-        """Return the values of valid rows that results show.
-
-        Args:
-            facts: gives an int64 column for the digest of a fact.
-            thresholds: by which tiers begin.
-            rows: how many there are.
-        """
-        ((_, scores),) = self._plan(thresholds).run(facts, rows)
-        return scores
-
-    def _plan(self, thresholds: Thresholds) -> Plan:
-        tiers = self.bound.tiers
-        starts = () if tiers is None else tiers.starts(thresholds)
-        plans = _plans.setdefault(self.bound, {})
-        if starts not in plans:
-            if len(plans) >= _PLANS:
-                plans.clear()
-            bound = self.bound
-            target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
-            plans[starts] = plan_of([target])
-        return plans[starts]
+    ((_, scores),) = _plan(bound, thresholds).run(facts, rows)
+    return scores
 
 
-def columns_of(bound: BoundType) -> ColumnScorer:
-    """Return the scorer of a bound type by columns; its plans are kept with the type."""
-    return ColumnScorer(bound)
+def _plan(bound: BoundType, thresholds: Thresholds) -> Plan:
+    starts = () if bound.tiers is None else bound.tiers.starts(thresholds)
+    plans = _plans.setdefault(bound, {})
+    if starts not in plans:
+        if len(plans) >= _PLANS:
+            plans.clear()
+        target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
+        plans[starts] = plan_of([target])
+    return plans[starts]
 
 
 def column_of(
@@ -343,7 +333,7 @@ class ColumnPlanner:
         }
         gate = target.bound.gate if target.gate else None
         return Work(
-            target.number,
+            target.candidate,
             target.bound,
             columns=columns,
             given={value: self._holds(applies) for value, applies in conditions.items()},
@@ -460,7 +450,7 @@ class ColumnPlanner:
         start = self._step(
             ("partial", whole, units[0]),
             tuple(slot for slot, _ in shared),
-            lambda columns, _: partial(whole, units[0], columns),
+            lambda columns, _: partial_product(whole, units[0], columns),
         )
         return self._step(
             ("product", whole, units[1]),

@@ -47,7 +47,7 @@ class Product:
 
 
 @attrs.frozen(eq=False)
-class Partial:
+class PartialProduct:
     """The product of some factors and the coefficient over the divisor and every unit.
 
     Attributes:
@@ -84,18 +84,20 @@ def product_of(columns: Callable[..., Column]) -> Product | None:
     )
 
 
-def partial(product: Product, units: Sequence[int], columns: Sequence[Column]) -> Partial:
+def partial_product(
+    product: Product, units: Sequence[int], columns: Sequence[Column]
+) -> PartialProduct:
     """Return the product of the coefficient and shared factors over the divisor and all units."""
     ratio = Fraction(product.coefficient, product.divisor * prod(product.units))
     double = np.array([float(ratio)])
     for column in columns:
         double = double * column
-    return Partial(double, tuple(zip(columns, units, strict=True)))
+    return PartialProduct(double, tuple(zip(columns, units, strict=True)))
 
 
 def finished(
     product: Product,
-    shared: Partial,
+    shared: PartialProduct,
     units: Sequence[int],
     columns: Sequence[Column | Doubles],
     rows: int,

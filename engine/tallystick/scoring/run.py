@@ -82,13 +82,13 @@ def score_file(  # noqa: PLR0913  # what a run needs
     paths = run_paths(source, output, rejects, receipt, follow_links=follow_links)
     chosen = format_of(output, format_name)
     # as it is when the run begins: a long one may outlive an installation
-    chunks, code = source_of(source), code_of(rules)
+    records, code = source_of(source), code_of(rules)
     with run_files(paths, progress) as files:
         with (
             writing(chosen, files.output, rules.layout, shadow=shadow_of is not None) as out,
             # workers end with the block, whatever ends it
             closing(
-                parts(rules, chunks, chosen, executor or InProcess(), shadow=shadow_of is not None)
+                parts(rules, records, chosen, executor or InProcess(), shadow=shadow_of is not None)
             ) as done,
         ):
             counts, epochs, defects = Counts(0, 0, 0, 0), set[int](), DefectLog(source)
@@ -99,13 +99,13 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 defects.tell(part.defects)
                 counts += part.counts
                 epochs |= part.snapshots
-                files.tell(chunks)
+                files.tell(records)
         defects.close()
         result = receipt_of(
             rules,
             code=code,
             snapshots=_snapshot_digests(rules, epochs),
-            input_digest=chunks.digest,
+            input_digest=records.digest,
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
             counts=counts,

@@ -113,7 +113,7 @@ class Scorer(BoundRules):
         every = [rules for _, rules in self.spans()]
         for name in nano:
             if not any(name in rules.types for rules in every):
-                self._bound(name)
+                _bound_type(self, name)
         first, *others = (_with_thresholds(rules, nano) for rules in every)
         later = zip((epoch for epoch, _ in self.later), others, strict=True)
         return attrs.evolve(self, thresholds=first.thresholds, later=tuple(later))
@@ -267,9 +267,6 @@ class Scorer(BoundRules):
 
         return Scoring(self)
 
-    def _bound(self, skill_type: str) -> BoundType:
-        return _bound_type(self, skill_type)
-
     def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
         if isinstance(record, str):
             record = record.encode("utf-8", "surrogatepass")
@@ -282,15 +279,15 @@ class Scorer(BoundRules):
             raise decoded.to_error()
         return decoded
 
-    def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
-        rules = self._rules_of(found.record)
-        bound = rules.types[found.record.skill_type]
-        facts = bound.task_facts_of(found.record)
+    def _missed(self, decoded: MissedDeadline, record: RecordLike, line: int) -> Result:
+        rules = self._rules_of(decoded.record)
+        bound = rules.types[decoded.record.skill_type]
+        facts = bound.task_facts_of(decoded.record)
         check_requirements(bound, facts, record, answered=False)
-        return self._result(found.record, line, bound)
+        return self._result(decoded.record, line, bound)
 
     def _result(
-        self, record: Record, line: int, bound: BoundType, scores: Scores | None = None
+        self, decoded: Record, line: int, bound: BoundType, scores: Scores | None = None
     ) -> Result:
         """Return the result of a record; without scores, of one without a submission."""
         values: dict[str, Any] = {"axes": {}, "measures": {}}
@@ -302,37 +299,37 @@ class Scorer(BoundRules):
         factors: dict[str, Any] = values.pop("factors", {})
         return Result(
             record=line,
-            skill_type=record.skill_type,
-            task_id=record.task_id,
-            miner_uid=record.miner.uid,
-            miner_hotkey=record.miner.hotkey,
-            role=record.role,
-            group=None if bound.group is None else getattr(record, attribute_name(bound.group)),
+            skill_type=decoded.skill_type,
+            task_id=decoded.task_id,
+            miner_uid=decoded.miner.uid,
+            miner_hotkey=decoded.miner.hotkey,
+            role=decoded.role,
+            group=None if bound.group is None else getattr(decoded, attribute_name(bound.group)),
             factors={name: factors.get(name) for name in self.layout.factors},
             **values,
         )
 
-    def _rules_of(self, found: Record) -> BoundRules:
+    def _rules_of(self, decoded: Record) -> BoundRules:
         """Return the rules of the epoch of a record.
 
         Raises:
             RecordError: they lack its skill type.
         """
-        rules = self.rules_at(found.epoch)
-        if found.skill_type not in rules.types:
-            raise without_rules(found.skill_type, found.epoch, rules)
+        rules = self.rules_at(decoded.epoch)
+        if decoded.skill_type not in rules.types:
+            raise without_rules(decoded.skill_type, decoded.epoch, rules)
         return rules
 
     def _scored(
-        self, rules: BoundRules, found: Record, record: RecordLike
+        self, rules: BoundRules, decoded: Record, record: RecordLike
     ) -> tuple[BoundType, tuple[int, ...], Scores]:
-        bound = rules.types[found.skill_type]
-        facts = bound.facts_of(found)
+        bound = rules.types[decoded.skill_type]
+        facts = bound.facts_of(decoded)
         check_requirements(bound, facts, record)
-        return bound, facts, score_facts(bound, facts, self._thresholds_of(rules, found))
+        return bound, facts, score_facts(bound, facts, self._thresholds_of(rules, decoded))
 
-    def _thresholds_of(self, rules: BoundRules, record: Record) -> Thresholds:
-        return thresholds_at(rules.thresholds, self.pinned, record.skill_type, record.epoch)
+    def _thresholds_of(self, rules: BoundRules, decoded: Record) -> Thresholds:
+        return thresholds_at(rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch)
 
     def _completed(self, epoch: int, snapshot: ThresholdSnapshot) -> ThresholdSnapshot:
         rules, before = self.rules_at(epoch), [s for begin, s in self.spans() if begin <= epoch]
@@ -362,12 +359,12 @@ def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) 
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
-def _told(batch: ResultTable) -> ResultTable:
-    """Return the batch, whose defects are told."""
+def _told(table: ResultTable) -> ResultTable:
+    """Return the table, whose defects are told."""
     defects = DefectLog("records")
-    defects.tell(batch.rejects)
+    defects.tell(table.rejects)
     defects.close()
-    return batch
+    return table
 
 
 def _identity(record: RecordLike) -> Identity:

@@ -16,14 +16,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.io.arrow import decoded, integers, take
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactRows, facts_digests
-from tallystick.scoring.planner import Rows, ScoreColumns
+from tallystick.scoring.planner import ScoreColumns
 from tallystick.scoring.result import (
     AXES,
     GROUP,

@@ -24,14 +24,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Rows
 from tallystick.io.sources import Chunk, Source, input_digest
 from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows
+from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
@@ -39,7 +39,6 @@ from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds
@@ -87,14 +86,14 @@ class FactsWanted:
     Attributes:
         catalogs: what is installed.
         wanted: by skill type, the digests of the facts.
-        fields: of ``IDENTITY``, what is needed of who a record is.
+        fields: of ``RECORD_FIELDS``, those that are needed.
         groups: by skill type, the field that says the group of a miner, where a candidate asks.
         consensus: the groups that give records their consensus; None where they keep their own.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]]
-    fields: Collection[str] = tuple(IDENTITY)
+    fields: Collection[str] = tuple(RECORD_FIELDS)
     groups: Mapping[str, str] = attrs.field(factory=dict)
     consensus: GroupHistory | None = None
 
@@ -130,14 +129,14 @@ class FactsWanted:
 
 def wanted_by(
     candidates: Sequence[Candidate],
-    fields: Collection[str] = tuple(IDENTITY),
+    fields: Collection[str] = tuple(RECORD_FIELDS),
     consensus: GroupHistory | None = None,
 ) -> FactsWanted:
     """Return the facts that some candidates read, and some fields.
 
     Args:
         candidates: the rule sets.
-        fields: of ``IDENTITY``, what is needed of who a record is.
+        fields: of ``RECORD_FIELDS``, those that are needed.
         consensus: the groups of the records, if any.
 
     Raises:
@@ -183,7 +182,7 @@ class Reader:
         """
         return source_of(self.path)
 
-    def batches(self, fields: Collection[str] = tuple(IDENTITY)) -> Iterator[FactBatch]:
+    def batches(self, fields: Collection[str] = tuple(RECORD_FIELDS)) -> Iterator[FactBatch]:
         """Return the facts, batch after batch.
 
         Args:

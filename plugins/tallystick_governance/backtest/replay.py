@@ -44,7 +44,7 @@ from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
-from tallystick.scoring.planner import ScoreColumns, columns_of
+from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
@@ -405,7 +405,7 @@ class _EpochReplay:
     def _scores(self, bound: BoundType, answered: FactRows) -> ScoreColumns:
         tracked = self.state.thresholds.get(bound.name, {})
         thresholds = bound.tiers.thresholds(tracked) if bound.tiers is not None else {}
-        scores = columns_of(bound).score(answered.facts.__getitem__, thresholds, len(answered))
+        scores = score_columns(bound, answered.facts.__getitem__, thresholds, len(answered))
         self._exercised(of_scores(bound, scores))
         return scores
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tallystick.errors import TallystickError
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.formula.facts import is_opaque
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
@@ -32,7 +32,6 @@ from tallystick.scoring.facts.results import judge
 from tallystick.scoring.planner import (
     Facts,
     Plan,
-    Rows,
     ScoreColumns,
     Target,
     joined,

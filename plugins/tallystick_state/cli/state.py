@@ -500,6 +500,23 @@ def prune_command(
     show(pruned, lines, as_json=as_json)
 
 
+@state.command("rebuild", epilog=examples("tallystick state rebuild --state subnet.db"))
+@state_option
+@locked_options
+@as_json
+def rebuild_command(where: str, as_json: bool, held: Held) -> None:
+    """Make everything that follows from the log anew, by replaying it.
+
+    It mends a store whose log is sound, whatever else of it is damaged; any other is left as it is.
+    """
+    from tallystick_state.replay import rebuild
+
+    with working("replaying the log"):
+        head = rebuild(where, accept=held.require)
+    told = f"{head.entries} entries that end in {head.hash}: rebuilt"
+    show({"entries": head.entries, "hash": head.hash}, [told], as_json=as_json)
+
+
 @state.command(
     "verify",
     epilog=examples(

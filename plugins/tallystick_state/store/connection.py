@@ -14,22 +14,19 @@ import sqlite3
 import stat
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 import attrs
 
-from tallystick.errors import NoStoreError, StoreError
+from tallystick.errors import DamagedError, NoStoreError, StoreError
 from tallystick.extras import missing
 from tallystick.io.text import masked
 from tallystick_state.store.tables import PREFIX, TABLES
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
 
 TIMEOUT = 30.0
 """Seconds for which a locked store is waited for."""
@@ -74,7 +71,10 @@ TAKE_BACK = (
     "take back a backup with tallystick state restore, or an export with tallystick state import"
 )
 """Remedy of a store that is gone."""
-WAY_BACK = f"stop what writes to it, move it away, and {TAKE_BACK}"
+WAY_BACK = (
+    "stop what writes to it, and run tallystick state rebuild; where its log is damaged, move it "
+    f"away, and {TAKE_BACK}"
+)
 """Remedy of a damaged store."""
 _DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
 _GONE = f"found no such file any more, expected the store that was there: {TAKE_BACK}"
@@ -134,6 +134,12 @@ _POSTGRESQL = {
     "57P": _LOST,
 }
 
+_SIZE_OF_POSTGRESQL = (
+    "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_catalog.pg_class "
+    "WHERE relkind = 'r' AND left(relname, 11) = 'tallystick_' "
+    "AND relnamespace = current_schema()::regnamespace"
+)
+
 
 @attrs.frozen
 class Connection:
@@ -149,19 +155,56 @@ class Connection:
         mark: what the driver takes in place of a value.
         shown: the store, as it may be shown.
         timeout: for how many seconds a lock is waited for.
-        tally: by table, what the transaction adds to its rows and to the sum of their checksums.
     """
 
     driver: Any
     mark: Literal["?", "%s"]
     shown: str = "the store"
     timeout: float = TIMEOUT
-    tally: Counter[tuple[str, str]] = attrs.field(factory=Counter, eq=False)
 
     @property
     def is_sqlite(self) -> bool:
         """True for a connection to SQLite."""
         return self.mark == "?"
+
+    def damaged(self, message: str) -> DamagedError:
+        """Return the error of damage that was found in the store, with the way back."""
+        error = DamagedError(message)
+        # a block that reads two stores cannot tell whose it is
+        error.name(self.shown, WAY_BACK)
+        return error
+
+    def check_pages(self) -> None:
+        """Refuse a file of SQLite with damaged pages or indexes; a server looks after its own.
+
+        An index whose keys were damaged answers with other rows, which `quick_check` does not see.
+
+        Raises:
+            DamagedError: there are some.
+        """
+        problems = self.rows("PRAGMA integrity_check(1)") if self.is_sqlite else [("ok",)]
+        if problems != [("ok",)]:
+            first = str(problems[0][0]).replace("\n", " ") if problems else "nothing"
+            raise self.damaged(
+                f"found pages that are damaged ({first:.200}), expected sound ones: the file was "
+                "damaged or changed"
+            )
+
+    def size(self) -> int:
+        """Return how many bytes the store has, with its indexes."""
+        if self.is_sqlite:
+            ((pages,),) = self.rows("PRAGMA page_count")
+            ((bytes_each,),) = self.rows("PRAGMA page_size")
+            return int(pages * bytes_each)
+        ((total,),) = self.rows(_SIZE_OF_POSTGRESQL)
+        return int(total)
+
+    def data_checksums(self) -> bool | None:
+        """Return whether PostgreSQL has checksums of its pages; None of SQLite, which has none."""
+        if self.is_sqlite:
+            return None
+        ((setting,),) = self.rows("SHOW data_checksums")
+        return bool(setting == "on")
 
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -198,13 +241,6 @@ class Place:
     path: Path | None
     connect: Callable[[Access], Any]
     timeout: float
-
-    def has_wal(self) -> bool:
-        """Return whether changes of a SQLite store stand in the file beside it.
-
-        So it is while somebody has the store open, and after a process that had was killed.
-        """
-        return self.path is not None and has_wal(self.path)
 
     def stamp(self) -> tuple[int, ...]:
         """Return what changes when somebody writes to the files of a SQLite store."""
@@ -307,32 +343,28 @@ def place_of(where: str, timeout: float, *, create: bool, shown: str | None = No
         place = _file(Path(where), timeout, create)
         return place if shown is None else attrs.evolve(place, shown=shown)
     url = _url(where)
-    if url.get_backend_name() == "postgresql":
+    if url.scheme.startswith("postgresql"):
         return _server(url, timeout)
-    if url.drivername != "sqlite" or not url.database or url.database == ":memory:" or url.query:
-        raise StoreError(f"{_shown(url)}: found no place for a store, expected {EXPECTED}")
-    return _file(Path(url.database), timeout, create)
+    path = where.removeprefix("sqlite:///")
+    if path in {where, "", ":memory:"} or url.query:
+        raise StoreError(f"{masked(where)}: found no place for a store, expected {EXPECTED}")
+    return _file(Path(path), timeout, create)
 
 
-def _url(where: str) -> URL:
-    from sqlalchemy.engine import make_url  # heavy, and a path needs none
-    from sqlalchemy.exc import ArgumentError
-
+def _url(where: str) -> SplitResult:
     before_query = where.partition("?")[0]
     if not where.startswith("sqlite") and "@" in before_query.partition("@")[2]:
         # not shown, since what stands between them may be of a password
         raise StoreError(
             "found a URL with several @, expected one: write one in a name or a password as %40"
         )
-    try:
-        return make_url(where)
-    except (ArgumentError, ValueError):
-        # not shown, since it may hold a password
-        raise StoreError(f"found a URL that cannot be read, expected {EXPECTED}") from None
-
-
-def _shown(url: URL) -> str:
-    return masked(url.render_as_string(hide_password=True))
+    with suppress(ValueError):
+        url = urlsplit(where)
+        # what is no number raises
+        if url.port is None or url.port:
+            return url
+    # not shown, since it may hold a password
+    raise StoreError(f"found a URL that cannot be read, expected {EXPECTED}")
 
 
 def _file(path: Path, timeout: float, create: bool) -> Place:
@@ -442,21 +474,21 @@ def _check_file(path: Path, create: bool) -> None:
             raise StoreError(f"{path}: {_NOT_OURS}")
 
 
-def _server(url: URL, timeout: float) -> Place:
-    if url.drivername not in ("postgresql", "postgresql+psycopg"):
-        raise StoreError(f"{_shown(url)}: found {url.drivername}, expected {EXPECTED}")
+def _server(url: SplitResult, timeout: float) -> Place:
+    shown = masked(url.geturl())
+    if url.scheme not in {"postgresql", "postgresql+psycopg"}:
+        raise StoreError(f"{shown}: found {url.scheme}, expected {EXPECTED}")
     if find_spec("psycopg") is None:
-        raise StoreError(f"{_shown(url)}: {missing('psycopg')}")
+        raise StoreError(f"{shown}: {missing('psycopg')}")
     import psycopg  # an extra
 
-    dialect = url.set(drivername="postgresql+psycopg").get_dialect()()
-    arguments, options = dialect.create_connect_args(url)
+    address = f"postgresql{url.geturl().removeprefix(url.scheme)}"
 
     def connect(_: Access) -> Any:  # noqa: ANN401  # psycopg is an extra
         # whatever the environment says: hotkeys are Unicode
-        return psycopg.connect(*arguments, **options, client_encoding="utf8")
+        return psycopg.connect(address, client_encoding="utf8")
 
-    return Place(_shown(url), None, connect, timeout)
+    return Place(shown, None, connect, timeout)
 
 
 def _begin_sqlite(connection: Connection, access: Access) -> None:
@@ -505,7 +537,7 @@ def _statement_of(where: str, timeout: float) -> Iterator[None]:
             yield
         except UnicodeDecodeError as error:
             # what SQLite says of a schema that is damaged quotes it
-            raise StoreError(f"{where}: {_DAMAGED}") from error
+            raise DamagedError(f"{where}: {_DAMAGED}") from error
 
 
 @contextmanager
@@ -519,22 +551,15 @@ def _explain_errors(where: str, timeout: float) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raised = _of_driver(error)
-        if raised is None:
+        psycopg = sys.modules.get("psycopg")
+        of_psycopg = psycopg is not None and isinstance(error, psycopg.Error)
+        if not of_psycopg and not isinstance(error, sqlite3.Error):
             raise
-        text, template = str(raised), _template(raised)
-        message = template.format(timeout=timeout, reason=masked(_first_line(text)))
+        message = _template(error).format(timeout=timeout, reason=masked(_first_line(str(error))))
         # a traceback would show what the driver says
         cause = error if masked(str(error)) == str(error) else None
-        raise StoreError(f"{where}: {message}") from cause
-
-
-def _of_driver(error: Exception) -> BaseException | None:
-    """Return the error of the driver; SQLAlchemy, which migrates, wraps it."""
-    original = getattr(error, "orig", error)
-    psycopg = sys.modules.get("psycopg")
-    of_psycopg = psycopg is not None and isinstance(original, psycopg.Error)
-    return original if of_psycopg or isinstance(original, sqlite3.Error) else None
+        kind = DamagedError if message.startswith(_DAMAGED) else StoreError
+        raise kind(f"{where}: {message}") from cause
 
 
 def _template(error: BaseException) -> str:

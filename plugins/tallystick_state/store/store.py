@@ -6,10 +6,11 @@ Invariants:
 - one transaction writes at a time, and what it does is seen whole or not at all;
 - a transaction that raises, or whose process dies, leaves the store as it was;
 - a file or a database that holds something else is never changed;
-- nothing is written over damage: before its first change, and once somebody else has changed the
-  file, a store of up to `LIMIT` bytes is checked whole; a larger one at each closing of an epoch
-  and after a process that was killed, and else where rows are read.
+- nothing is written over damage: whatever a change rests on is checked where it is read (see
+  `transaction`), and the pages of a small file before its first change.
 """
+
+# ruff: noqa: S608  # names of our own tables alone
 
 from __future__ import annotations
 
@@ -21,39 +22,24 @@ from pathlib import Path
 from typing import Self
 
 from tallystick.errors import DamagedError, NoStoreError, StoreError
-from tallystick_state.store.checksums import put_totals
 from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
-from tallystick_state.store.integrity import LIMIT, check_integrity, data_checksums, size
-from tallystick_state.store.schema import (
-    create_schema,
-    foreign_table,
-    found_version,
-    is_older,
-    migrate,
-)
-from tallystick_state.store.transaction import Transaction
+from tallystick_state.store.tables import FORMAT, OLDER_TABLE, PREFIX, TABLES, VERSION_TABLE
+from tallystick_state.store.transaction import Transaction, create
 
 PLACE = "the place of a store, a path or a URL"
 """Expected kind of a store's place, for errors."""
+LIMIT = 4_000_000
+"""Maximum size in bytes of a file whose pages are checked before the first change: 65 ms."""
 _OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
 """Names of the stores that are open in the blocks around."""
-_Seal = tuple[tuple[int, ...], str | None]
-"""Stamp of the files and hash of the last entry, after a store's own last change."""
 
 
 class Store:
     """An open store. It holds no connection between transactions."""
 
-    def __init__(self, place: Place, *, has_wal: bool = False) -> None:
-        """Take a place that was found to hold a store of this version; see `open`.
-
-        Args:
-            place: where it is.
-            has_wal: whether changes stood beside its file, which somebody has open, or left behind
-                when it was killed.
-        """
-        self._place, self._has_wal = place, has_wal
-        self._seal: _Seal | None = None
+    def __init__(self, place: Place) -> None:
+        """Take a place that was found to hold a store; see `open`."""
+        self._place, self._has_checked = place, False
 
     def __repr__(self) -> str:
         return f"<Store {self.shown!r}>"
@@ -77,7 +63,7 @@ class Store:
         if self.path is not None:
             return None
         with self.reading() as transaction:
-            return data_checksums(transaction.connection)
+            return transaction.connection.data_checksums()
 
     def holds(self, path: Path) -> bool:
         """Return whether a path leads to a file of the store, or to one that stands beside it."""
@@ -113,15 +99,11 @@ class Store:
             # another process may have been faster
             _refuse_what_is_there(place, connection)
             create_schema(connection)
-            store, transaction = cls(place), Transaction(connection)
-            yield store, transaction
-            put_totals(connection)
-            digest = transaction.log_hash()
-        store._seal = place.stamp(), digest
+            yield cls(place), Transaction(connection)
 
     @classmethod
     def open(cls, where: str, *, timeout: float = TIMEOUT, shown: str | None = None) -> Self:
-        """Return the store at a place, migrated to this version when it is of an older one.
+        """Return the store at a place.
 
         Args:
             where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
@@ -129,25 +111,19 @@ class Store:
             shown: what errors name in place of a file that is temporary.
 
         Raises:
-            StoreError: there is none, it is not ours, of a newer version, or cannot be used.
+            StoreError: there is none, it is not ours, of another version, or cannot be used.
         """
         place = place_of(where, timeout, create=False, shown=shown)
-        has_wal = place.has_wal()
         with place.transaction("read") as connection:
-            older = _is_older(place, connection)
-        if older:
-            with place.transaction("write") as connection:
-                # another process may have been faster
-                if _is_older(place, connection):
-                    migrate(connection)
-        return cls(place, has_wal=has_wal)
+            _check_version(place, connection)
+        return cls(place)
 
     @contextmanager
-    def writing(self, *, whole: bool = False) -> Iterator[Transaction]:
+    def writing(self, *, pages: bool = True) -> Iterator[Transaction]:
         """Yield a transaction that alone writes, from its start; committed when the block is left.
 
         Args:
-            whole: whether the store is checked whole, however large it is.
+            pages: whether the pages of a small file are checked before the first change.
 
         Raises:
             DamagedError: the store is damaged; nothing has changed.
@@ -155,13 +131,10 @@ class Store:
                 changed.
         """
         with self._place.transaction("write") as connection, self._named():
-            transaction = Transaction(connection)
-            if whole or self._must_check(transaction):
-                check_integrity(connection)
-            yield transaction
-            put_totals(connection)
-            digest = transaction.log_hash()
-        self._seal, self._has_wal = (self._place.stamp(), digest), False
+            if pages and not self._has_checked and connection.size() <= LIMIT:
+                connection.check_pages()
+            self._has_checked |= pages
+            yield Transaction(connection)
 
     def compact(self) -> None:
         """Give the room of rows that were deleted back, as far as the database does.
@@ -173,9 +146,6 @@ class Store:
                 SQLite makes.
         """
         self._place.vacuum()
-        with self.reading() as transaction:
-            digest = transaction.log_hash()
-        self._seal = self._place.stamp(), digest
 
     @contextmanager
     def locked(self) -> Iterator[Callable[[], object] | None]:
@@ -202,7 +172,7 @@ class Store:
             DamagedError: the store is damaged; nothing has changed.
             StoreError: as `writing`, or a write in the block raised; nothing has changed.
         """
-        with self.writing(whole=True) as transaction:
+        with self.writing() as transaction:
             joined = _JoinedStore(self._place, transaction)
             yield joined
             if joined.is_spoilt:
@@ -212,14 +182,14 @@ class Store:
                 )
 
     def check(self) -> None:
-        """Refuse a store that is damaged: read all of it, and compare it with its checksums.
+        """Refuse a store whose pages, log or documents are damaged; nothing is replayed.
 
         Raises:
             DamagedError: it is damaged.
             StoreError: it cannot be read.
         """
         with self.reading() as transaction:
-            check_integrity(transaction.connection)
+            transaction.check()
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -230,12 +200,6 @@ class Store:
         """
         with self._place.transaction("read") as connection, self._named():
             yield Transaction(connection)
-
-    def _must_check(self, transaction: Transaction) -> bool:
-        """Return whether the store is to be checked whole before it is changed."""
-        if self._seal == (self._place.stamp(), transaction.log_hash()):
-            return False
-        return self._has_wal or size(transaction.connection) <= LIMIT
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -266,7 +230,7 @@ class _JoinedStore(Store):
         self._transaction, self.is_spoilt = transaction, False
 
     @contextmanager
-    def writing(self, *, whole: bool = False) -> Iterator[Transaction]:  # noqa: ARG002  # was checked whole
+    def writing(self, *, pages: bool = True) -> Iterator[Transaction]:  # noqa: ARG002  # were checked
         try:
             yield self._transaction
         except BaseException:
@@ -278,30 +242,64 @@ class _JoinedStore(Store):
         yield self._transaction
 
 
+def create_schema(connection: Connection) -> None:
+    """Make the tables of a new store, in the transaction that the connection is in."""
+    for table in TABLES:
+        create(connection, table)
+    connection.execute(f"CREATE TABLE {VERSION_TABLE} (version INTEGER PRIMARY KEY)")
+    connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ({FORMAT})")
+
+
+def _table_names(connection: Connection) -> list[str]:
+    query = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
+    if connection.is_sqlite:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    names = sorted(row[0] for row in connection.rows(query))
+    # SQLite keeps some of its own
+    return [name for name in names if not (connection.is_sqlite and name.startswith("sqlite_"))]
+
+
+def _foreign_table(place: Place, names: list[str]) -> str | None:
+    """Return a table of something else in a file; a server may have others beside ours."""
+    others = (name for name in names if not name.startswith(PREFIX))
+    return None if place.path is None else next(others, None)
+
+
 def _refuse_what_is_there(place: Place, connection: Connection) -> None:
-    if found_version(connection) is not None:
+    names = _table_names(connection)
+    if {VERSION_TABLE, OLDER_TABLE}.intersection(names):
         raise StoreError(
             f"{place.shown}: found a store, expected none: choose another place, or use this one"
         )
-    table = foreign_table(connection)
-    if place.path is not None and table is not None:
+    foreign = _foreign_table(place, names)
+    if foreign is not None:
         raise StoreError(
-            f"{place.shown}: found a database with the table {table}, expected no file or an empty "
-            "one: choose another place"
+            f"{place.shown}: found a database with the table {foreign}, expected no file or an "
+            "empty one: choose another place"
         )
 
 
-def _is_older(place: Place, connection: Connection) -> bool:
-    try:
-        version = found_version(connection)
-        if version is not None:
-            return is_older(version)
-    except StoreError as error:
-        raise StoreError(f"{place.shown}: {error}") from error
-    table = foreign_table(connection)
-    if place.path is not None and table is not None:
+def _check_version(place: Place, connection: Connection) -> None:
+    """Refuse a place without a store, or with one of another version."""
+    names = _table_names(connection)
+    foreign = _foreign_table(place, names)
+    if VERSION_TABLE in names:
+        versions = [row[0] for row in connection.rows(f"SELECT version FROM {VERSION_TABLE}")]
+        if versions != [FORMAT]:
+            raise StoreError(
+                f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: update "
+                "tallystick, or take the store back from a copy"
+            )
+    elif OLDER_TABLE in names:
         raise StoreError(
-            f"{place.shown}: found a database with the table {table}, expected the store of a "
+            f"{place.shown}: found the store of an earlier, unreleased tallystick, expected "
+            f"one of the format {FORMAT}: begin anew with tallystick state init, and record its "
+            "rounds again"
+        )
+    elif foreign is not None:
+        raise StoreError(
+            f"{place.shown}: found a database with the table {foreign}, expected the store of a "
             "state: check the path"
         )
-    raise NoStoreError(f"{place.shown}: found no store")
+    else:
+        raise NoStoreError(f"{place.shown}: found no store")

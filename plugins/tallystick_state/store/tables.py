@@ -1,16 +1,16 @@
-"""The tables of a store, told once: its schema, statements and checksums follow from them.
+"""The tables of a store: its schema and its statements follow from them.
 
-The log is the truth. The head is the end of the log with the live state, the snapshots are the
-states that rounds pin, and the events, in a table that is named after the kind of their entries,
-are an index over entries of the log, with the columns that are searched by. The quarantine is the
-same for claims that are not recorded, and the counts are numbers of claims by validator. Envelopes
-are the signatures behind entries of the log, by the digest of the statement that they sign. The
-leaves of epochs are made of all the rest, and kept because they take long to make. Where records
-were pruned, the point says up to where, and what stays of each. Every row has a
-checksum; `checksums` has their sums by table.
+The log is the truth, and each of its entries is chained to the one before. Everything else follows
+from it and can be made again:
 
-Nothing here imports SQLAlchemy, which takes longer to load than most queries: `schema` makes its
-tables of these.
+- documents, each with its digest: the head, which is the end of the log with the live state;
+  snapshots, the states that rounds pin; leaves of epochs, which take long to make; counts of
+  claims by validator; where records were pruned, the point up to which, and what stays of each;
+- indexes over entries of the log, with the columns that are searched by: the events, in a table
+  that is named after the kind of their entries, and the quarantine, for claims that are not
+  recorded.
+
+Envelopes are the signatures behind entries of the log, by the digest of the statement they sign.
 """
 
 from __future__ import annotations
@@ -21,75 +21,69 @@ import attrs
 
 PREFIX = "tallystick_"
 """Prefix of the name of every table of a store."""
-ColumnType = Literal["integer", "count", "big", "text", "bytes", "boolean"]
-"""Type of a column: ``integer`` has 32 bits, signed, ``count`` and ``big`` have 64.
+FORMAT = 1
+"""Version of a store that this engine reads and writes."""
+VERSION_TABLE = f"{PREFIX}format"
+"""Table with the version, in its one row."""
+OLDER_TABLE = f"{PREFIX}version"
+"""Table of the version in stores of unreleased engines, which are not read."""
 
-SQLite stores a table by its key only where that is an ``integer`` or a ``count``.
-"""
-
-
-@attrs.frozen
-class Column:
-    """A column of a table.
-
-    Attributes:
-        name: unique in its table.
-        type: of its values.
-        nullable: whether a row may have no value.
-    """
-
-    name: str
-    type: ColumnType
-    nullable: bool = False
+ColumnType = Literal["integer", "count", "text", "bytes", "boolean"]
+"""Type of a column: ``integer`` has 32 bits, signed, ``count`` has 64."""
+# SQLite stores a table by its key only where that is an INTEGER, which has 64 bits there
+_SQLITE = {"integer": "INTEGER", "count": "INTEGER", "text": "TEXT"}
+_SQLITE |= {"bytes": "BLOB", "boolean": "BOOLEAN"}
+_POSTGRESQL = {**_SQLITE, "count": "BIGINT", "bytes": "BYTEA"}
 
 
-@attrs.frozen
-class Index:
-    """An index of a table.
-
-    Attributes:
-        name: without the name of its table.
-        columns: names of columns, in their order.
-        where: SQL condition on the rows that it covers; empty for all.
-        unique: whether no two rows have the same values.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    where: str = ""
-    unique: bool = False
-
-
-@attrs.frozen
+@attrs.frozen(eq=False)
 class StoreTable:
     """A table of a store.
 
     Attributes:
         name: begins with `PREFIX`.
-        columns: in their order, without the checksum of the row, which comes last.
+        columns: the type of each by name, in their order; one whose name ends in ``?`` may be
+            without a value.
         key: how many of the first columns are the primary key.
-        indexes: beside that of the key.
-        has_checksums: whether its rows have a checksum.
+        indexes: by name, the columns of each beside that of the key, and its condition.
+        unique: names of the indexes that no two rows may be alike in.
     """
 
     name: str
-    columns: tuple[Column, ...]
+    _columns: dict[str, ColumnType]
     key: int = 1
-    indexes: tuple[Index, ...] = ()
-    has_checksums: bool = True
+    indexes: dict[str, str] = attrs.field(factory=dict)
+    unique: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns, without the checksum."""
-        return tuple(column.name for column in self.columns)
+        """The names of its columns."""
+        return tuple(name.removesuffix("?") for name in self._columns)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the columns of its primary key."""
         return self.names[: self.key]
+
+    def statements(self, *, is_sqlite: bool) -> list[str]:
+        """Return the statements that make the table with its indexes."""
+        types = _SQLITE if is_sqlite else _POSTGRESQL
+        columns = [
+            f"{name.removesuffix('?')} {types[kind]}{'' if name.endswith('?') else ' NOT NULL'}"
+            for name, kind in self._columns.items()
+        ]
+        columns.append(f"PRIMARY KEY ({', '.join(self.keys)})")
+        return [
+            f"CREATE TABLE {self.name} ({', '.join(columns)})",
+            *(
+                f"CREATE {'UNIQUE ' if name in self.unique else ''}INDEX {self.name}_{name} "
+                f"ON {self.name} {columns_of_index}"
+                for name, columns_of_index in self.indexes.items()
+            ),
+        ]
 
 
 RARE = "kind NOT IN ('signal', 'own', 'signed')"
@@ -98,114 +92,71 @@ RARE = "kind NOT IN ('signal', 'own', 'signed')"
 SQLite uses their index only for a query that has the condition in these words.
 """
 
-HEAD = StoreTable(
-    f"{PREFIX}head",
-    (
-        Column("id", "integer"),
-        Column("epoch", "integer"),
-        Column("entries", "count"),
-        Column("hash", "text"),
-        Column("state", "text"),
-    ),
-)
-"""The end of the log, with the live state: one row."""
 LOG = StoreTable(
     f"{PREFIX}log",
-    (
-        Column("seq", "count"),
-        Column("kind", "text"),
-        Column("body", "text"),
-        Column("hash", "text"),
-    ),
-    indexes=(
-        Index("clear", ("seq",), where="kind = 'clear'"),
-        Index("kinds", ("kind", "seq"), where=RARE),
-    ),
+    {"seq": "count", "kind": "text", "body": "text", "previous": "bytes", "hash": "bytes"},
+    indexes={"clear": "(seq) WHERE kind = 'clear'", "kinds": f"(kind, seq) WHERE {RARE}"},
 )
-"""The entries of the log."""
+"""The entries of the log, each with the hash of the one before and its own."""
 EVENTS = StoreTable(
     f"{PREFIX}signals",
-    (
-        Column("seq", "count"),
-        Column("identity", "bytes"),
-        Column("counted_in", "integer"),
-        Column("round", "integer"),
-        Column("hotkey", "text"),
-        Column("skill_type", "text"),
-        Column("role", "text", nullable=True),
-        Column("is_record", "boolean"),
-        Column("rank", "integer"),
-        Column("epoch", "integer", nullable=True),
-    ),
-    indexes=(
-        Index("identity", ("identity",), unique=True),
-        Index("counted_in", ("counted_in", "seq")),
-        Index("round", ("round", "seq")),
-        Index("hotkey", ("hotkey", "is_record", "round")),
-        Index("role", ("skill_type", "hotkey", "round", "role")),
-    ),
+    {
+        "seq": "count",
+        "identity": "bytes",
+        "counted_in": "integer",
+        "round": "integer",
+        "hotkey": "text",
+        "skill_type": "text",
+        "role?": "text",
+        "is_record": "boolean",
+        "rank": "integer",
+        "epoch": "integer",
+    },
+    indexes={
+        "counted_in": "(counted_in, seq)",
+        "hotkey": "(hotkey, is_record, round)",
+        "identity": "(identity)",
+        "role": "(skill_type, hotkey, round, role)",
+        "round": "(round, seq)",
+    },
+    unique=frozenset({"identity"}),
 )
 """The recorded events."""
 QUARANTINE = StoreTable(
     f"{PREFIX}quarantine",
-    (
-        Column("seq", "count"),
-        Column("identity", "bytes"),
-        Column("task", "bytes"),
-        Column("scope", "bytes"),
-        Column("rank", "integer"),
-        Column("reason", "text"),
-    ),
-    indexes=(
-        Index("identity", ("identity",)),
-        Index("task", ("task",)),
-        Index("scope", ("scope",)),
-    ),
+    {
+        "seq": "count",
+        "identity": "bytes",
+        "task": "bytes",
+        "scope": "bytes",
+        "rank": "integer",
+        "reason": "text",
+    },
+    indexes={"identity": "(identity)", "scope": "(scope)", "task": "(task)"},
 )
 """The claims that are not recorded."""
-CLAIM_COUNTS = StoreTable(
-    f"{PREFIX}claim_counts",
-    (
-        Column("scope", "bytes"),
-        Column("round", "integer"),
-        Column("rank", "integer"),
-        Column("claims", "integer"),
-    ),
-    key=3,
-)
-"""Numbers of claims by validator and epoch, round and rank."""
-SNAPSHOTS = StoreTable(
-    f"{PREFIX}snapshots",
-    (Column("epoch", "integer"), Column("digest", "text"), Column("body", "text")),
-)
-"""The state at the start of each epoch."""
-ROUNDS = StoreTable(
-    f"{PREFIX}rounds", (Column("round", "integer"), Column("at", "text", nullable=True))
-)
-"""The closed rounds with their times."""
-ENVELOPES = StoreTable(
-    f"{PREFIX}envelopes", (Column("statement", "text"), Column("envelope", "text"))
-)
+ENVELOPES = StoreTable(f"{PREFIX}envelopes", {"statement": "text", "envelope": "text"})
 """The signed statements, by digest."""
-LEAVES = StoreTable(f"{PREFIX}epochs", (Column("epoch", "integer"), Column("leaf", "text")))
-"""The leaves of closed epochs."""
-PRUNED = StoreTable(f"{PREFIX}pruned", (Column("id", "integer"), Column("point", "text")))
-"""The point up to which records were pruned: one row, or none."""
-PRUNED_CLAIMS = StoreTable(
-    f"{PREFIX}pruned_claims", (Column("bucket", "integer"), Column("claims", "bytes"))
-)
-"""The claims that were pruned, by which a claim that comes again is known: see `pruned`."""
-TOTALS = StoreTable(
-    f"{PREFIX}checksums",
-    (Column("name", "text"), Column("rows", "big"), Column("total", "big")),
-    has_checksums=False,
-)
-"""Rows and sums of checksums by table."""
 
-TABLES = (
-    *(HEAD, PRUNED, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS, SNAPSHOTS, ROUNDS, ENVELOPES, LEAVES),
-    *(PRUNED_CLAIMS, TOTALS),
-)
-"""Every table; the head and the point are read before the log, and the log before the snapshots."""
-CHECKED = tuple(table for table in TABLES if table.has_checksums)
-"""Every table whose rows have checksums."""
+
+def _documents(name: str, key: str, kind: ColumnType, body: ColumnType = "text") -> StoreTable:
+    return StoreTable(f"{PREFIX}{name}", {key: kind, "digest": "text", "body": body})
+
+
+HEAD = _documents("head", "id", "integer")
+"""The end of the log, with the live state: one row."""
+SNAPSHOTS = _documents("snapshots", "epoch", "integer")
+"""The state at the start of each epoch."""
+LEAVES = _documents("epochs", "epoch", "integer")
+"""The leaves of closed epochs."""
+CLAIM_COUNTS = _documents("claim_counts", "scope", "bytes")
+"""Numbers of claims by validator and epoch."""
+PRUNED = _documents("pruned", "id", "integer")
+"""The point up to which records were pruned: one row, or none."""
+PRUNED_CLAIMS = _documents("pruned_claims", "bucket", "integer", "bytes")
+"""The claims that were pruned, by which a claim that comes again is known: see `pruned`."""
+
+DOCUMENTS = (HEAD, PRUNED, SNAPSHOTS, LEAVES, CLAIM_COUNTS, PRUNED_CLAIMS)
+"""Tables of documents: a key, the digest of the body, and the body."""
+TABLES = (LOG, EVENTS, QUARANTINE, ENVELOPES, *DOCUMENTS)
+"""Every table."""

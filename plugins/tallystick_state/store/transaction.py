@@ -1,7 +1,12 @@
 """One transaction on a store: its reads and writes.
 
-Long results come page after page: no cursor stays open behind a reader who stops early. Rows that
-are read whole are checked by their checksums; nothing is checked against the chain.
+Long results come page after page: no cursor stays open behind a reader who stops early.
+
+What is read is checked: an entry of the log has the hash that follows from it and from the hash
+before, which stands in its row; a document has its digest; a claim stands in its index with the
+columns that its entry leads to. That an entry follows the one before is checked for those since the
+last closing as an epoch is closed, and for all by `check`. What is counted and searched for answers
+from the indexes alone, and is proved by a replay.
 """
 
 # ruff: noqa: S608  # names of our own tables alone; values go by marks
@@ -10,15 +15,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes
-from tallystick.errors import DamagedError, NumberError
-from tallystick_state.chain import Entry
-from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
+from tallystick.errors import NumberError
+from tallystick_state.chain import GENESIS_HASH, Entry, check
+from tallystick_state.claims import REASONS, UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, SampledEvent, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
@@ -30,10 +37,10 @@ from tallystick_state.pruned import (
     packed,
     unpacked,
 )
-from tallystick_state.store.checksums import checked_rows, delete, insert, rows_of
-from tallystick_state.store.connection import MAX_VALUES, WAY_BACK, Connection, marks
+from tallystick_state.store.connection import MAX_VALUES, Connection, marks
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
+    DOCUMENTS,
     ENVELOPES,
     EVENTS,
     HEAD,
@@ -43,7 +50,6 @@ from tallystick_state.store.tables import (
     PRUNED_CLAIMS,
     QUARANTINE,
     RARE,
-    ROUNDS,
     SNAPSHOTS,
     StoreTable,
 )
@@ -52,8 +58,9 @@ if TYPE_CHECKING:
     from tallystick_state.roles import Role
 
 
-# rows of a page that is read, and of the first one for who wants the first entry alone
-_READ, _FIRST_READ = 2_000, 100
+# rows of a page that is read, of the first one for who wants the first entry alone, and of a page
+# that is written
+_READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
 _T = TypeVar("_T")
 MOST_REMEMBERED = 1 << 17
@@ -61,9 +68,14 @@ MOST_REMEMBERED = 1 << 17
 STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """Kinds of the entries that may state a block and name a signed statement."""
 
+CARRIED = "carried"
+"""Kind of the entries of carried records, and the validator that they name."""
+CLAIMS = frozenset(("signal", "own", "signed", "flag", CARRIED))
+"""Kinds of the entries that are events."""
+_RANKS = frozenset(Rank)
+_COLUMNS, _WIDTH = ", ".join(f"{LOG}.{name}" for name in LOG.names), len(LOG.names)
 # the statements; the tables and their indexes are in `tables`
 _ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
-_SNAPSHOT = f"FROM {SNAPSHOTS} WHERE epoch = ?"
 _RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
 _BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
@@ -135,21 +147,20 @@ class ClaimRows:
 
     def counts(self, scope: bytes) -> Counts:
         """Return the numbers of claims of a validator and pinned epoch, by round and rank."""
-        rows = checked_rows(
-            self.connection, [CLAIM_COUNTS], f"FROM {CLAIM_COUNTS} WHERE scope = ?", (scope,)
-        )
-        return {(number, rank): claims for _, number, rank, claims in rows}
+        body = document(self.connection, CLAIM_COUNTS, scope)
+        rows = [] if body is None else json.loads(body)
+        return {(number, rank): claims for number, rank, claims in rows}
 
     def put_counts(self, scope: bytes, counts: Counts) -> None:
         """Keep the counts of a scope in place of those of before."""
-        delete(self.connection, CLAIM_COUNTS, "scope", scope)
-        rows = [(scope, *key, claims) for key, claims in counts.items() if claims]
-        insert(self.connection, CLAIM_COUNTS, rows)
+        rows = sorted((*key, claims) for key, claims in counts.items() if claims)
+        body = canonical_bytes(rows).decode() if rows else None
+        put_document(self.connection, CLAIM_COUNTS, scope, body)
 
     def cleared(self) -> Mapping[str, int]:
         """Return by hotkey the number of the entry that last cleared its flags."""
-        rows = checked_rows(self.connection, [LOG], f"FROM {LOG} WHERE kind = 'clear' ORDER BY seq")
-        return {json.loads(body)["hotkey"]: seq for seq, _, body, _ in rows}
+        cleared = read_log(self.connection, f"FROM {LOG} WHERE kind = 'clear' ORDER BY seq")
+        return {json.loads(entry.body)["hotkey"]: entry.seq for entry in cleared}
 
     def flags_by(self) -> Mapping[str, Mapping[str, int]]:
         """Return by hotkey the number of flags by validator since they were last cleared."""
@@ -169,16 +180,16 @@ class ClaimRows:
     def forget(self, claims: Iterable[Claim]) -> None:
         """Take claims out of where they are, recorded or in quarantine."""
         for claim in claims:
-            table = EVENTS if claim.reason is None else QUARANTINE
-            delete(self.connection, table, "seq", claim.seq)
+            delete(self.connection, EVENTS if claim.reason is None else QUARANTINE, [claim.seq])
 
     def quarantine(self, claims: Iterable[Claim]) -> None:
         """Put claims into quarantine."""
-        rows = (
-            (c.seq, c.event.identity, c.event.task, c.event.scope, int(c.rank), c.reason)
-            for c in claims
-        )
+        rows = (_waiting_row(c.seq, c.event, int(c.rank), str(c.reason)) for c in claims)
         insert(self.connection, QUARANTINE, rows)
+
+    def recorded(self, condition: str, values: Iterable[Any]) -> list[Claim]:
+        """Return the recorded claims that a condition on the columns of `EVENTS` holds for."""
+        return self._claims(EVENTS, condition, values)
 
     def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
         for start in range(0, len(values), MAX_VALUES):
@@ -188,19 +199,29 @@ class ClaimRows:
     def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
         """Return the claims of a table, recorded or in quarantine, that a condition holds for."""
         source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
-        names = (*table.names, *LOG.names)
-        rows = checked_rows(self.connection, [table, LOG], source, values)
-        named_rows = (dict(zip(names, row, strict=True)) for row in rows)
+        columns = ", ".join(f"{table}.{name}" for name in table.names)
+        rows = self.connection.rows(f"SELECT {_COLUMNS}, {columns} {source}", values)
         return [
-            Claim(
-                fields["seq"],
-                StateEvent.from_line(fields["body"]),
-                Rank(fields["rank"]),
-                fields.get("reason"),
-                fields.get("counted_in"),
-            )
-            for fields in named_rows
+            _claim(self.connection, table, _entry(self.connection, row[:_WIDTH]), row[_WIDTH:])
+            for row in rows
         ]
+
+
+def _claim(connection: Connection, table: StoreTable, entry: Entry, row: tuple[Any, ...]) -> Claim:
+    """Return the claim of an entry, whose row is found to be what follows from it."""
+    event = StateEvent.from_line(entry.body)
+    fields = dict(zip(table.names, row, strict=True))
+    rank, reason, counted_in = fields["rank"], fields.get("reason"), fields.get("counted_in")
+    if counted_in is None:
+        own = _waiting_row(entry.seq, event, rank, reason)
+    else:
+        own = _indexed(entry.seq, event, counted_in, rank)
+    if row != own or rank not in _RANKS or not (reason is None or reason in REASONS):
+        raise connection.damaged(
+            f"row {entry.seq} of {table}: found {row!s:.120}, expected what the entry "
+            f"{entry.seq} of the log leads to: the file was damaged or changed"
+        )
+    return Claim(entry.seq, event, Rank(rank), reason, counted_in)
 
 
 @attrs.frozen
@@ -234,25 +255,76 @@ class Transaction:
 
     def head(self) -> LogHead | None:
         """Return the end of the log; None before the first head is put."""
-        rows = checked_rows(self.connection, [HEAD], f"FROM {HEAD}")
-        if not rows:
-            return None
-        if len(rows) > 1:
-            raise DamagedError(f"found {len(rows)} heads of the log, expected one: {WAY_BACK}")
-        _, epoch, entries, digest, state = rows[0]
-        return LogHead(epoch, entries, digest, _structured(state, State, "a state"))
-
-    def log_hash(self) -> str | None:
-        """Return the hash of the last entry of the log, as the head has it; None without a head."""
-        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")
-        return rows[0][0] if rows else None
+        body = document(self.connection, HEAD, 1)
+        return None if body is None else _structured(self.connection, body, _head, "a state")
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """Yield the entries of the log in their order, from the one with the number ``first``."""
         after, size = first - 1, _FIRST_READ
-        while rows := self._log(_ENTRIES, (after, size)):
-            yield from (Entry(*row) for row in rows)
-            after, size = rows[-1][0], _READ
+        while entries := self._log(_ENTRIES, (after, size)):
+            yield from entries
+            after, size = entries[-1].seq, _READ
+
+    def counting(self, epoch: int, entries: int, last: str) -> list[tuple[str, StateEvent]]:
+        """Return the canonical lines of the events that the open epoch counts, with the events.
+
+        The log since the last closing is found to be whole, and each of its events to be indexed as
+        it says. So nothing that is damaged is closed over.
+
+        Args:
+            epoch: the open one.
+            entries: how many entries the log has.
+            last: the hash of the last one.
+
+        Raises:
+            DamagedError: an entry since the last closing is broken, or an event is indexed wrong.
+        """
+        closed = self._log(f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq DESC LIMIT 1")
+        after = (closed[0].seq, closed[0].hash) if closed else (0, GENESIS_HASH)
+        since = check(self.entries(after[0] + 1), after=after, count=entries, last=last)
+        claims = {entry.seq: entry for entry in since if entry.kind in CLAIMS}
+        earlier = "counted_in = ? AND seq <= ?"
+        counted = [
+            (claim.event.to_line(), claim.event)
+            for claim in self.claims.recorded(earlier, (epoch, after[0]))
+        ]
+        # by the key, as an index may have lost some
+        for row in self.rows(EVENTS, after[0] + 1):
+            entry = claims.get(row[0])
+            claim = None if entry is None else _claim(self.connection, EVENTS, entry, row)
+            if entry is None or claim is None:
+                raise self.connection.damaged(
+                    f"row {row[0]} of {EVENTS}: found an event, expected none, as the log has no "
+                    "claim of this number: the file was damaged or changed"
+                )
+            if entry.kind == CARRIED:
+                continue
+            if claim.counted_in != epoch:
+                raise self.connection.damaged(
+                    f"row {row[0]} of {EVENTS}: found the epoch {claim.counted_in}, expected "
+                    f"{epoch}, which is open: the file was damaged or changed"
+                )
+            counted.append((entry.body, claim.event))
+        return counted
+
+    def log_hash(self) -> str | None:
+        """Return the hash of the last entry of the log; None without any."""
+        rows = self.connection.rows(f"SELECT hash FROM {LOG} ORDER BY seq DESC LIMIT 1")
+        return rows[0][0].hex() if rows else None
+
+    def check_end(self, entries: int, last: str) -> None:
+        """Refuse a log that does not end with an entry, of a number and a hash.
+
+        Raises:
+            DamagedError: it ends elsewhere.
+        """
+        found = self._log(f"FROM {LOG} ORDER BY seq DESC LIMIT 1")
+        end = (found[0].seq, found[0].hash) if found else (0, GENESIS_HASH)
+        if end != (entries, last):
+            raise self.connection.damaged(
+                f"found a log of {end[0]} entries that end in {end[1]}, expected {entries} that "
+                f"end in {last}: the file was damaged or changed"
+            )
 
     def events(self, counted_in: int) -> Iterator[StateEvent]:
         """Return the events that were recorded while an epoch was open, in the order of the log."""
@@ -295,18 +367,30 @@ class Transaction:
         """Yield the event of every claim, recorded or not, in the order of the log."""
         source = f"FROM {LOG} WHERE seq > ? AND NOT ({RARE}) ORDER BY seq LIMIT ?"
         after = 0
-        while rows := self._log(source, (after, _READ)):
-            yield from (StateEvent.from_line(body) for _, _, body, _ in rows)
-            after = rows[-1][0]
+        while entries := self._log(source, (after, _READ)):
+            yield from (StateEvent.from_line(entry.body) for entry in entries)
+            after = entries[-1].seq
 
     @property
     def claims(self) -> ClaimRows:
         """The claims, those in quarantine too."""
         return ClaimRows(self.connection)
 
-    def rows(self, table: StoreTable) -> Iterator[tuple[Any, ...]]:
-        """Return every row of a table as the database has it, in the order of its key."""
-        return map(_plain, rows_of(self.connection, table))
+    def rows(self, table: StoreTable, first: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a table in the order of its key, unchecked.
+
+        Args:
+            table: whose.
+            first: from the one with this key on; by default all.
+        """
+        keys = ", ".join(table.keys)
+        query = f"SELECT {', '.join(table.names)} FROM {table}"
+        order = f"ORDER BY {keys} LIMIT {_READ}"
+        where, values = ("", ()) if first is None else (f"WHERE {keys} >= ?", (first,))
+        while page := self.connection.rows(f"{query} {where} {order}", values):
+            yield from page
+            values = page[-1][: table.key]
+            where = f"WHERE ({keys}) > ({marks(values)})"
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -339,8 +423,8 @@ class Transaction:
 
     def counted(self, hotkey: str, epoch: int) -> list[StateEvent]:
         """Return the records and events of a miner that were recorded in an epoch."""
-        rows = self._log(f"{_BODY_OF} hotkey = ? AND counted_in = ?", (hotkey, epoch))
-        return [StateEvent.from_line(body) for _, _, body, _ in rows]
+        claims = self.claims.recorded("hotkey = ? AND counted_in = ?", (hotkey, epoch))
+        return [claim.event for claim in claims]
 
     def recorded_types(self, hotkey: str, skill_types: Iterable[str]) -> tuple[str, ...]:
         """Return those of some skill types in which a miner has a record, in their order."""
@@ -361,35 +445,49 @@ class Transaction:
             counted_by: only those that were recorded by the end of this epoch; by default all.
             counted_from: only those that were recorded from this epoch on; by default all.
         """
-        source = (
-            f"{_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? "
-            "AND counted_in BETWEEN ? AND ?"
+        condition = (
+            "hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? AND counted_in BETWEEN ? AND ?"
         )
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            rows = self._log(source, (hotkey, True, oldest, newest, counted_from, last))
-            events = [StateEvent.from_line(body) for _, _, body, _ in rows]
+            span = hotkey, True, oldest, newest, counted_from, last
+            events = [claim.event for claim in self.claims.recorded(condition, span)]
             yield from sorted(events, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
         """Return the snapshot of an epoch; None when there is none."""
-        rows = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, (epoch,))
-        return _structured(rows[0][2], Snapshot, "a snapshot") if rows else None
+        body = document(self.connection, SNAPSHOTS, epoch)
+        if body is None:
+            return None
+        snapshot: Snapshot = _structured(self.connection, body, _snapshot, "a snapshot")
+        if snapshot.state.epoch != epoch:
+            raise self.connection.damaged(
+                f"found the snapshot of the epoch {snapshot.state.epoch} as that of {epoch}, "
+                "expected its own: the file was damaged or changed"
+            )
+        return snapshot
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
         """Yield epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
-        epochs = self.connection.rows(f"SELECT epoch FROM {SNAPSHOTS} ORDER BY epoch")
-        for epoch in epochs:
-            ((number, digest, body),) = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, epoch)
-            yield number, digest, body
+        for (epoch,) in self.connection.rows(f"SELECT epoch FROM {SNAPSHOTS} ORDER BY epoch"):
+            body = document(self.connection, SNAPSHOTS, epoch)
+            if body is not None:
+                yield epoch, digest_of_bytes(body.encode()), body
 
-    def rounds(self) -> dict[int, str | None]:
-        """Return the time of every round, None where it is not known, in the order of rounds."""
-        return dict(checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} ORDER BY round"))
+    def rounds(self, before: int = NUMBER_LIMIT) -> dict[int, str | None]:
+        """Return the earliest time of every closed round, None where it is not known, by number.
+
+        Args:
+            before: only those that an entry before the one with this number closed; by default all.
+        """
+        # once more is written at an earlier time alone
+        bodies = (body for seq, body in self.numbered_bodies_of_kind("round") if seq < before)
+        closed = ((entry["round"], entry["at"]) for entry in map(json.loads, bodies))
+        return dict(sorted(dict(closed).items()))
 
     def last_closed_round(
         self,
-        before: int | None = None,
+        before: int = NUMBER_LIMIT,
         *,
         types: Sequence[str] | None = None,
         counted_by: int = NUMBER_LIMIT,
@@ -401,18 +499,12 @@ class Transaction:
             types: only those with records of one of these skill types; by default all.
             counted_by: of the records, only those that were recorded by the end of this epoch.
         """
-        closed = sorted(self._closed_before(before) if before is not None else self.rounds())
         of_types = (
             number
-            for number in reversed(closed)
+            for number in reversed(self.rounds(before))
             if types is None or self._has_records(number, types, counted_by)
         )
         return next(of_types, None)
-
-    def _closed_before(self, seq: int) -> set[int]:
-        source = f"FROM {LOG} WHERE kind = 'round' AND {RARE} AND seq < ?"
-        rows = self._log(source, (seq,))
-        return {json.loads(body)["round"] for _, _, body, _ in rows}
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
@@ -459,56 +551,53 @@ class Transaction:
 
     def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
         """Return the same bodies, each with the number of its entry."""
-        rows = self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
-        return [(seq, body) for seq, _, body, _ in rows]
+        entries = self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
+        return [(entry.seq, entry.body) for entry in entries]
 
     def closing(self, epoch: int) -> str | None:
         """Return the body of the entry with which an epoch was closed; None of one that is not."""
         # they are closed one after the other, from the first
         source = f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq LIMIT 1 OFFSET ?"
-        rows = [] if epoch < 0 else self._log(source, (epoch,))
-        return rows[0][2] if rows else None
+        entries = [] if epoch < 0 else self._log(source, (epoch,))
+        return entries[0].body if entries else None
 
     def pruned(self) -> PrunedPoint | None:
         """Return the point up to which records were pruned; None where none were."""
-        rows = checked_rows(self.connection, [PRUNED], f"FROM {PRUNED}")
-        return PrunedPoint.of_text(rows[0][1]) if rows else None
+        body = document(self.connection, PRUNED, 1)
+        return None if body is None else PrunedPoint.of_text(body)
 
     def put_pruned(self, point: PrunedPoint) -> None:
         """Put the point in place of the one before."""
-        delete(self.connection, PRUNED, "id", 1)
-        insert(self.connection, PRUNED, [(1, point.to_text())])
+        put_document(self.connection, PRUNED, 1, point.to_text())
 
     def pruned_claims(self, identities: Collection[bytes]) -> dict[bytes, PrunedClaim]:
         """Return those of some identities that were pruned."""
-        buckets = sorted({bucket_of(identity) for identity in identities})
-        claims = self._bucketed(buckets)
+        claims = self._bucketed({bucket_of(identity) for identity in identities})
         return {claim.identity: claim for claim in claims if claim.identity in identities}
 
     def put_pruned_claims(self, claims: Iterable[PrunedClaim]) -> None:
         """Keep what stays of claims that are pruned, beside those of before."""
         added = by_bucket(claims)
-        known = by_bucket(self._bucketed([*added]))
-        rows = []
+        known = by_bucket(self._bucketed(added))
         for bucket, new in sorted(added.items()):
-            delete(self.connection, PRUNED_CLAIMS, "bucket", bucket)
-            rows.append((bucket, packed([*known.get(bucket, ()), *new])))
-        insert(self.connection, PRUNED_CLAIMS, rows)
+            body = packed([*known.get(bucket, ()), *new])
+            put_document(self.connection, PRUNED_CLAIMS, bucket, body)
 
-    def _bucketed(self, buckets: Sequence[int]) -> Iterator[PrunedClaim]:
-        for start in range(0, len(buckets), MAX_VALUES):
-            page = buckets[start : start + MAX_VALUES]
-            source = f"FROM {PRUNED_CLAIMS} WHERE bucket IN ({marks(page)})"
-            for _, data in checked_rows(self.connection, [PRUNED_CLAIMS], source, page):
-                yield from unpacked(bytes(data))
+    def _bucketed(self, buckets: Iterable[int]) -> Iterator[PrunedClaim]:
+        for bucket in sorted(buckets):
+            body = document(self.connection, PRUNED_CLAIMS, bucket)
+            if body is not None:
+                yield from unpacked(body)
 
     def epoch_leaves(self) -> dict[int, str]:
         """Return the stored leaves by epoch."""
-        return dict(checked_rows(self.connection, [LEAVES], f"FROM {LEAVES} ORDER BY epoch"))
+        epochs = self.connection.rows(f"SELECT epoch FROM {LEAVES} ORDER BY epoch")
+        leaves = ((epoch, document(self.connection, LEAVES, epoch)) for (epoch,) in epochs)
+        return {epoch: leaf for epoch, leaf in leaves if leaf is not None}
 
     def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
-        """Keep the leaf of a closed epoch, which has none so far."""
-        insert(self.connection, LEAVES, [(epoch, leaf)])
+        """Keep the leaf of a closed epoch."""
+        put_document(self.connection, LEAVES, epoch, leaf)
 
     def stated_block(self) -> int | None:
         """Return the greatest block that an entry states; None where none does.
@@ -520,20 +609,20 @@ class Transaction:
 
     def _newest_block(self, kind: str) -> int | None:
         source = f"FROM {LOG} WHERE kind = ? AND {RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
-        rows = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
-        while rows:
-            for _, _, body, _ in rows:
-                block = json.loads(body).get("block")
+        entries = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
+        while entries:
+            for entry in entries:
+                block = json.loads(entry.body).get("block")
                 if block is not None:
                     return int(block)
-            rows = self._log(source, (kind, rows[-1][0], _FIRST_READ))
+            entries = self._log(source, (kind, entries[-1].seq, _FIRST_READ))
         return None
 
     def envelope(self, statement: str) -> str | None:
         """Return the envelope of the statement with a digest; None when there is none."""
-        source = f"FROM {ENVELOPES} WHERE statement = ?"
-        rows = checked_rows(self.connection, [ENVELOPES], source, (statement,))
-        return rows[0][1] if rows else None
+        query = f"SELECT envelope FROM {ENVELOPES} WHERE statement = ?"
+        rows = self.connection.rows(query, (statement,))
+        return rows[0][0] if rows else None
 
     def has_envelopes(self) -> bool:
         """Return whether there is any envelope."""
@@ -541,7 +630,7 @@ class Transaction:
 
     def put_envelope(self, statement: str, envelope: str) -> None:
         """Keep an envelope, in place of one of the same statement."""
-        delete(self.connection, ENVELOPES, "statement", statement)
+        delete(self.connection, ENVELOPES, [statement])
         insert(self.connection, ENVELOPES, [(statement, envelope)])
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
@@ -550,8 +639,7 @@ class Transaction:
         Args:
             first: from the one with this number on.
         """
-        rows = self._log(f"{_RULES} AND seq >= ? ORDER BY seq", (first,))
-        return [Entry(*row) for row in rows]
+        return self._log(f"{_RULES} AND seq >= ? ORDER BY seq", (first,))
 
     def last_rules_seq(self) -> int:
         """Return the number of the last entry of `rules_entries`; 0 without any."""
@@ -560,15 +648,12 @@ class Transaction:
 
     def put_head(self, head: LogHead) -> None:
         """Write the end of the log in place of the one before."""
-        state = canonical_bytes(unstructure(head.state)).decode()
-        row = 1, head.epoch, head.entries, head.hash, state
-        delete(self.connection, HEAD, "id", 1)
-        insert(self.connection, HEAD, [row])
+        value = {"entries": head.entries, "hash": head.hash, "state": unstructure(head.state)}
+        put_document(self.connection, HEAD, 1, canonical_bytes(value).decode())
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Add entries to the log; their chain is the caller's to make."""
-        rows = ((entry.seq, entry.kind, entry.body, entry.hash) for entry in entries)
-        insert(self.connection, LOG, rows)
+        insert(self.connection, LOG, map(_log_row, entries))
 
     def remember(self, events: Sequence[tuple[int, StateEvent]]) -> None:
         """Remember events of entries that were appended, up to a limit: they are not read again."""
@@ -592,23 +677,35 @@ class Transaction:
         Raises:
             StoreError: its epoch has one, once the transaction ends.
         """
-        body = canonical_bytes(unstructure(snapshot))
-        row = snapshot.state.epoch, digest_of_bytes(body), body.decode()
-        insert(self.connection, SNAPSHOTS, [row])
+        body = canonical_bytes(unstructure(snapshot)).decode()
+        insert(self.connection, SNAPSHOTS, [document_row(snapshot.state.epoch, body)])
 
-    def put_round(self, number: int, at: str | None) -> None:
-        """Keep a round and its time; of several times the earliest stays.
+    def rebuild(self, table: StoreTable, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Make a table anew, with whole rows."""
+        self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+        create(self.connection, table)
+        insert(self.connection, table, rows)
 
-        Args:
-            number: of the round.
-            at: ISO text, all of one form, so that earlier times are lesser text; None when it is
-                not known.
+    def check(self) -> None:
+        """Refuse a store whose pages, log or documents are damaged; nothing is replayed.
+
+        Raises:
+            DamagedError: something is not what tallystick wrote.
         """
-        rows = checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} WHERE round = ?", (number,))
-        earlier = rows[0][1] if rows else None
-        if not rows or (at is not None and (earlier is None or at < earlier)):
-            delete(self.connection, ROUNDS, "round", number)
-            insert(self.connection, ROUNDS, [(number, at)])
+        self.connection.check_pages()
+        head, point = self.head(), self.pruned()
+        after = (0, GENESIS_HASH) if point is None else (point.seq, point.hash)
+        if point is not None:
+            # what is left of the log before the point
+            for entry in self.entries():
+                if entry.seq >= point.seq:
+                    break
+        count, last = (0, GENESIS_HASH) if head is None else (head.entries, head.hash)
+        for _ in check(self.entries(after[0] + 1), after=after, count=count, last=last):
+            pass
+        for table in DOCUMENTS:
+            for row in self.rows(table):
+                _checked_document(self.connection, table, row)
 
     def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
         """Yield the lines of the events with a value in a column, in the log's order.
@@ -633,16 +730,16 @@ class Transaction:
             page = numbers[start : start + MAX_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
             among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
-            rows = self._log(
+            entries = self._log(
                 f"FROM {LOG} WHERE seq {among} ORDER BY seq",
                 (page[0], page[-1]) if dense else page,
             )
-            if len(rows) < len(page):
-                raise DamagedError(
-                    f"found {len(rows)} of {len(page)} entries of the log from {page[0]} to "
+            if len(entries) < len(page):
+                raise self.connection.damaged(
+                    f"found {len(entries)} of {len(page)} entries of the log from {page[0]} to "
                     f"{page[-1]}, expected all of them: the file was damaged or changed"
                 )
-            yield from (body for _, _, body, _ in rows)
+            yield from (entry.body for entry in entries)
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
         """Yield the rounds of a miner's records, newest first: spans that hold so many of them."""
@@ -655,13 +752,101 @@ class Transaction:
                 f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, True, oldest)
             )
 
-    def _log(self, source: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
-        """Read entries of the log by a query from ``FROM`` on."""
-        return checked_rows(self.connection, [LOG], source, values)
+    def _log(self, source: str, values: Iterable[Any] = ()) -> list[Entry]:
+        return read_log(self.connection, source, values)
 
 
-def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(bytes(value) if isinstance(value, bytes | memoryview) else value for value in row)
+def read_log(connection: Connection, source: str, values: Iterable[Any] = ()) -> list[Entry]:
+    """Return entries of the log, each found to have the hash that follows from it.
+
+    Args:
+        connection: to the store.
+        source: a query from ``FROM`` on.
+        values: in place of its marks.
+
+    Raises:
+        DamagedError: an entry has another hash.
+    """
+    rows = connection.rows(f"SELECT {_COLUMNS} {source}", values)
+    return [_entry(connection, row) for row in rows]
+
+
+def _entry(connection: Connection, row: tuple[Any, ...]) -> Entry:
+    seq, kind, body, previous, own = row
+    with suppress(AttributeError, TypeError, ValueError):
+        entry = Entry(seq, kind, body, own.hex(), previous.hex())
+        if entry.is_linked:
+            return entry
+    raise connection.damaged(
+        f"the log, entry {seq}: found {body!s:.80} with another hash, expected what tallystick "
+        "wrote: the file was damaged or changed"
+    )
+
+
+def _log_row(entry: Entry) -> tuple[Any, ...]:
+    hashes = bytes.fromhex(entry.previous), bytes.fromhex(entry.hash)
+    return entry.seq, entry.kind, entry.body, *hashes
+
+
+def document(connection: Connection, table: StoreTable, key: object) -> Any:  # noqa: ANN401  # text or bytes
+    """Return the body of a document, found to have its digest; None where there is none.
+
+    Raises:
+        DamagedError: it has another digest.
+    """
+    query = f"SELECT {', '.join(table.names)} FROM {table} WHERE {table.keys[0]} = ?"
+    rows = connection.rows(query, (key,))
+    return _checked_document(connection, table, rows[0]) if rows else None
+
+
+def _checked_document(connection: Connection, table: StoreTable, row: tuple[Any, ...]) -> Any:  # noqa: ANN401  # text or bytes
+    key, digest, body = row
+    with suppress(AttributeError, TypeError, ValueError):
+        if digest == _document_digest(body):
+            return body
+    raise connection.damaged(
+        f"row {key!s:.40} of {table}: found {body!s:.80} with another digest, expected what "
+        "tallystick wrote: the file was damaged or changed"
+    )
+
+
+def put_document(
+    connection: Connection, table: StoreTable, key: object, body: str | bytes | None
+) -> None:
+    """Keep a document in place of the one with its key; None leaves none."""
+    delete(connection, table, [key])
+    if body is not None:
+        insert(connection, table, [document_row(key, body)])
+
+
+def document_row(key: object, body: str | bytes) -> tuple[object, str, str | bytes]:
+    """Return the row of a document."""
+    return key, _document_digest(body), body
+
+
+def _document_digest(body: str | bytes) -> str:
+    return digest_of_bytes(body if isinstance(body, bytes) else body.encode())
+
+
+def create(connection: Connection, table: StoreTable) -> None:
+    """Make a table with its indexes."""
+    for statement in table.statements(is_sqlite=connection.is_sqlite):
+        connection.execute(statement)
+
+
+def insert(connection: Connection, table: StoreTable, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert whole rows."""
+    statement = f"INSERT INTO {table} ({', '.join(table.names)}) VALUES ({marks(table.names)})"
+    remaining = iter(rows)
+    while page := list(islice(remaining, _WRITTEN)):
+        connection.execute_many(statement, page)
+
+
+def delete(connection: Connection, table: StoreTable, keys: Sequence[object]) -> None:
+    """Delete the rows with some values of the first column, page by page."""
+    for start in range(0, len(keys), MAX_VALUES):
+        page = keys[start : start + MAX_VALUES]
+        connection.execute(f"DELETE FROM {table} WHERE {table.keys[0]} IN ({marks(page)})", page)
 
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
@@ -669,16 +854,29 @@ def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[A
     return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
 
 
-def _structured(text: str, cls: type[_T], what: str) -> _T:
+def _waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> tuple[Any, ...]:
+    return seq, event.identity, event.task, event.scope, rank, reason
+
+
+def _head(value: Any) -> LogHead:  # noqa: ANN401  # parsed JSON
+    state = structure(value["state"], State)
+    return LogHead(state.epoch, value["entries"], value["hash"], state)
+
+
+def _snapshot(value: Any) -> Snapshot:  # noqa: ANN401  # parsed JSON
+    return structure(value, Snapshot)
+
+
+def _structured(connection: Connection, text: str, read: Callable[[Any], _T], what: str) -> _T:
     """Return the value that a stored text is the canonical form of; ``what`` names it in errors.
 
     Raises:
         DamagedError: it is none.
     """
     try:
-        return structure(json.loads(text), cls)
+        return read(json.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, NumberError) as error:
-        raise DamagedError(
+        raise connection.damaged(
             f"found {what} in the store that cannot be read ({error}), expected what tallystick "
-            "wrote: the store is damaged, so take it back from a copy"
+            "wrote: the store was changed"
         ) from error

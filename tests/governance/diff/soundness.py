@@ -23,7 +23,7 @@ from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import judge
-from tallystick.scoring.planner import ScoreColumns, columns_of
+from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.testing.history import history_of
 from tallystick_conformance.testing.samples import JSON, line, of_type
@@ -196,7 +196,7 @@ def compare(
         thresholds = _thresholds(types, choices)
         _hold_thresholds(thresholds, directions.get("thresholds", Direction.NONE), name)
         sides = [
-            columns_of(bound).score(rows.facts.__getitem__, own, len(rows))
+            score_columns(bound, rows.facts.__getitem__, own, len(rows))
             for bound, own in zip(types, thresholds, strict=True)
         ]
         steps = dict(_steps(types, sides, effect))

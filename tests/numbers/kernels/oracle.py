@@ -51,15 +51,6 @@ def wrong_arithmetic(answers: Answers, columns: Columns, weights: Sequence[Fract
     return _wrong(answers, ((total, degree) for total in sums))
 
 
-def wrong_averages(answers: list[int], groups: Sequence[tuple[list[int], list[int]]]) -> list[int]:
-    quotients = []
-    for values, weights in groups:
-        total = sum(weights)
-        weighted = sum(v * w for v, w in zip(values, weights, strict=True))
-        quotients.append((weighted, total) if total else (0, 1))
-    return _wrong(answers, quotients)
-
-
 def wrong_medians(answers: list[int], groups: Sequence[list[int]]) -> list[int]:
     quotients = []
     for values in groups:

@@ -1,6 +1,7 @@
 """Events and logs of them, made up."""
 
 import json
+from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
@@ -72,6 +73,18 @@ def record(transaction: Transaction, events: list[StateEvent], counted_in: int =
     last = added[-1].hash if added else previous
     transaction.put_head(LogHead(counted_in, entries + len(added), last, STATE))
     return added
+
+
+def close_rounds(transaction: Transaction, rounds: Iterable[tuple[int, str | None]]) -> None:
+    """What a ledger does as rounds are closed."""
+    head = transaction.head()
+    assert head is not None
+    for number, at in rounds:
+        body = json.dumps({"at": at, "round": number}, separators=(",", ":"))
+        entry = chained(head.hash, head.entries + 1, "round", body)
+        head = LogHead(head.epoch, entry.seq, entry.hash, head.state)
+        transaction.append([entry])
+    transaction.put_head(head)
 
 
 def made(where: str, events: list[StateEvent] | None = None) -> Store:

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from state.store.filled import STATE, batches, drawn_events, event, log_of, made, record
+from state.store.filled import (
+    STATE,
+    batches,
+    close_rounds,
+    drawn_events,
+    event,
+    log_of,
+    made,
+    record,
+)
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, StoreError
@@ -15,10 +24,9 @@ from tallystick.numbers.nano import from_text
 from tallystick_state.chain import check
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
-from tallystick_state.store.checksums import renew
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import EVENTS
-from tallystick_state.store.transaction import LogHead, Transaction
+from tallystick_state.store.tables import EVENTS, HEAD
+from tallystick_state.store.transaction import LogHead, Transaction, put_document
 
 SAMPLED = (
     *("hotkey", "skill_type", "task_id", "round", "epoch", "group", "missed"),
@@ -109,8 +117,7 @@ def test_a_line_of_which_too_little_can_be_read_is_damage(body: str) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])
 def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
     with made(where).writing() as transaction:
-        transaction.connection.execute(f"UPDATE tallystick_head SET state = '{text}'")  # noqa: S608  # our text
-        renew(transaction.connection)
+        put_document(transaction.connection, HEAD, 1, text)
         with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
             transaction.head()
 
@@ -119,12 +126,12 @@ def test_what_is_put_is_found(store: Store) -> None:
     miners = {f"5{n}": MinerEntry(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
     snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
     with store.writing() as transaction:
-        assert transaction.head() == LogHead(0, 0, "0" * 64, STATE)
-        transaction.put_head(LogHead(7, 2**40, "ab" * 32, STATE))
+        assert transaction.head() == LogHead(STATE.epoch, 0, "0" * 64, STATE)
+        transaction.put_head(LogHead(STATE.epoch, 2**40, "ab" * 32, STATE))
         for each in snapshots:
             transaction.put_snapshot(each)
     with store.reading() as transaction:
-        assert transaction.head() == LogHead(7, 2**40, "ab" * 32, STATE)
+        assert transaction.head() == LogHead(STATE.epoch, 2**40, "ab" * 32, STATE)
         assert [transaction.snapshot(epoch) for epoch in (2, 1, 3)] == [*snapshots, None]
         found = list(transaction.snapshots())
     assert [epoch for epoch, *_ in found] == [0, 1, 2]
@@ -160,20 +167,12 @@ def test_an_event_is_indexed_once(store: Store) -> None:
         assert list(transaction.entries()) == []
 
 
-def test_the_earliest_time_of_a_round_is_kept(store: Store) -> None:
-    times = (
-        (5, None),
-        (5, "2025-02"),
-        (5, "2025-03"),
-        (5, None),
-        (5, "2025-01"),
-        (3, "x"),
-        (4, None),
-    )
+def test_the_last_time_of_a_round_is_the_earliest(store: Store) -> None:
+    times = (5, None), (5, "2025-02"), (5, "2025-01"), (3, "x"), (4, None)
     with store.writing() as transaction:
-        for number, at in times:
-            transaction.put_round(number, at)
+        close_rounds(transaction, times)
         assert list(transaction.rounds().items()) == [(3, "x"), (4, None), (5, "2025-01")]
+        assert list(transaction.rounds(before=3)) == [5]
 
 
 @EXAMPLES
@@ -269,12 +268,10 @@ def test_a_changed_body_is_damage(where: str) -> None:
     store = made(where, [event(1)])
     with store.writing() as transaction:
         transaction.connection.execute("UPDATE tallystick_log SET body = '{}'")
-        transaction.connection.execute("UPDATE tallystick_head SET state = 'x'")
-        renew(transaction.connection)
+        transaction.connection.execute("UPDATE tallystick_head SET body = 'x'")
     with store.reading() as transaction:
-        with pytest.raises(StoreError, match="the log, entry 1: found the hash"):
-            list(check(transaction.entries()))
-        with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
-            list(transaction.events(0))
-        with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
+        for read in (transaction.entries, lambda: transaction.events(0)):
+            with pytest.raises(StoreError, match=r"the log, entry 1: found \{\} with another hash"):
+                list(read())
+        with pytest.raises(StoreError, match="row 1 of tallystick_head: found x with another dig"):
             transaction.head()

@@ -1,98 +1,93 @@
-"""Checksums of rows and tables: what they cover, and what they find."""
+"""The chain of the log, and the digests of documents: what they cover, and what they find."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
-from cli.command import message_of, run
-from state.store.filled import event, made, record
+from cli.command import run
+from state.store.filled import close_rounds, event, made, record
+from state.store.test_store_contents import Undone
 
-from tallystick.errors import DamagedError, StoreError
-from tallystick_state.store import checksums, integrity
-from tallystick_state.store.store import Store
-from tallystick_state.store.tables import CHECKED
+from tallystick.errors import DamagedError
+from tallystick_state.store.connection import Connection
+from tallystick_state.store.store import LIMIT, Store
 
 
-def test_a_checksum_is_the_first_bytes_of_the_hash_of_the_values() -> None:
-    # printf '[1,"a",null,1,"AQI="]' | sha256sum
-    assert checksums.checksum((1, "a", None, True, b"\x01\x02")) == int.from_bytes(
-        bytes.fromhex("e35bdd0db003a5d0"), "big", signed=True
-    )
+def filled(where: str) -> Store:
+    """A store with something in each table that a change may be made of."""
+    store = made(where, [event(1), event(2)])
+    with store.writing() as transaction:
+        close_rounds(transaction, [(1, "b"), (1, "a")])
+        transaction.put_envelope("s", "one")
+        transaction.put_envelope("s", "two")
+        for counts in ({(1, 0): 2, (2, 0): 1}, {(2, 0): 3}):
+            transaction.claims.put_counts(b"scope", counts)
+        transaction.put_epoch_leaf(0, "{}")
+        assert transaction.claims.counts(b"scope") == {(2, 0): 3}
+    return store
 
 
 def test_what_a_store_wrote_is_sound(where: str) -> None:
-    store = made(where, [event(1), event(2)])
+    store = filled(where)
     store.check()
     with store.writing() as transaction:
         record(transaction, [event(3)])
-        transaction.put_round(1, "b")
-        transaction.put_round(1, "a")
-        transaction.put_envelope("s", "one")
-        transaction.put_envelope("s", "two")
-        transaction.claims.put_counts(b"scope", {(1, 0): 2, (2, 0): 1})
-        transaction.claims.put_counts(b"scope", {(2, 0): 3})
-        transaction.put_epoch_leaf(0, "{}")
-    store.check()
     Store.open(where).check()
-    with store.reading() as transaction:
-        assert 0 < integrity.size(transaction.connection) < integrity.LIMIT
-        connection = transaction.connection
-        noted = checksums.totals(connection)
-        for table in CHECKED:
-            assert noted[table.name][0] == len(list(checksums.rows_of(connection, table)))
 
 
 CHANGES = {
-    "a row that is lost": "DELETE FROM tallystick_rounds WHERE round = 1",
-    "the last event": "DELETE FROM tallystick_signals WHERE seq = 2",
-    "the last entry": "DELETE FROM tallystick_log WHERE seq = 2",
-    "a row that comes twice": "INSERT INTO tallystick_rounds SELECT 2, at, checksum FROM "
-    "tallystick_rounds WHERE round = 1",
-    "a value": "UPDATE tallystick_signals SET counted_in = 1 WHERE seq = 2",
-    "a checksum": "UPDATE tallystick_log SET checksum = checksum + 1 WHERE seq = 2",
-    "no checksum": "UPDATE tallystick_log SET checksum = NULL WHERE seq = 2",
-    "a total": "UPDATE tallystick_checksums SET total = total + 1 WHERE name = 'tallystick_head'",
-    "a number of rows": "UPDATE tallystick_checksums SET rows = 9 WHERE name = 'tallystick_log'",
-    "no total": "DELETE FROM tallystick_checksums WHERE name = 'tallystick_epochs'",
+    "an entry that is lost": "DELETE FROM tallystick_log WHERE seq = 2",
+    "the last entry": "DELETE FROM tallystick_log WHERE seq = 4",
+    "the text of an entry": "UPDATE tallystick_log SET body = '{}' WHERE seq = 2",
+    "the hash of an entry": "UPDATE tallystick_log SET hash = previous WHERE seq = 2",
+    "the hash before an entry": "UPDATE tallystick_log SET previous = hash WHERE seq = 2",
+    "an entry that comes twice": "INSERT INTO tallystick_log SELECT 5, kind, body, previous, hash "
+    "FROM tallystick_log WHERE seq = 4",
+    "a digest": "UPDATE tallystick_head SET digest = 'x'",
+    "no head": "DELETE FROM tallystick_head",
+    "a leaf": "UPDATE tallystick_epochs SET body = '[]'",
+    "a count": "UPDATE tallystick_claim_counts SET body = replace(body, '3', '4')",
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_found_before_anything_is_written(where: str, change: str) -> None:
-    store = made(where, [event(1), event(2)])
-    with store.writing() as transaction:
-        transaction.put_round(1, None)
+def test_a_change_is_found(where: str, change: str) -> None:
+    store = filled(where)
     with store.writing() as transaction:
         transaction.connection.execute(CHANGES[change])
-    with pytest.raises(DamagedError) as found, Store.open(where).writing():
-        raise AssertionError("a store that is damaged was opened for writing")
-    assert str(found.value).startswith(f"{store.shown}: ")
-    assert "tallystick state restore" in str(found.value)
-    with pytest.raises(StoreError, match="tallystick state restore"):
+    with pytest.raises(DamagedError) as found:
         store.check()
+    assert str(found.value).startswith(f"{store.shown}: ")
 
 
-def test_a_store_is_checked_once_by_who_keeps_it_open(
-    where: str, monkeypatch: pytest.MonkeyPatch
+def test_an_event_whose_row_says_otherwise_than_its_entry_is_found(where: str) -> None:
+    store = made(where, [event(1), event(2)])
+    for change in ("counted_in = 1", "hotkey = '5B'", "rank = 9", "epoch = 7"):
+        with suppress(Undone), store.writing() as transaction:
+            head = transaction.head()
+            assert head is not None
+            assert len(transaction.counting(0, head.entries, head.hash)) == 2
+            transaction.connection.execute(f"UPDATE tallystick_signals SET {change} WHERE seq = 2")  # noqa: S608  # ours
+            with pytest.raises(DamagedError, match=r"row 2 of tallystick_signals: found "):
+                transaction.counting(0, head.entries, head.hash)
+            raise Undone
+
+
+@pytest.mark.parametrize("size", [0, LIMIT])
+def test_the_pages_of_a_small_file_are_checked_once_before_it_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
+    where, checks = str(tmp_path / "s.db"), list[int]()
     made(where, [event(1)])
-    checks = list[int]()
-    monkeypatch.setattr("tallystick_state.store.store.check_integrity", lambda _: checks.append(1))
+    monkeypatch.setattr("tallystick_state.store.store.LIMIT", size)
+    monkeypatch.setattr(Connection, "check_pages", lambda _: checks.append(1))
     store = Store.open(where)
     for number in range(3):
         with store.writing() as transaction:
             record(transaction, [event(10 + number)])
-    assert len(checks) == 1
-    with Store.open(where).writing() as transaction:
-        record(transaction, [event(20)])
-    assert len(checks) == 2
-    with store.writing() as transaction:
-        record(transaction, [event(21)])
-    assert len(checks) == 3
-    with store.writing(whole=True):
-        pass
-    assert len(checks) == 4
+    assert len(checks) == bool(size)
 
 
 @pytest.mark.nightly
@@ -122,6 +117,8 @@ def test_a_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
     whole = path.read_bytes()
     place = whole.index(b'"rules":[{')
     path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
-    message = message_of(run("state", "verify", "--state", path))
+    found = run("state", "verify", "--state", path)
+    message = found.err.removeprefix("error: ")
+    assert found.status == 1
     assert message.startswith(f"{path}: found a damaged store, expected a sound one: ")
     assert json.dumps(message).isascii()

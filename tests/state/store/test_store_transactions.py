@@ -10,14 +10,13 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from state.store.filled import contents, event, made, record
+from state.store.filled import close_rounds, contents, event, made, record
 
 import tallystick
 from tallystick.errors import StoreError
 from tallystick_state.chain import check
 from tallystick_state.store.connection import Connection
-from tallystick_state.store.schema import create_schema
-from tallystick_state.store.store import Store
+from tallystick_state.store.store import Store, create_schema
 from tallystick_state.store.tables import EVENTS
 
 TESTS = Path(__file__).parents[2]
@@ -56,7 +55,7 @@ def test_a_block_that_raises_leaves_everything_as_it_was(
 def _write_and_raise(store: Store, error: type[BaseException]) -> None:
     with store.writing() as transaction:
         record(transaction, [event(2)])
-        transaction.put_round(1, None)
+        close_rounds(transaction, [(1, None)])
         raise error
 
 

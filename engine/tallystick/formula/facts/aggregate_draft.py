@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tallystick.formula.facts.aggregate import READERS, Aggregate, Excess, Numbers, Shape
-from tallystick.formula.facts.collection import Selection, entry_name, split
+from tallystick.formula.facts.collection import ItemSelection, entry_name, split
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject, put
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.schema_path import Schema, alternatives_of, is_map, type_of
@@ -21,7 +21,7 @@ def write(demands: Demands, draft: Draft) -> None:
     for fact, value in demands:
         if name_of(fact) in _AGGREGATES and demands.value("itemised", path_of(fact)) != 1:
             wanted.setdefault(path_of(fact), []).append((fact, value))
-    lists: dict[Selection, dict[str, list[Demand]]] = {}
+    lists: dict[ItemSelection, dict[str, list[Demand]]] = {}
     for path, demanded in wanted.items():
         field, step, rest = split(path)
         if step is None:
@@ -29,7 +29,7 @@ def write(demands: Demands, draft: Draft) -> None:
         elif step.name == "*":
             _write_map(path, demanded, demands, draft)
         else:
-            lists.setdefault(Selection(field, step), {})[rest] = demanded
+            lists.setdefault(ItemSelection(field, step), {})[rest] = demanded
     for selection, projections in lists.items():
         _write_list(selection, projections, demands, draft)
     for fact, value in demands.of("excess"):
@@ -85,7 +85,7 @@ def _entries(
 
 
 def _write_list(
-    selection: Selection, projections: dict[str, list[Demand]], demands: Demands, draft: Draft
+    selection: ItemSelection, projections: dict[str, list[Demand]], demands: Demands, draft: Draft
 ) -> None:
     """Write the number that a fact reads from each of the selected items of a list."""
     items = [item for item in draft.get(selection.field) or () if isinstance(item, dict)]

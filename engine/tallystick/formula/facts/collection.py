@@ -283,13 +283,13 @@ def write(demands: Demands, draft: Draft) -> None:
     """Give a record the lists and maps that facts ask for."""
     wanted = _Wanted.of(demands)
     lists: dict[str, list[Any]] = {}
-    parts: dict[Selection, dict[str, list[Token]]] = {}
+    parts: dict[ItemSelection, dict[str, list[Token]]] = {}
     for path in wanted.paths:
         field, step, rest = split(path)
         if step is None:
             lists[field] = [_item(token, draft) for token in wanted.tokens(path)]
         else:
-            parts.setdefault(Selection(field, step), {})[rest] = wanted.tokens(path)
+            parts.setdefault(ItemSelection(field, step), {})[rest] = wanted.tokens(path)
     for selection, tokens in parts.items():
         if selection.step.name == "*":
             _write_map(selection.field, tokens, draft)
@@ -305,7 +305,7 @@ def write(demands: Demands, draft: Draft) -> None:
 
 
 @attrs.frozen
-class Selection:
+class ItemSelection:
     """The items of a list that a step takes."""
 
     field: str
@@ -365,7 +365,7 @@ def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> No
 
 
 def _objects(
-    selection: Selection, parts: Mapping[str, list[Token]], draft: Draft
+    selection: ItemSelection, parts: Mapping[str, list[Token]], draft: Draft
 ) -> Iterator[RecordObject]:
     """Yield new items of a list, with the values that projections read from each."""
     for number in range(max(map(len, parts.values()))):
@@ -379,7 +379,7 @@ def _objects(
 
 def _read_of_each(
     items: list[Any],
-    selection: Selection,
+    selection: ItemSelection,
     parts: Mapping[str, list[Token]],
     demands: Demands,
     draft: Draft,

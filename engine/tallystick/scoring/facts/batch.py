@@ -15,7 +15,7 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.io.arrow import take
 from tallystick.records.rejects import Reject
 
-IDENTITY = {
+RECORD_FIELDS = {
     "record": pa.int64(),
     "skill_type": pa.string(),
     "task_id": pa.string(),
@@ -29,7 +29,7 @@ IDENTITY = {
     "missed": pa.bool_(),
     "answered": pa.bool_(),
 }
-"""Fields of ``FactRows``, with their types in Arrow, that identify a record."""
+"""Fields of ``FactRows`` that are of the record beside its facts, with their types in Arrow."""
 _BYTES = 8
 """Bytes of a fact in a digest of facts."""
 _BIG_ENDIAN = np.dtype(">i8")
@@ -122,8 +122,8 @@ def shifted(batch: FactBatch, before: int) -> FactBatch:
 
 
 def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-    """Return the column of a field of ``IDENTITY`` that was not taken or read: 0, or null."""
-    kind = IDENTITY[name]
+    """Return the column of a field of ``RECORD_FIELDS`` that was not taken or read: 0, or null."""
+    kind = RECORD_FIELDS[name]
     if pa.types.is_string(kind) or pa.types.is_list(kind):
         return pa.nulls(rows, kind)
     return np.zeros(rows, np.bool_ if pa.types.is_boolean(kind) else np.int64)

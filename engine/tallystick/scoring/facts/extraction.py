@@ -28,7 +28,7 @@ from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED, Schema
 from tallystick.scoring.bound import Selection
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
+from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.requirements import joined, unmet
@@ -56,14 +56,14 @@ class Extractor:
     def __init__(
         self,
         selections: Iterable[Selection],
-        fields: Collection[str] = IDENTITY,
+        fields: Collection[str] = RECORD_FIELDS,
         decoder: Decoder | None = None,
     ) -> None:
         """Generate nothing yet: a function is made when the first record needs it.
 
         Args:
             selections: what is taken, by type.
-            fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
+            fields: of ``RECORD_FIELDS``, those that are taken; the others are 0 or null.
             decoder: of the records, if there is one already.
         """
         plans = [_Plan(selection, fields) for selection in selections]
@@ -126,7 +126,11 @@ def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
-    """Return the one loop in Python that every record goes through; what it does is spelled out."""
+    """Take the facts of records by type, and return the rejects.
+
+    It is the one loop in Python that every record goes through, so nothing in it is a call that
+    could be spelled out.
+    """
     rejects = []
     for number, decoded in records:
         record: Any = decoded
@@ -272,7 +276,7 @@ class _Taken:
             fields["events"] = _lists(self.events, counts)
             fields["missed"] = _missed(self.events, counts)
         fields |= numbers
-        others = {name: absent(name, rows) for name in IDENTITY if name not in fields}
+        others = {name: absent(name, rows) for name in RECORD_FIELDS if name not in fields}
         packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
         return FactRows(**fields, **others, facts=packed)
 

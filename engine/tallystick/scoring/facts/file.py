@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.io.parquet import ParquetReader, RowGroupWriter, parquet_errors
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
+from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.metadata import (
     KEY,
@@ -56,7 +56,7 @@ class FactsWriter:
         self._catalogues, self._chunk = catalogs, chunk
         self._facts = sorted({d for catalog in catalogs.values() for d in catalog.by_digest})
         self._schema = pa.schema(
-            [*IDENTITY.items(), *((column_name(d), pa.int64()) for d in self._facts)]
+            [*RECORD_FIELDS.items(), *((column_name(d), pa.int64()) for d in self._facts)]
         )
         self._writer = RowGroupWriter(
             file,
@@ -116,7 +116,7 @@ class FactsWriter:
 
     def _table(self, rows: FactRows) -> pa.RecordBatch:
         absent = pa.nulls(len(rows), pa.int64())
-        columns = [_column(rows, name) for name in IDENTITY]
+        columns = [_column(rows, name) for name in RECORD_FIELDS]
         columns += [pa.array(rows.facts[d]) if d in rows.facts else absent for d in self._facts]
         return pa.record_batch(columns, schema=self._schema)
 
@@ -142,13 +142,13 @@ class FactsRequest:
     Attributes:
         catalogs: what is installed.
         wanted: by skill type, the digests of the facts; other types have none. None is every fact.
-        fields: of ``IDENTITY``, what is read beside ``NEEDED``; the others are 0 or null.
+        fields: of ``RECORD_FIELDS``, what is read beside ``NEEDED``; the others are 0 or null.
         coded: of the texts, which are given as dictionaries: faster where they repeat.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]] | None = None
-    fields: Collection[str] = tuple(IDENTITY)
+    fields: Collection[str] = tuple(RECORD_FIELDS)
     coded: Sequence[str] = ()
 
 
@@ -200,13 +200,13 @@ class FactsFile:
     def _rows(self, group: int, skill_type: str) -> FactRows:
         """Return the rows of one group."""
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
-        present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
+        present = [n for n in RECORD_FIELDS if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
         table = self._reader.group(group, names)
         with parquet_errors(self._path):
             columns = {name: _whole(table.column(name)) for name in names}
             _check_kinds(columns)
-            identity = {name: _value(columns, name, table.num_rows) for name in IDENTITY}
+            identity = {name: _value(columns, name, table.num_rows) for name in RECORD_FIELDS}
             facts = {digest: columns[column_name(digest)].to_numpy() for digest in digests}
         return FactRows(**(identity | {"skill_type": skill_type}), facts=facts)
 
@@ -234,7 +234,7 @@ def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
 
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:
     for name, column in found.items():
-        kind = IDENTITY.get(name, pa.int64())
+        kind = RECORD_FIELDS.get(name, pa.int64())
         coded = pa.types.is_dictionary(column.type)
         found_kind = column.type.value_type if coded else column.type
         # what the values of a list are called does not matter
@@ -251,6 +251,6 @@ def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa:
     """Return a part of who the records are."""
     if name not in found:
         return absent(name, rows)
-    kind = IDENTITY[name]
+    kind = RECORD_FIELDS[name]
     is_text = pa.types.is_string(kind) or pa.types.is_list(kind)
     return found[name] if is_text else found[name].to_numpy(zero_copy_only=False)

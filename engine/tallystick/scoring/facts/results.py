@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError, RecordError
-from tallystick.formula.columns import Truths
+from tallystick.formula.columns import Rows, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
@@ -30,11 +30,11 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import Extraction, Extractor
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, Rows, ScoreColumns, columns_of
+from tallystick.scoring.planner import Facts, ScoreColumns, score_columns
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
@@ -44,7 +44,7 @@ Numbered = tuple[int, Decoded]
 _BLOCK = 1 << 8
 """Decoded records that are held at a time, as the garbage collector visits them."""
 
-FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
+IDENTITY_FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """Fields of results that identify a record, beside its type and line."""
 CODED = ("miner_hotkey", "role", "validator")
 """Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
@@ -71,7 +71,7 @@ class Scoring:
         """
         self.rules, self._decoder = rules, decoder
         self._spans: dict[int, Scoring] = {}
-        self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
+        self._fields = (*IDENTITY_FIELDS, "epoch") if rules.pinned else IDENTITY_FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultTable:
         """Return the results of one chunk.
@@ -87,21 +87,17 @@ class Scoring:
     def records(
         self, records: Iterable[Numbered], items: Sequence[Item], first: int
     ) -> ResultTable:
-        """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
+        """Return the results of records that are decoded; see `Extractor.decoded_facts`."""
         if not self.rules.later:
-            batch = self._extractor.decoded_facts(records, items, first)
+            batch = self.extractor.decoded_facts(records, items, first)
             return _scored([(batch, self.rules)], self.rules)
-        extractions = {0: self._of(0).extraction(items, first)}
+        extractions = {0: self._of(0).extractor.extraction(items, first)}
         for begin, group in _by_rules(records, self.rules):
             if begin not in extractions:
-                extractions[begin] = self._of(begin).extraction(items, first)
+                extractions[begin] = self._of(begin).extractor.extraction(items, first)
             extractions[begin].take(group)
         spans = ((taken.batch(), self._of(begin).rules) for begin, taken in extractions.items())
         return _scored(spans, self.rules)
-
-    def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """Return the extraction of the facts of items that the rules read."""
-        return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultTable:
         if self.rules.layout.has_group:
@@ -116,13 +112,14 @@ class Scoring:
         return _scored(rows, self.rules)
 
     def _of(self, begin: int) -> Scoring:
-        """Scores by the rules that hold from an epoch on, whatever begins later."""
+        """Return the scoring by the rules that hold from an epoch on, whatever begins later."""
         if begin not in self._spans:
             self._spans[begin] = Scoring(_alone(self.rules, begin), self.rules.decoder)
         return self._spans[begin]
 
     @cached_property
-    def _extractor(self) -> Extractor:
+    def extractor(self) -> Extractor:
+        """Takes the facts that the rules read."""
         types, decoder = self.rules.types.values(), self._decoder or self.rules.decoder
         return Extractor(types, self._fields, decoder)
 
@@ -130,7 +127,7 @@ class Scoring:
     def _request(self) -> FactsRequest:
         rules = self.rules
         return FactsRequest(
-            catalog_of(rules.registry), wanted_by(rules), (*FIELDS, "validator"), CODED
+            catalog_of(rules.registry), wanted_by(rules), (*IDENTITY_FIELDS, "validator"), CODED
         )
 
 
@@ -313,11 +310,11 @@ _Scores = tuple[Rows | None, ScoreColumns]
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     """Return the scores of those rows of one type that have a submission."""
     scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
-    columns = columns_of(rules.types[rows.skill_type])
+    bound = rules.types[rows.skill_type]
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
         count = len(rows) if chosen is None else len(chosen)
         if count:
-            result.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
+            result.append((chosen, score_columns(bound, _taken(rows, chosen), thresholds, count)))
     return result
 
 
@@ -331,7 +328,7 @@ def _taken(rows: FactRows, chosen: Rows | None) -> Facts:
 def _by_thresholds(
     rules: BoundRules, rows: FactRows, scored: Rows | None
 ) -> Iterator[tuple[Rows | None, Thresholds]]:
-    """Rows of one type, all or some, those apart that are scored by other thresholds."""
+    """Yield rows of one type by the thresholds that score them; None is all, as for `_Scores`."""
     if not rules.pinned:
         yield scored, rules.thresholds[rows.skill_type]
         return

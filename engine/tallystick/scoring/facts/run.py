@@ -97,7 +97,7 @@ class FactsReceipt(RunReceipt):
     settings: str | None = None
 
 
-class Extraction:
+class ChunkExtraction:
     """Takes the facts of chunks of records; a function that executors map."""
 
     def __init__(self, catalogs: Mapping[str, FactCatalog]) -> None:
@@ -134,7 +134,7 @@ class ExtractionSpec:
         )
         return cls(Installation.of(registry), definitions)
 
-    def make(self) -> Extraction:
+    def make(self) -> ChunkExtraction:
         """Return the function.
 
         Raises:
@@ -150,7 +150,7 @@ class ExtractionSpec:
                 f"found other facts of {other[0][0]}, expected the same: install the same engine "
                 "and plugins on every worker"
             )
-        return Extraction(catalog_of(registry))
+        return ChunkExtraction(catalog_of(registry))
 
 
 def extract_file(  # noqa: PLR0913  # what a run needs
@@ -190,10 +190,10 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     beside = None if rejects is None else path_of(rejects)
     paths = run_paths(source, output, beside, follow_links=follow_links)
     counts, defects = FactCounts(), DefectLog(source)
-    reader, code = source_of(source), Code.of(registry)
-    function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
+    records, code = source_of(source), Code.of(registry)
+    function = PortableFunction(lambda: ExtractionSpec.of(registry), ChunkExtraction(catalogs))
     with run_files(paths, progress) as files:
-        chunks = reader.places() if executor.is_elsewhere else iter(reader)
+        chunks = records.places() if executor.is_elsewhere else iter(records)
         with (
             _writing(files.output, catalogs, chunk) as writer,
             # workers end with the block, whatever ends it
@@ -205,9 +205,9 @@ def extract_file(  # noqa: PLR0913  # what a run needs
                 files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
                 defects.tell(batch.rejects)
                 counts = counts.plus(batch)
-                files.tell(reader)
+                files.tell(records)
             with output_errors(files.output.path):
-                writer.close(reader.digest)
+                writer.close(records.digest)
         defects.close()
         receipt = FactsReceipt(
             schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
@@ -215,7 +215,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             engine=engine_name(),
             plugins=plugin_names(registry),
             code=code,
-            input_digest=reader.digest,
+            input_digest=records.digest,
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
             counts=counts,

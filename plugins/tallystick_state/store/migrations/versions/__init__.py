@@ -1,1 +1,0 @@
-"""The versions of the schema, from the first release on; a released one never changes."""
