@@ -140,8 +140,10 @@ def _rewritten(value: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # an
     kind = value.__class__
     if kind is str or kind is bool or value is None:
         return value
-    if kind is float or kind is int:
-        return _rewritten_number(value, changes)
+    if kind is float:
+        return _rewritten_double(value, changes)
+    if kind is int:
+        return _rewritten_integer(value, changes)
     if kind is list:
         return [_rewritten(item, changes) for item in value]
     if kind is dict:
@@ -151,11 +153,18 @@ def _rewritten(value: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # an
     return _struct_rewriter(kind)(value, changes)
 
 
-def _rewritten_number(number: float, _: list[_Change]) -> float:
+def _rewritten_integer(number: int, _: list[_Change]) -> int:
     if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
         raise _OddError
-    if isinstance(number, int) or number.is_integer():
-        return int(number)
+    return number
+
+
+def _rewritten_double(number: float, _: list[_Change]) -> float:
+    if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
+        raise _OddError
+    whole = int(number)
+    if whole == number:
+        return whole
     if -_LEAST_PLAIN < number < _LEAST_PLAIN:
         raise _OddError
     return number
@@ -195,8 +204,10 @@ def _rewriter(kind: Any) -> _Rewriter | None:  # noqa: ANN401  # a type of msgsp
             return _rewriter(kind.type)
         case inspect.IntType(ge=int(least), le=int(most)) if max(-least, most) < _DOUBLE_EXACT:
             return None
-        case inspect.FloatType() | inspect.IntType():
-            return _rewritten_number
+        case inspect.IntType():
+            return _rewritten_integer
+        case inspect.FloatType():
+            return _rewritten_double
         case inspect.ListType() if _rewriter(kind.item_type) is None:
             return None
         case inspect.UnionType() if not any(map(_rewriter, kind.types)):

@@ -184,11 +184,19 @@ class ClosedRound:
         epoch: the epoch that it is pinned to: the first that its recorded records name, those of
             earlier files and of others too; where none is recorded, the one that the file names.
         lines: by line, the scores by hotkey of all that is recorded so far.
+        records: how many records of it are recorded.
+        miners: of how many miners.
+        late: how many of the records are missed deadlines, late submissions among them.
+        reruns: how many submissions are to be run again.
     """
 
     round: int
     epoch: int
     lines: Mapping[str, Mapping[str, Decimal]] = attrs.field(repr=repr_as("line"))
+    records: int = 0
+    miners: int = 0
+    late: int = 0
+    reruns: int = 0
 
     @property
     def scores(self) -> Mapping[str, Decimal]:

@@ -24,7 +24,7 @@ from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Chunk, Source
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.defects import internal_error
-from tallystick.records.rejects import Identity, Reject
+from tallystick.records.rejects import UNKNOWN, Identity, Reject
 from tallystick.records.schema import MISSED, Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
@@ -167,7 +167,7 @@ class EventDecoder:
                     else:
                         unscored.records[number] = _event_of_record(record)
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-                    who = Identity() if is_late else _identity(record)
+                    who = UNKNOWN if is_late else _identity(record)
                     decoded = Reject.of(internal_error(error), number, who)
             if not is_late:
                 yield number, decoded

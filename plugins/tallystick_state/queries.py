@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 
+import attrs
+
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
 from tallystick.numbers.nano import from_decimal, to_decimal, to_decimals, to_text
@@ -58,6 +60,7 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -146,8 +149,12 @@ class StateQueries:
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
         self._check_round(number)
+        return self._scores_of_lines(self._transaction.events_of_round(number))
+
+    def _scores_of_lines(self, events: Iterable[StateEvent]) -> dict[str, dict[str, Decimal]]:
+        """Return the scores of the events of a round by line."""
         by_line = defaultdict[str | None, list[StateEvent]](list)
-        for event in self._transaction.events_of_round(number):
+        for event in events:
             by_line[self.in_force.line_of(event.skill_type)].append(event)
         return {
             line: self._round_scores(self._records(line, None), by_line[line])
@@ -199,13 +206,7 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
-        lines = (self.in_force.line_of(event.skill_type) for event in theirs)
-        line = next(filter(None, lines), None)
-        return (
-            {}
-            if line is None
-            else to_decimals(round_scores(theirs, rules, self._records(line, None)))
-        )
+        return to_decimals(round_scores(theirs, rules, _ShadowRecords(self, rules)))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.
@@ -438,11 +439,21 @@ class StateQueries:
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
         """Return a round that a file has closed, in which its records name an epoch."""
-        if self._is_pruned(number):
-            # what came late is recorded; the scores of the round need the records before it
-            return ClosedRound(number, named, {line: {} for line in self.in_force.lines})
-        epoch = self.round_epoch(number)
-        return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
+        events = [*self._transaction.events_of_round(number)]
+        records = [event for event in events if event.is_record]
+        # of a pruned round what came late is recorded; the scores need the records before it
+        is_pruned = self._is_pruned(number)
+        epoch = None if is_pruned else round_epoch(records)
+        none = dict[str, dict[str, Decimal]]((line, {}) for line in self.in_force.lines)
+        return ClosedRound(
+            number,
+            named if epoch is None else epoch,
+            none if is_pruned else self._scores_of_lines(events),
+            records=len(records),
+            miners=len({record.hotkey for record in records}),
+            late=sum(record.missed for record in records),
+            reruns=sum(bool(record.rerun) for record in records),
+        )
 
     def round_epoch(self, number: int) -> int | None:
         """Return the epoch that a round is pinned to; None without records."""
@@ -600,6 +611,30 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
+
+
+@attrs.frozen
+class _ShadowRecords:
+    """The records of a round as other rules score it, with the reputations that it had."""
+
+    queries: StateQueries
+    rules: StateRules
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """Return no records: the score of a round reads that round alone."""
+        del hotkey
+        return ()
+
+    def reputation(self, event: Event) -> int:
+        """Return the reputation by the rules of the state."""
+        own = self.queries.in_force.at(event.epoch).of_type(event.skill_type)
+        pinned = self.queries.pinned(event.epoch)
+        return pinned_reputation(pinned, own, event.hotkey, event.skill_type)
+
+    def rules_of(self, event: Event) -> StateRules:
+        """Return the other rules."""
+        del event
+        return self.rules
 
 
 _CLOSE = "close rounds with tallystick round close"

@@ -1,4 +1,4 @@
-"""Reports: what closing a round or an epoch did, for people."""
+"""Reports: what closing an epoch did, for people."""
 
 from __future__ import annotations
 
@@ -17,35 +17,6 @@ if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
     from tallystick_state.model import State
     from tallystick_state.rules import EpochRules
-
-
-@attrs.frozen
-class RoundReport:
-    """The records of a round, counted.
-
-    Attributes:
-        records: how many records of it are recorded.
-        miners: of how many miners.
-        late: how many of the records are missed deadlines, late submissions among them.
-        reruns: how many submissions are to be run again.
-    """
-
-    records: int
-    miners: int
-    late: int
-    reruns: int
-
-
-def round_report(ledger: Ledger, number: int) -> RoundReport:
-    """Return what a round has; nothing, where none of its records is recorded."""
-    with ledger.store.reading() as transaction:
-        records = [record for record in transaction.events_of_round(number) if record.is_record]
-    return RoundReport(
-        records=len(records),
-        miners=len({record.hotkey for record in records}),
-        late=sum(record.missed for record in records),
-        reruns=sum(bool(record.rerun) for record in records),
-    )
 
 
 @attrs.frozen

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ingest import Bad
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reports import RoundReport
 
 RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
 """The score of each miner, by round."""
@@ -196,7 +195,6 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     their own. The similarities of the members are kept, and the submissions to be run again.
     """
     from tallystick_state.authority import read_authority
-    from tallystick_state.reports import round_report
 
     passes = _passes(plugin_options, records, groups)
     authority = read_authority(signed, block)
@@ -207,8 +205,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             records, number, at, authority=authority, groups=groups, progress=progress, bad=bad
         )
         tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
-        reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
-    lines = (line for closed in rounds for line in _lines(closed, reports[closed.round], tried))
+    lines = (line for closed in rounds for line in _lines(closed, tried))
     none = ["no round closed: no good record is of the state's validator"]
     told = chain([f"{records}: {ingested_text(ingested)}"], lines if rounds else none)
     answer = views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
@@ -229,14 +226,12 @@ def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[
     return passes
 
 
-def _lines(
-    closed: ClosedRound, report: RoundReport, tried: Sequence[tuple[RoundPass, RoundScores]]
-) -> list[str]:
+def _lines(closed: ClosedRound, tried: Sequence[tuple[RoundPass, RoundScores]]) -> list[str]:
     """Return a round: what it has, and the scores that follow."""
-    counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
+    counted = f"{numbered(closed.records, 'record')} of {numbered(closed.miners, 'miner')}"
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
-    parts += [f"{report.late} missed or late"] if report.late else []
-    parts += [f"{report.reruns} to be run again"] if report.reruns else []
+    parts += [f"{closed.late} missed or late"] if closed.late else []
+    parts += [f"{closed.reruns} to be run again"] if closed.reruns else []
     lines = [", ".join(parts), *_rows(closed.lines)]
     for second, scores in tried:
         if closed.round in scores:
