@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -27,18 +27,14 @@ from tallystick.records.messages import shown
 from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
-from tallystick_state.authority import nothing_to_sign
 from tallystick_state.carry import with_columns
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.pools import Pools, PoolsChange, pools_of
+from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.reputation import clamped, initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import Adoption, RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
-
-if TYPE_CHECKING:
-    from tallystick_state.trust.statement import Statement
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -225,8 +221,8 @@ def _reputation(miner: MinerEntry, rules: StateRules) -> Mapping[str, int]:
 
 def check_adoption(
     in_force: RulesInForce, new: StateRules, epoch: int, open_epoch: int, *, major: bool
-) -> Adoption:
-    """Refuse an adoption that a state does not allow; return it, as yet without its entry.
+) -> dict[str, Any]:
+    """Refuse an adoption that a state does not allow.
 
     Args:
         in_force: the rules of the state.
@@ -234,6 +230,9 @@ def check_adoption(
         epoch: the first one under them.
         open_epoch: the open one.
         major: whether they may take away what others name.
+
+    Returns:
+        The ``previous`` digest of its line by then, and its ``sequence`` there.
 
     Raises:
         StateError: its ``code`` is one of `CODES`.
@@ -247,16 +246,8 @@ def check_adoption(
     for skill_type in new.rule_set.skill_types:
         _check_type(in_force, new, skill_type)
     _check_clock(in_force, new, epoch)
-    return Adoption(
-        line=new.line,
-        epoch=epoch,
-        block=None,
-        rules=new,
-        previous=timeline.at(epoch).digest,
-        sequence=in_force.sequences.get(new.line, 0) + 1,
-        major=major,
-        seq=0,
-    )
+    sequence = in_force.sequences.get(new.line, 0) + 1
+    return {"previous": timeline.at(epoch).digest, "sequence": sequence}
 
 
 def check_withdrawal(in_force: RulesInForce, line: str | None, open_epoch: int) -> Adoption:
@@ -312,94 +303,6 @@ def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) ->
     is_last = all(start < change.epoch for start, _ in before.timeline.later)
     if is_last and before.at(change.epoch) == pools:
         _refuse("same-pools", "found the pools that the state has by then, expected others")
-
-
-def adoption_statement(  # noqa: PLR0913  # what an adoption is
-    in_force: RulesInForce,
-    rules: StateRules,
-    epoch: int,
-    open_epoch: int,
-    *,
-    major: bool = False,
-    expires_at_block: int | None = None,
-) -> Statement:
-    """Return the statement that has to be signed so that a state adopts a rule set.
-
-    Args:
-        in_force: the rules of the state.
-        rules: the rule set.
-        epoch: the first one under it.
-        open_epoch: the open one.
-        major: whether it may take away what others name.
-        expires_at_block: the first block at which the statement no longer holds; None for never.
-
-    Raises:
-        StateError: the state would not adopt it, or has no trust file.
-    """
-    adoption = check_adoption(in_force, rules, epoch, open_epoch, major=major)
-    statement = in_force.statement("adopt", adoption, adoption.sequence)
-    return _expiring(statement, expires_at_block)
-
-
-def withdrawal_statement(
-    in_force: RulesInForce,
-    line: str | None,
-    open_epoch: int,
-    *,
-    expires_at_block: int | None = None,
-) -> Statement:
-    """Return the statement that has to be signed so that a state withdraws its last adoption.
-
-    Args:
-        in_force: the rules of the state.
-        line: the line; None for the only one.
-        open_epoch: the open one.
-        expires_at_block: as in `adoption_statement`.
-
-    Raises:
-        StateError: there is none that has not begun, or the state has no trust file.
-    """
-    adoption = check_withdrawal(in_force, line, open_epoch)
-    sequence = in_force.sequences[adoption.line] + 1
-    return _expiring(in_force.statement("withdraw", adoption, sequence), expires_at_block)
-
-
-def pools_statement(
-    in_force: RulesInForce,
-    pools: Pools,
-    epoch: int,
-    open_epoch: int,
-    *,
-    expires_at_block: int | None = None,
-) -> Statement:
-    """Return the statement that has to be signed so that a state has other pools from an epoch on.
-
-    Args:
-        in_force: the rules of the state.
-        pools: the shares of its lines.
-        epoch: the first one with them.
-        open_epoch: the open one.
-        expires_at_block: as in `adoption_statement`.
-
-    Raises:
-        StateError: the state would not take them, or has no trust file.
-    """
-    change = in_force.pools.change(pools, epoch)
-    check_pools(in_force, change, open_epoch)
-    return _expiring(in_force.pools_statement(change), expires_at_block)
-
-
-def _expiring(statement: Statement | None, block: int | None) -> Statement:
-    """Return a statement that no longer holds from a block on, if there is one.
-
-    Raises:
-        StateError: there is no statement, as the state has no trust file.
-    """
-    if statement is None:
-        raise nothing_to_sign()
-    if block is None:
-        return statement
-    return attrs.evolve(statement, predicate={**statement.predicate, "expires_at_block": block})
 
 
 def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) -> None:

@@ -38,6 +38,7 @@ from tallystick_state.authority import (
     Envelopes,
     authority_of,
     no_envelopes,
+    nothing_to_sign,
     root_of,
     root_to_dict,
 )
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from tallystick_state.chain import Entry
     from tallystick_state.rules import StateRules
     from tallystick_state.trust.policy import TrustRoot
+    from tallystick_state.trust.statement import Action, Statement
 
 LATEST = "~"
 """Sorts after every written time."""
@@ -136,8 +138,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
 
     def apply(self, log: EventLog, authority: Authority) -> Self:
         """Begin the state, whose rules the log has."""
-        if log.in_force.origin.carry is not None:
-            log.in_force.check_carry(authority)
+        check_carry(log.in_force, authority)
         return self
 
     @property
@@ -174,14 +175,30 @@ class Genesis(Stating, frozen=True, kw_only=True):
                 "carried values of a state: restore a copy"
             ) from error
         in_force = attrs.evolve(lines.begun_with(root, pools), origin=Origin(network, carry))
-        if carry is not None:
-            # a statement that does not hold is found as it is of any other entry
-            in_force.check_carry(authority_of(msgspec.to_builtins(self), envelopes))
+        # a statement that does not hold is found as it is of any other entry
+        check_carry(in_force, authority_of(msgspec.to_builtins(self), envelopes))
         return in_force
 
 
 class _Format(msgspec.Struct):
     format: int
+
+
+def check_carry(in_force: RulesInForce, authority: Authority) -> None:
+    """Refuse to begin with carried values unless they are signed as an adoption is.
+
+    Raises:
+        TrustError: too few have signed, or something else; or nothing says who has to.
+    """
+    carry, root = in_force.origin.carry, in_force.root
+    if carry is None:
+        return
+    statement = None
+    if root is not None:
+        from tallystick_state.trust.statement import carry as signed  # if signed
+
+        statement = signed(network=root.network, trust=root.digest, digest=carry.digest)
+    in_force.authorised("carried values", "adopt", statement, authority)
 
 
 def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) -> None:
@@ -403,6 +420,53 @@ class SelectGroup(EntryBody, frozen=True, kw_only=True):
 class RulesEntry(Stating, frozen=True, kw_only=True):
     """An entry that changes the rules in force, the trust file or the pools."""
 
+    def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
+        """Return the entry as it is written, which the state is found to allow.
+
+        Raises:
+            StateError: the state does not allow it.
+        """
+        raise NotImplementedError
+
+    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+        """Return what is signed of an entry that was checked; None without a trust file."""
+        raise NotImplementedError
+
+    def check_claims(self, log: EventLog) -> None:
+        """Refuse an entry against which claims of the log stand.
+
+        Raises:
+            StateError: some do.
+        """
+
+    def to_sign(
+        self, in_force: RulesInForce, open_epoch: int, expires_at_block: int | None
+    ) -> Statement:
+        """Return the statement that has to be signed so that a state takes the entry.
+
+        Args:
+            in_force: the rules of the state.
+            open_epoch: the open one.
+            expires_at_block: the first block at which it no longer holds; None for never.
+
+        Raises:
+            StateError: the state would not take it, or has no trust file.
+        """
+        statement = self.checked(in_force, open_epoch).to_statement(in_force)
+        if statement is None:
+            raise nothing_to_sign()
+        if expires_at_block is None:
+            return statement
+        predicate = {**statement.predicate, "expires_at_block": expires_at_block}
+        return attrs.evolve(statement, predicate=predicate)
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Change the rules in force."""
+        whole = self.checked(log.in_force, log.state.epoch)
+        whole.check_claims(log)
+        log.follow(whole.after(log.in_force, log.entries + 1, authority, "the log"))
+        return whole
+
     def after(
         self, in_force: RulesInForce, seq: int, authority: Authority, where: str
     ) -> RulesInForce:
@@ -437,11 +501,9 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
         """Return the decision to put a trust file in force."""
         return cls(**root_to_dict(root), version=root.version)
 
-    def apply(self, log: EventLog, authority: Authority) -> Self:
-        """Put the trust file in force; whose batch there was may not be heard any more."""
+    def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:  # noqa: ARG002  # of all
+        """Return the entry with the version of its trust file, which its signers answer for."""
         root = root_of({"digest": self.digest, "text": self.text}, "the log")
-        log.follow(self.after(log.in_force, log.entries + 1, authority, "the log"))
-        log.batch = None
         return msgspec.structs.replace(self, version=root.version)
 
     def after(
@@ -482,33 +544,54 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
             epoch=epoch, line=rules.line, previous="", rule_set=text, sequence=0, major=major
         )
 
-    def apply(self, log: EventLog, authority: Authority) -> Self:
-        """Schedule the rule set."""
-        rules = load_rules(self.rule_set, "the log", log.in_force.plugins)
-        found = check_adoption(log.in_force, rules, self.epoch, log.state.epoch, major=self.major)
-        log.check_unnamed(rules.line, self.epoch)
+    def check_claims(self, log: EventLog) -> None:
+        """Refuse an epoch that claims name already."""
+        log.check_unnamed(self.line, self.epoch)
+
+    def stated_by(self, authority: Authority) -> Self:
+        """Return the same entry with what stands behind it."""
         receipt = authority.gate_receipt
-        whole = msgspec.structs.replace(
+        value = None if receipt is None else json_value(receipt)
+        return msgspec.structs.replace(super().stated_by(authority), gate_receipt=value)
+
+    def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
+        """Return the adoption with what it replaces."""
+        rules = load_rules(self.rule_set, "the log", in_force.plugins)
+        return msgspec.structs.replace(
             self,
-            line=found.line,
-            previous=found.previous,
-            sequence=found.sequence,
-            gate_receipt=None if receipt is None else json_value(receipt),
+            line=rules.line,
+            **check_adoption(in_force, rules, self.epoch, open_epoch, major=self.major),
         )
-        log.follow(whole._adopted(log.in_force, rules, log.entries + 1, authority))  # noqa: SLF001  # its own
-        return whole
+
+    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+        """Return what is signed of it."""
+        return _adoption_statement(
+            in_force,
+            "adopt",
+            line=self.line,
+            previous=self.previous,
+            rule_set=self.rule_set["digest"],
+            reference=self.rule_set["reference"],
+            epoch=self.epoch,
+            sequence=self.sequence,
+            major=self.major,
+        )
 
     def after(
         self, in_force: RulesInForce, seq: int, authority: Authority, where: str
     ) -> RulesInForce:
         """Return the rules with the rule set from its epoch on."""
-        rules = _loaded(self.rule_set, where, in_force.plugins)
-        return self._adopted(in_force, rules, seq, authority)
-
-    def _adopted(
-        self, in_force: RulesInForce, rules: StateRules, seq: int, authority: Authority
-    ) -> RulesInForce:
         _check_sequence(in_force, self.line, self.sequence)
+        rules = _loaded(self.rule_set, where, in_force.plugins)
+        policy = None if in_force.root is None else in_force.root.gate
+        receipt = authority.gate_receipt
+        if policy is not None or receipt is not None:
+            from tallystick_state.trust.gate_receipt import check_gate  # where one is asked for
+
+            # of the log itself, as a forged entry may say anything
+            previous = in_force.lines[self.line].at(self.epoch).digest
+            check_gate(policy, receipt, previous, rules.digest)
+        signed_by = in_force.authorised("rules", "adopt", self.to_statement(in_force), authority)
         adoption = Adoption(
             line=self.line,
             epoch=self.epoch,
@@ -519,10 +602,10 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
             major=self.major,
             seq=seq,
             statement=authority.statement,
-            gate_receipt=authority.gate_receipt,
+            signed_by=signed_by,
+            gate_receipt=receipt,
         )
-        signed_by = in_force.check("adopt", adoption, self.sequence, authority)
-        return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by))
+        return in_force.adopted(adoption)
 
 
 class Withdraw(RulesEntry, frozen=True, kw_only=True):
@@ -546,18 +629,30 @@ class Withdraw(RulesEntry, frozen=True, kw_only=True):
         """Return the decision to withdraw the last adoption of a line, or of the only one."""
         return cls(line=line or "", epoch=0, rule_set="", sequence=0)
 
-    def apply(self, log: EventLog, authority: Authority) -> Self:
-        """Take the adoption back."""
-        last = check_withdrawal(log.in_force, self.line or None, log.state.epoch)
-        whole = msgspec.structs.replace(
+    def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
+        """Return the withdrawal with what it takes back."""
+        last = check_withdrawal(in_force, self.line or None, open_epoch)
+        return msgspec.structs.replace(
             self,
             line=last.line,
             epoch=last.epoch,
             rule_set=last.rules.digest,
-            sequence=log.in_force.sequences[last.line] + 1,
+            sequence=in_force.sequences[last.line] + 1,
         )
-        log.follow(whole.after(log.in_force, log.entries + 1, authority, "the log"))
-        return whole
+
+    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+        """Return what is signed of it."""
+        last = in_force.adoptions[self.line][-1]
+        return _adoption_statement(
+            in_force,
+            "withdraw",
+            line=last.line,
+            previous=last.previous,
+            rule_set=last.rules.digest,
+            reference=last.rules.rule_set.reference,
+            epoch=last.epoch,
+            sequence=self.sequence,
+        )
 
     def after(
         self,
@@ -568,7 +663,7 @@ class Withdraw(RulesEntry, frozen=True, kw_only=True):
     ) -> RulesInForce:
         """Return the rules without the adoption."""
         _check_sequence(in_force, self.line, self.sequence)
-        in_force.check("withdraw", in_force.adoptions[self.line][-1], self.sequence, authority)
+        in_force.authorised("rules", "withdraw", self.to_statement(in_force), authority)
         return in_force.withdrawn(self.line, self.sequence, seq)
 
 
@@ -598,12 +693,26 @@ class Share(RulesEntry, frozen=True, kw_only=True):
             epoch=change.epoch, pools=value, previous=change.previous, sequence=change.sequence
         )
 
-    def apply(self, log: EventLog, authority: Authority) -> Self:
-        """Schedule the pools."""
-        change = self._change(log.in_force, authority)
-        check_pools(log.in_force, change, log.state.epoch)
-        log.follow(self.after(log.in_force, log.entries + 1, authority, "the log"))
+    def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
+        """Return the change, which is one of the lines of the state."""
+        check_pools(in_force, self._change(in_force), open_epoch)
         return self
+
+    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+        """Return what is signed of it."""
+        if in_force.root is None:
+            return None
+        from tallystick_state.trust.statement import pools  # if signed
+
+        return pools(
+            genesis=in_force.genesis,
+            network=in_force.root.network,
+            previous=self.previous,
+            pools=self.pools,
+            digest=self._change(in_force).pools.digest,
+            epoch=self.epoch,
+            sequence=self.sequence,
+        )
 
     def after(
         self,
@@ -613,25 +722,35 @@ class Share(RulesEntry, frozen=True, kw_only=True):
         where: str,  # noqa: ARG002  # of all
     ) -> RulesInForce:
         """Return the rules with the pools from their epoch on."""
-        change = self._change(in_force, authority)
-        signed_by = in_force.check_pools(change, authority)
-        return in_force.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
+        signed_by = in_force.authorised("pools", "adopt", self.to_statement(in_force), authority)
+        change = attrs.evolve(
+            self._change(in_force),
+            block=authority.block,
+            statement=authority.statement,
+            signed_by=signed_by,
+        )
+        return in_force.with_pools(change, seq)
 
-    def _change(self, in_force: RulesInForce, authority: Authority) -> PoolsChange:
+    def _change(self, in_force: RulesInForce) -> PoolsChange:
         try:
             pools = read_pools(self.pools, in_force.lines)
         except (KeyError, TypeError, AttributeError):
             pools = None
         if pools is None:
             raise StateError("found pools that are none, expected shares of the lines")
-        return PoolsChange(
-            epoch=self.epoch,
-            pools=pools,
-            previous=self.previous,
-            sequence=self.sequence,
-            block=authority.block,
-            statement=authority.statement,
-        )
+        return PoolsChange(self.epoch, pools, self.previous, self.sequence)
+
+
+def _adoption_statement(
+    in_force: RulesInForce,
+    action: Action,
+    **parts: Any,  # noqa: ANN401  # those of `trust.statement.adoption`
+) -> Statement | None:
+    if in_force.root is None:
+        return None
+    from tallystick_state.trust.statement import adoption  # if signed
+
+    return adoption(action, genesis=in_force.genesis, network=in_force.root.network, **parts)
 
 
 KINDS: Mapping[str, type[EntryBody]] = MappingProxyType(

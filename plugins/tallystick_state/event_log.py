@@ -358,7 +358,10 @@ class EventLog:
         return snapshot
 
     def follow(self, in_force: RulesInForce) -> None:
-        """Go on under other rules to come."""
+        """Go on under other rules to come, or another trust file."""
+        if in_force.trust != self.in_force.trust:
+            # whose batch it was may not be heard any more
+            self.batch = None
         self.in_force, self._register = in_force, None
 
     def check_unnamed(self, line: str, epoch: int) -> None:

@@ -52,6 +52,7 @@ from tallystick_state.entries import (
     Share,
     Withdraw,
     begin,
+    check_carry,
     read,
 )
 from tallystick_state.event_log import RECORDED, EventLog
@@ -161,7 +162,7 @@ class Ledger(StoredState):
         in_force = attrs.evolve(in_force, origin=origin)
         if content is not None:
             # before anything is made at the place
-            in_force.check_carry(authority)
+            check_carry(in_force, authority)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, allowed)
             begin(log, records, authority)

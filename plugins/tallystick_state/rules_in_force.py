@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import DamagedError, StateError
-from tallystick.json_values import JsonKey, json_object, json_value
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
@@ -188,59 +188,20 @@ class RulesInForce:
         shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
         return digest({"format": 1, "lines": lines, **shared})
 
-    def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
-        """Return the statement to sign for an adoption or a withdrawal; None without a trust file.
-
-        Args:
-            action: ``adopt`` or ``withdraw``.
-            adoption: what is adopted, or withdrawn.
-            sequence: the number of its entry among those of its line.
-        """
-        if self.root is None:
-            return None
-        from tallystick_state.trust.statement import adoption as statement  # if signed
-
-        return statement(
-            action,
-            genesis=self.genesis,
-            network=self.root.network,
-            line=adoption.line,
-            previous=adoption.previous,
-            rule_set=adoption.rules.digest,
-            reference=adoption.rules.rule_set.reference,
-            epoch=adoption.epoch,
-            sequence=sequence,
-            major=adoption.major and action == "adopt",
-        )
-
-    def check(
-        self, action: Action, adoption: Adoption, sequence: int, authority: Authority
-    ) -> tuple[str, ...]:
-        """Refuse to adopt or withdraw rules unless it is signed as the trust file says.
-
-        An adoption has to pass the policy too that the trust file names.
-
-        Returns:
-            The names of those who signed; empty without a trust file.
-
-        Raises:
-            TrustError: too few have signed, or something else; nothing says who has to; or the
-                receipt of the gate is not the one that is asked for.
-        """
-        policy = None if self.root is None else self.root.gate
-        if action == "adopt" and (policy is not None or authority.gate_receipt is not None):
-            from tallystick_state.trust.gate_receipt import check_gate  # where one is asked for
-
-            # of the log itself, as a forged entry may say anything
-            previous = self.lines[adoption.line].at(adoption.epoch).digest
-            check_gate(policy, authority.gate_receipt, previous, adoption.rules.digest)
-        return self._authorised(
-            "rules", action, self.statement(action, adoption, sequence), authority
-        )
-
-    def _authorised(
+    def authorised(
         self, what: str, action: Action, statement: Statement | None, authority: Authority
     ) -> tuple[str, ...]:
+        """Return the names of those who signed a statement as the trust file asks for.
+
+        Args:
+            what: it is of, for errors.
+            action: whose signers are asked for.
+            statement: None without a trust file.
+            authority: what stands behind it.
+
+        Raises:
+            TrustError: too few have signed, or something else; or nothing says who has to.
+        """
         if self.root is None or statement is None:
             authority.check_unsigned(what)
             return ()
@@ -251,46 +212,6 @@ class RulesInForce:
         keys = self.root.keys.values()
         signers = envelope.signers(key.public for key in keys)
         return tuple(sorted(key.name for key in keys if key.public in signers))
-
-    def pools_statement(self, change: PoolsChange) -> Statement | None:
-        """Return the statement to sign for a change of pools; None without a trust file."""
-        if self.root is None:
-            return None
-        from tallystick_state.trust.statement import pools as statement  # if signed
-
-        return statement(
-            genesis=self.genesis,
-            network=self.root.network,
-            previous=change.previous,
-            pools=json_value(change.pools),
-            digest=change.pools.digest,
-            epoch=change.epoch,
-            sequence=change.sequence,
-        )
-
-    def check_pools(self, change: PoolsChange, authority: Authority) -> tuple[str, ...]:
-        """Refuse to change the pools unless it is signed as an adoption is; see `check`.
-
-        Raises:
-            TrustError: as `check`.
-        """
-        return self._authorised("pools", "adopt", self.pools_statement(change), authority)
-
-    def check_carry(self, authority: Authority) -> tuple[str, ...]:
-        """Refuse to begin with carried values unless they are signed as an adoption is.
-
-        Raises:
-            TrustError: as `check`.
-        """
-        carry = self.origin.carry
-        statement = None
-        if self.root is not None and carry is not None:
-            from tallystick_state.trust.statement import carry as signed  # if signed
-
-            statement = signed(
-                network=self.root.network, trust=self.root.digest, digest=carry.digest
-            )
-        return self._authorised("carried values", "adopt", statement, authority)
 
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
         """Return the rules of a state that begins with a trust file and pools, or without them."""

@@ -138,21 +138,15 @@ def adoption_command(
     and adopted alike. Every value that differs from the rules before is shown.
     """
     from tallystick.rules.loading import load
-    from tallystick_state.adoption import adoption_statement
+    from tallystick_state.entries import Adopt
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
         in_force, open_epoch = ledger.in_force, ledger.open_epoch()
         rules = StateRules.of(load(reference, in_force.plugins))
-        statement = adoption_statement(
-            in_force,
-            rules,
-            epoch,
-            open_epoch,
-            major=major,
-            expires_at_block=expires_at_block,
-        )
+        adoption = Adopt.of(rules, epoch, major=major)
+        statement = adoption.to_sign(in_force, open_epoch, expires_at_block)
         before = in_force.lines[rules.line].at(epoch - 1)
     return statement, _adoption_words(before, rules, epoch, open_epoch, where)
 
@@ -228,7 +222,7 @@ def pools_command(
     shares: tuple[str, ...], idle: str | None, epoch: int, expires_at_block: int | None, where: str
 ) -> _Signable:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
-    from tallystick_state.adoption import pools_statement
+    from tallystick_state.entries import Share
     from tallystick_state.ledger import Ledger
     from tallystick_state.pools import pools_of
 
@@ -236,9 +230,8 @@ def pools_command(
     with Ledger.open(where) as ledger:
         in_force = ledger.in_force
         pools = pools_of(pool.shares, in_force.lines, pool.idle, pool.burn)
-        statement = pools_statement(
-            in_force, pools, epoch, ledger.open_epoch(), expires_at_block=expires_at_block
-        )
+        change = Share.of(in_force.pools.change(pools, epoch))
+        statement = change.to_sign(in_force, ledger.open_epoch(), expires_at_block)
         before = in_force.pools.at(epoch - 1)
     words = [f"from epoch {epoch} on: pools {pools_text(json_value(pools))}"]
     if before is not None:
@@ -292,14 +285,13 @@ def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -
 @state_option
 def withdrawal_command(line: str | None, expires_at_block: int | None, where: str) -> _Signable:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
-    from tallystick_state.adoption import check_withdrawal, withdrawal_statement
+    from tallystick_state.adoption import check_withdrawal
+    from tallystick_state.entries import Withdraw
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
         in_force, open_epoch = ledger.in_force, ledger.open_epoch()
-        statement = withdrawal_statement(
-            in_force, line, open_epoch, expires_at_block=expires_at_block
-        )
+        statement = Withdraw.of(line).to_sign(in_force, open_epoch, expires_at_block)
         adoption = check_withdrawal(in_force, line, open_epoch)
         before = in_force.lines[adoption.line].at(adoption.epoch - 1).rule_set.reference
     reference = adoption.rules.rule_set.reference
