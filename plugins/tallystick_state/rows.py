@@ -99,6 +99,7 @@ COMMANDS = CommandRows(
                 "init",
                 "proof",
                 "prune",
+                "rebuild",
                 "restore",
                 "rules",
                 "show",

@@ -236,7 +236,6 @@ def test_every_pattern_is_looked_at() -> None:
     assert {
         "tallystick.io.text._NAME",
         "tallystick.rules.toml._STRING",
-        "tallystick.canonical._KEY",
         "tallystick.formula.facts.pattern._DOUBLED",
         "facts-receipt-1.schema.json:^tallystick [^ ]+$",
     } <= names
