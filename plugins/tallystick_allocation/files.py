@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,13 +23,15 @@ from tallystick.json_values import JsonKey, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import fraction
 from tallystick.records.strict_json import without_numpy
-from tallystick_allocation.allocate import Allocation
-from tallystick_allocation.binding import BoundAllocation
 from tallystick_allocation.input_value import InputValue
 from tallystick_allocation.population import Attribute
 from tallystick_allocation.recipients import by_slot
 from tallystick_allocation.steps.step import Range
 from tallystick_allocation.uint16 import dropped, to_uint16
+
+if TYPE_CHECKING:
+    from tallystick_allocation.allocate import Allocation
+    from tallystick_allocation.binding import BoundAllocation
 
 LARGEST = 256 << 20
 """The largest file of a round or of weights, in bytes."""

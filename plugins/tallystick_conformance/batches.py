@@ -10,7 +10,7 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw
-from tallystick.records.decoding import MISSED
+from tallystick.records.schema import MISSED
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding

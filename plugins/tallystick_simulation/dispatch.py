@@ -13,7 +13,7 @@ import numpy as np
 from tallystick.canonical import canonical_bytes
 from tallystick.formula.columns import Column
 from tallystick.numbers.nano import NANO
-from tallystick.records.decoding import MISSED
+from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundType
 from tallystick_simulation.network import Network, Participant, Table
 from tallystick_simulation.pool import Key

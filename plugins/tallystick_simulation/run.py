@@ -24,8 +24,8 @@ import numpy as np
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO
-from tallystick.records.decoding import MISSED
 from tallystick.records.messages import shown
+from tallystick.records.schema import MISSED
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
 from tallystick_consensus.group_record import CONSENSUS

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tallystick.errors import AllocationError
-from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.rules import ALLOCATION
@@ -49,6 +48,8 @@ def carried(  # noqa: PLR0913  # what is carried on, and over what
     Raises:
         AllocationError: a step asks for something that is not said, or is told it wrong.
     """
+    from tallystick_allocation.allocate import carry_on, roster  # where something is carried
+
     bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
     if bound is None or steps is None or not bound.carried or not hotkeys:
         return {}

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import attrs
 
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
-from tallystick.io.sources import ItemSource, Source
+from tallystick.io.sources import ItemSource
 from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.text import repr_as
-from tallystick.records.decoding import MISSED
 from tallystick.records.defects import DefectLog
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Identity, Reject
+from tallystick.records.schema import MISSED
 from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
@@ -51,7 +51,7 @@ from tallystick_state.claims import (
     Rank,
 )
 from tallystick_state.event import StateEvent
-from tallystick_state.event_decoder import Line, events_of
+from tallystick_state.event_decoder import EventBatch, Line, events_of
 from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.miners import has_declared
 from tallystick_state.model import State
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
-    from tallystick_state.round_groups import RoundGroups
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.statement import Statement
 
@@ -348,7 +347,7 @@ class _Lines:
         return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
 
 
-def ingest_from(  # noqa: PLR0913  # what an ingest needs
+def ingest(  # noqa: PLR0913  # what an ingest needs
     log: EventLog,
     source: PathLike | Iterable[RecordLike],
     scorer: Scorer,
@@ -358,116 +357,96 @@ def ingest_from(  # noqa: PLR0913  # what an ingest needs
     groups: PathLike | Iterable[GroupLike] | None = None,
     bad: Bad = "refuse",
 ) -> Ingested:
-    """Record the events that a program gives: the path of a file, or an iterable.
-
-    Arguments and errors are those of `ingest`; ``bad`` says whether a bad line refuses all of them,
-    or is rejected alone.
-
-    Raises:
-        StateError: ``bad`` is something else.
-    """
-    one_of(bad, "bad", get_args(Bad))
-    items = path_or_items(source, "a file of records, or an iterable of records")
-    joined = None
-    if groups is not None:
-        from tallystick_state.round_groups import groups_of  # seldom
-
-        joined = groups_of(groups, scorer, log.transaction)
-    take = ingest if bad == "refuse" else ingest_each
-    if isinstance(items, Path):
-        return take(log, source_of(items), scorer, str(items), rounds, progress, joined)
-    return take(log, ItemSource(items), scorer, "records", rounds, groups=joined)
-
-
-def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
-    log: EventLog,
-    source: Source,
-    scorer: Scorer,
-    name: str,
-    rounds: Rounds | None = None,
-    progress: Progress | None = None,
-    groups: RoundGroups | None = None,
-) -> Ingested:
-    """Record the events of a source that are not known yet.
+    """Record the events that are not known yet: of a file, or of an iterable.
 
     Args:
         log: where they go.
         source: records and late events.
         scorer: the rule set with the snapshots of the state.
-        name: the source in errors.
         rounds: given, the rounds that the source closes; what the state's own validator says there
             has the highest rank.
-        progress: told how much of the source was read.
+        progress: told how much of a file was read.
         groups: those of the records, which get their consensus from them.
+        bad: ``refuse``: a bad line refuses all of them, and memory is bounded; or ``reject``: it is
+            rejected alone, as if there were the good ones alone. Which are bad follows then from
+            the state and the set of records: their order decides nothing. All results are in
+            memory.
 
     Raises:
         InputError: the file cannot be read, or the groups are of other records.
         RefusedError: a line is bad; the transaction has to be given up.
+        StateError: ``bad`` is something else.
     """
-    refused, lines = list[Reject](), _Lines(log)
-    for batch in events_of(source, scorer, groups):
-        if progress is not None:
-            progress(source.bytes_read, source.size)
-        lines_of_batch = [*lines.signed(lines.heard(batch.events), rounds is not None)]
-        others = {} if rounds is None else rounds.refusals(lines_of_batch)
-        admitted = [entry for entry in lines_of_batch if entry[0] not in others]
-        refusals = (refusal(log.state, log.in_force, *entry) for entry in admitted)
-        refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
+    one_of(bad, "bad", get_args(Bad))
+    items = path_or_items(source, "a file of records, or an iterable of records")
+    name = str(items) if isinstance(items, Path) else "records"
+    joined = None
+    if groups is not None:
+        from tallystick_state.round_groups import groups_of  # seldom
+
+        joined = groups_of(groups, scorer, log.transaction)
+    opened = source_of(items) if isinstance(items, Path) else ItemSource(items)
+    lines, refused = _Lines(log, keep_all=bad == "reject"), list[Reject]()
+    batches, closing = list[EventBatch](), rounds is not None
+    for batch in events_of(opened, scorer, joined):
+        if progress is not None and isinstance(items, Path):
+            progress(opened.bytes_read, opened.size)
+        signed = [*lines.signed(lines.heard(batch.events), closing)]
+        if bad == "reject":
+            # which epoch a round is pinned to follows from all records
+            admitted, rejects = _admitted(log, signed, {})
+            lines.reject([*batch.rejects, *rejects])
+            batches.append(attrs.evolve(batch, events=admitted))
+            continue
+        others = {} if rounds is None else rounds.refusals(signed)
+        admitted, rejects = _admitted(log, signed, others)
+        refused += [*batch.rejects, *rejects]
         if not refused:
             _record(lines, log, admitted, rounds)
     if refused:
-        raise RefusedError(name, sorted(refused, key=lambda entry: entry.line))
-    if groups is not None:
-        groups.check_joined(name)
-    return lines.ingested()
+        raise RefusedError(name, sorted(refused, key=attrgetter("line")))
+    results = _record_good(lines, log, batches, rounds, name)
+    if joined is not None:
+        joined.check_joined(name)
+    return attrs.evolve(lines.ingested(), results=results)
 
 
-def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
-    log: EventLog,
-    source: Source,
-    scorer: Scorer,
-    name: str,
-    rounds: Rounds | None = None,
-    progress: Progress | None = None,
-    groups: RoundGroups | None = None,
-) -> Ingested:
-    """Record the good events of a source and reject the bad ones, as if it had the good ones alone.
+def _admitted(
+    log: EventLog, lines: Iterable[Line], others: Mapping[int, Reject]
+) -> tuple[list[Line], list[Reject]]:
+    """Return the lines that the state can take, and the rejects of the rest.
 
-    Which are bad follows from the state and the set of records: their order decides nothing. All
-    results are in memory. Arguments are those of `ingest`.
-
-    Raises:
-        InputError: the file cannot be read, or the groups are of other records.
+    Args:
+        log: of the state.
+        lines: what is looked at.
+        others: by line, the rejects of those that do not belong to the rounds.
     """
-    lines, batches = _Lines(log, keep_all=True), list[list[Line]]()
-    results, defects = dict[int, Result](), DefectLog(name)
-    for batch in events_of(source, scorer, groups):
-        if progress is not None:
-            progress(source.bytes_read, source.size)
-        defects.tell(batch.rejects)
-        results |= {result.record: result for result in batch.scored.results()}
-        lines.reject(batch.rejects)
-        admitted = list[Line]()
-        for line in lines.signed(lines.heard(batch.events), rounds is not None):
-            reject = refusal(log.state, log.in_force, *line)
-            if reject is None:
-                admitted.append(line)
-            else:
-                lines.reject([reject])
-        batches.append(admitted)
-    defects.close()
-    others: dict[int, Reject] = {}
+    admitted, rejects = list[Line](), list[Reject]()
+    for line in lines:
+        reject = others.get(line[0]) or refusal(log.state, log.in_force, *line)
+        if reject is None:
+            admitted.append(line)
+        else:
+            rejects.append(reject)
+    return admitted, rejects
+
+
+def _record_good(
+    lines: _Lines, log: EventLog, batches: Sequence[EventBatch], rounds: Rounds | None, name: str
+) -> tuple[Result | Reject, ...]:
+    """Record the admitted lines that belong to the rounds; return the outcome of each record."""
+    outcomes, defects = dict[int, Result | Reject](), DefectLog(name)
     if rounds is not None:
-        rounds.pin(chain.from_iterable(batches))
-        others = rounds.refusals(chain.from_iterable(batches))
+        rounds.pin(chain.from_iterable(batch.events for batch in batches))
+    for batch in batches:
+        defects.tell(batch.rejects)
+        outcomes |= {result.record: result for result in batch.scored.results()}
+        others = {} if rounds is None else rounds.refusals(batch.events)
         lines.reject(others.values())
-    for admitted in batches:
-        _record(lines, log, [line for line in admitted if line[0] not in others], rounds)
-    if groups is not None:
-        groups.check_joined(name)
-    rejects = lines.rejects or {}
-    outcomes = sorted((results | rejects).items())
-    return attrs.evolve(lines.ingested(), results=tuple(outcome for _, outcome in outcomes))
+        _record(lines, log, [line for line in batch.events if line[0] not in others], rounds)
+    defects.close()
+    outcomes |= lines.rejects or {}
+    return tuple(outcome for _, outcome in sorted(outcomes.items()))
 
 
 def batch_statement(

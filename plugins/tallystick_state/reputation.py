@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.numbers.nano import NANO, publish, to_decimal, to_fraction
-from tallystick.records.decoding import MISSED
+from tallystick.records.schema import MISSED
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
 

@@ -10,9 +10,9 @@ from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, AllowedValidators
-from tallystick_state.queries import StateQueries
+from tallystick_state.entries import with_entries
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import RulesInForce, with_entries
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
 from tallystick_state.store.transaction import Transaction
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.epoch_log import EpochLog
+    from tallystick_state.queries import StateQueries
     from tallystick_state.store.transaction import Transaction
 
 
@@ -69,6 +70,8 @@ class StoredState:
     @contextmanager
     def queries(self) -> Iterator[StateQueries]:
         """Give queries that all see the state at one instant."""
+        from tallystick_state.queries import StateQueries  # a change needs none
+
         with self.store.reading() as transaction:
             yield StateQueries(transaction, self._in_force(transaction))
 

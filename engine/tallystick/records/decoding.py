@@ -23,15 +23,12 @@ from tallystick.records.defects import attempt
 from tallystick.records.identity import identity_of, whose
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
-from tallystick.records.schema import Schema, skill_type_of
+from tallystick.records.schema import MISSED, Schema, skill_type_of
 from tallystick.records.strict_json import empty_line, is_blank, parse, plain, whole
 from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
 
 if TYPE_CHECKING:
     from tallystick.records.validator import RecordValidator
-
-MISSED = "missed_deadline"
-"""The event that lets a record be without submission and checks."""
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

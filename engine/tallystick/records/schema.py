@@ -24,6 +24,8 @@ from tallystick.resources import schema_path
 Schema = Mapping[str, Any]
 """A JSON Schema, or a part of one, as read from its file."""
 
+MISSED = "missed_deadline"
+"""The event that lets a record be without submission and checks."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _COMMON = "record-1"

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import evaluate
-from tallystick.formula.lowering import lower
 from tallystick.formula.tree import BEYOND_RATIOS, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import FormulaReference, check_reference, formula_of
 from tallystick.rules.keys import OTHER_KEYS
-from tallystick.scoring.compiled import RANGE_REMEDY, check_range
 from tallystick_allocation.column import Column, Numerator
 from tallystick_allocation.population import LARGEST_ATTRIBUTE, MINER
 from tallystick_allocation.step_input import StepInput
@@ -111,6 +108,10 @@ class FormulaStep(ColumnStep):
         Raises:
             FormulaError: it is not safe for the ranges of its inputs, or leaves its own.
         """
+        # a state reads steps long before it weighs by them
+        from tallystick.formula.lowering import lower
+        from tallystick.scoring.compiled import RANGE_REMEDY, check_range
+
         formula = _formula(bound)
         known = {read.name: (read, of) for read, of in zip(bound.inputs, inputs, strict=True)}
         domains = {name: _domain(known.get(s)) for name, s in bound.read_by_formula.items()}
@@ -141,6 +142,8 @@ class FormulaStep(ColumnStep):
             return {name: column.at(place) for name, column in inputs.items()}
 
         is_beyond_ratios = any(operator in tree.by_operator for operator in BEYOND_RATIOS)
+        from tallystick.formula.evaluate import evaluate
+
         if not (self.publish and len(present) >= _MANY and is_beyond_ratios):
             for place in present:
                 cells[place] = evaluate(tree, {}, row(place))

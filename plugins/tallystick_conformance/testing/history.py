@@ -20,8 +20,7 @@ import msgspec
 from tallystick.errors import RecordError, SchemaError
 from tallystick.plugins.generator import CERTAIN, Draw, Generator, Part
 from tallystick.plugins.skill_type import SkillType
-from tallystick.records.decoding import MISSED
-from tallystick.records.schema import Schema, load_schema
+from tallystick.records.schema import MISSED, Schema, load_schema
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_conformance.testing.random_records import generator_of

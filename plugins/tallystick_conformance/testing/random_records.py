@@ -17,8 +17,7 @@ from tallystick.errors import SchemaError
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw, Generator
-from tallystick.records.decoding import MISSED
-from tallystick.records.schema import Schema, skill_type_of
+from tallystick.records.schema import MISSED, Schema, skill_type_of
 from tallystick.resources import schema_path
 from tallystick_conformance.testing.random_values import DEPTH, Make, value_maker
 from tallystick_conformance.testing.record_checker import RecordChecker
