@@ -209,9 +209,8 @@ class Collected:
     factors: tuple[str, ...] = attrs.field(init=False)
     of_round: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
     of_all: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
-    # the same for all records of an epoch and a type, and of a miner besides
+    # the same for all records of an epoch and a type
     _base_weights: dict[tuple[int, str], Mapping[str, int]] = attrs.field(factory=dict, init=False)
-    _factors: dict[tuple[int, str, str], Mapping[str, int]] = attrs.field(factory=dict, init=False)
 
     @property
     def hotkeys(self) -> set[str]:
@@ -266,11 +265,7 @@ class Collected:
                 raise no_emission(event.hotkey, event.round)
         if measured is None and not event.missed:
             return
-        owner = event.epoch, event.skill_type, event.hotkey
-        weights = self._factors.get(owner)
-        if weights is None:
-            weights = {name: self._factor(name, event) for name in self.factors}
-            self._factors[owner] = weights
+        weights = {name: self._factor(name, event) for name in self.factors}
         sample = Sample(measured, _task(event), event.missed, weights, epoch=event.epoch)
         group = self._group(event)
         to.setdefault(value, {}).setdefault(group, {}).setdefault(event.hotkey, []).append(sample)

@@ -223,6 +223,8 @@ class LineRecords:
     counted_by: int | None = None
     attributes: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
     miners: Mapping[str, MinerEntry] = attrs.field(factory=dict)
+    # a round has many records of one miner and type
+    _reputations: dict[tuple[int, str, str], int] = attrs.field(factory=dict, init=False, eq=False)
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -237,8 +239,11 @@ class LineRecords:
 
     def reputation(self, event: Event) -> int:
         """Return the reputation, in nano, that the round of a record pins."""
-        pinned = self.state(event.epoch)
-        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+        owner = event.epoch, event.hotkey, event.skill_type
+        if owner not in self._reputations:
+            pinned, rules = self.state(event.epoch), self.rules_of(event)
+            self._reputations[owner] = pinned_reputation(pinned, rules, *owner[1:])
+        return self._reputations[owner]
 
     def rules_of(self, event: Event) -> StateRules:
         """Return the rules of the epoch that a record names."""

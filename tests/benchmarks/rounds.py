@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tallystick_state.ledger import Ledger
 
-RULES = ("skills@1.2.0", "workflow@1.2.0")
+RULES = ("skills@1.2.0", "workflow@1.2.0", "reward@1.0.0")
 COMMAND = (sys.executable, "-m", "tallystick")
 
 
