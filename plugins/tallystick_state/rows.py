@@ -89,7 +89,6 @@ COMMANDS = CommandRows(
             "Begin, show, move and verify a state.",
             below=(
                 "adopt",
-                "backup",
                 "board",
                 "checkpoint",
                 "digest",
@@ -99,7 +98,7 @@ COMMANDS = CommandRows(
                 "init",
                 "proof",
                 "prune",
-                "restore",
+                "rebuild",
                 "rules",
                 "show",
                 "verify",
