@@ -19,7 +19,7 @@ from tallystick.formula.tree import Node, bind
 from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.entries import GROUP, installed_entries
-from tallystick.plugins.registry import Registry
+from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.loading import load, shipped
 from tallystick.rules.model import (
     Axis,
@@ -63,11 +63,12 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
 
 def _foreign(subject: Subject) -> Iterator[Diagnostic]:
     """Files under another name than the plugin's, where nobody looks for them."""
-    # two plugins of one distribution may share a folder
+    # two plugins of one distribution may share a folder, and one may name what is below it
     names = {subject.plugin.name, *(entry.name for entry in installed_entries(GROUP))}
+    looked_at = {file for files in shipped(installed_plugins().own()).values() for file in files}
     for folder in subject.plugin.rule_sets:
         for file in sorted(folder.resolve().glob("*/*.toml")):
-            if file.parent.name not in names:
+            if file.parent.name not in names and file not in looked_at:
                 message = f"found it in a folder {file.parent.name}, expected {subject.plugin.name}"
                 yield finding_in("rule-set-foreign", file, message)
 

@@ -575,18 +575,6 @@ class Ledger(StoredState):
 
         return export_state(self, path, follow_links=follow_links)
 
-    def backup(self, path: PathLike, *, follow_links: bool = False) -> Exported:
-        """Write the store to a file, which is checked before it takes its name.
-
-        Raises:
-            DamagedError: the store is damaged.
-            OutputError: the file cannot be written, or is of the store itself.
-            StoreError: the store cannot be read.
-        """
-        from tallystick_state.backup import back_up
-
-        return back_up(self.store, path, follow_links=follow_links)
-
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:

@@ -89,7 +89,6 @@ COMMANDS = CommandRows(
             "Begin, show, move and verify a state.",
             below=(
                 "adopt",
-                "backup",
                 "board",
                 "checkpoint",
                 "digest",
@@ -100,7 +99,6 @@ COMMANDS = CommandRows(
                 "proof",
                 "prune",
                 "rebuild",
-                "restore",
                 "rules",
                 "show",
                 "verify",

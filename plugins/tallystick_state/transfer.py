@@ -85,6 +85,7 @@ def export_state(
     """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
 
     Raises:
+        DamagedError: the log is damaged; what stood at the path stays.
         OutputError: the file cannot be written, or is of the store itself.
         StoreError: the store cannot be read.
     """
@@ -104,7 +105,10 @@ def export_state(
         for table, row in () if point is None else base_rows(transaction, point):
             file.write(_row_line(table, row))
         before = set[str]()
-        for entry in transaction.entries(1 if point is None else point.seq + 1):
+        after = (0, GENESIS_HASH) if point is None else (point.seq, point.hash)
+        entries = transaction.entries(after[0] + 1)
+        # a damaged store gives no export, and leaves an earlier one its name
+        for entry in check(entries, after=after, count=head.entries, last=head.hash):
             statement = _statement_of(entry)
             if statement is not None and statement not in before:
                 before.add(statement)

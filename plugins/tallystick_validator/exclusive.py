@@ -91,7 +91,7 @@ def exclusive_state(store: Store) -> Iterator[Callable[[], object]]:
     if names != 1:
         raise InputError(
             f"{real}: found a state whose file has {names} names (hard links), expected one: "
-            "remove the others, or copy the state by tallystick state backup"
+            "remove the others, or move the state by tallystick state export and import"
         )
     with exclusive(real.with_name(f"{real.name}.daemon"), f"the state {store.shown}"):
         yield lambda: None

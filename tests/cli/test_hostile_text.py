@@ -149,9 +149,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "withdraw", *STATE), 0),
     (("state", "export", f"state{HOSTILE}.jsonl", *STATE), 0),
     (("state", "import", f"state{HOSTILE}.jsonl", "--state", f"other{HOSTILE}.db"), 0),
-    (("state", "backup", f"backup{HOSTILE}.db", *STATE), 0),
-    (("state", "restore", f"backup{HOSTILE}.db", "--state", f"again{HOSTILE}.db"), 0),
-    (("state", "restore", f"backup{HOSTILE}.db", "--state", f"again{HOSTILE}.db"), 2),
+    (("state", "rebuild", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (
         (

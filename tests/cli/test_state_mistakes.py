@@ -76,14 +76,22 @@ def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
         message_of(run("state", "init", "--rules", "skills@1.0.0", "--state", path))
 
 
-def test_a_store_of_a_newer_version_is_left_alone(subnet: Subnet) -> None:
+OTHER_VERSIONS = {
+    "9999": "UPDATE tallystick_format SET version = 9999",
+    "an earlier, unreleased tallystick": "ALTER TABLE tallystick_format RENAME TO "
+    "tallystick_version",
+}
+
+
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_a_store_of_another_version_is_left_alone(subnet: Subnet, version: str) -> None:
     with closing(sqlite3.connect(subnet.where)) as connection, connection:
-        connection.execute("UPDATE tallystick_version SET version_num = '9999'")
+        connection.execute(OTHER_VERSIONS[version])
     before = subnet.where.read_bytes()
     for command in (("state", "digest"), ("epoch", "close", "--epoch", "0"), ("state", "verify")):
         said = message_of(subnet.do(*command))
         assert str(subnet.where) in said
-        assert "9999" in said
+        assert version in said
     assert subnet.where.read_bytes() == before
 
 

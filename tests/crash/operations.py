@@ -13,7 +13,6 @@ from state.test_carry_file import SKILLS, carry_of
 from state.test_carry_file import lived as carried
 from state.trusted import FIRST, authority, rotation, successor, with_peer
 
-from tallystick_state.backup import restore
 from tallystick_state.chain import check
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import rebuild
@@ -94,7 +93,6 @@ OPERATIONS = {
     "import of a pruned state": Operation(
         None, lambda c: import_state(c.inputs / "pruned.jsonl", c.where)
     ),
-    "restore": Operation(None, lambda c: restore(c.inputs / "backup.db", c.where)),
     "rebuild": Operation("damaged", lambda c: rebuild(c.where), again=True),
     "register": Operation("lived", opened(lambda ledger, _: ledger.register("new", 9, [PYTHON]))),
     "miners": Operation(
@@ -144,9 +142,6 @@ OPERATIONS = {
         "pruned",
         opened(lambda ledger, c: export_state(ledger, c.outputs / "state.jsonl")),
         again=True,
-    ),
-    "backup": Operation(
-        "lived", opened(lambda ledger, c: ledger.backup(c.outputs / "backup.db")), again=True
     ),
 }
 
@@ -226,7 +221,6 @@ def prepare(inputs: Path) -> None:
         STARTS["lived" if name == "state" else name](where, inputs)
         with Ledger.open(where) as ledger:
             export_state(ledger, inputs / f"{name}.jsonl")
-            ledger.backup(inputs / "backup.db")
     with carried(inputs / "carried.db", SKILLS) as ledger:
         (inputs / "carry.json").write_text(json.dumps(carry_of(ledger)), "utf-8")
 
@@ -241,8 +235,6 @@ def view(case: Case) -> View:
     found: View = {"store": standing(case.where)}
     exported = case.outputs / "state.jsonl"
     found["export"] = exported.read_bytes() if exported.exists() else None
-    backup = case.outputs / "backup.db"
-    found["backup"] = standing(str(backup)) if backup.exists() else None
     return found
 
 

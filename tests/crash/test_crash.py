@@ -13,8 +13,8 @@ __all__ = ["server"]
 
 ON_A_SERVER = frozenset(
     (
-        *("init", "import", "restore", "rebuild", "events import", "round close"),
-        *("epoch close", "adopt", "together", "prune", "export", "backup"),
+        *("init", "import", "rebuild", "events import", "round close"),
+        *("epoch close", "adopt", "together", "prune", "export"),
     )
 )
 """Operations that are killed on PostgreSQL in every run; the others are at night."""

@@ -66,10 +66,8 @@ _STEP = """
 from pathlib import Path
 import tallystick
 from tallystick_state.authority import Authority
-from tallystick_state.backup import restore
 from tallystick_state.ledger import Ledger
-from tallystick_state.store.schema import migrate
-from tallystick_state.store.store import Store
+from tallystick_state.replay import rebuild
 from tallystick_state.transfer import import_state
 from tallystick_state.trust.envelope import Envelope
 folder = Path({folder!r})
@@ -93,12 +91,9 @@ with ledger.scoring() as scorer:
     scorer.score_file(folder / "history.jsonl", "by-state.jsonl")
 ledger.verify()
 ledger.export("state.jsonl")
-ledger.backup("backup.db")
 ledger.close()
 import_state("state.jsonl", "imported.db")
-restore("backup.db", "restored.db")
-with Store.open("open.db").writing() as transaction:
-    migrate(transaction.connection)
+rebuild("imported.db")
 for answer in tallystick.consensus((folder / "groups.jsonl").read_bytes().splitlines(), {new!r}):
     pass
 tallystick.allocate("workflow@1.1.0", folder / "quality.csv")

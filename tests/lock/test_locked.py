@@ -51,7 +51,6 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "init", *RULES, "--state", "out.db"),
     ("new", "validator", "out.d", *RULES, "--netuid", "7", "--simulated"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
-    ("state", "restore", "backup.db", "--state", "out.db"),
     ("state", "rebuild", *STATE),
     ("state", "prune", "--keep", "1", *STATE),
 )
@@ -72,7 +71,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Ledger.create(at / STATE[1], RULES[1]) as ledger:
         ledger.register("hk-1", 1, ["mcp_server"])
         export_state(ledger, at / "state.jsonl")
-        ledger.backup(at / "backup.db")
     texts = {
         name: {"reference": name, "digest": D, "text": rules_path(name).read_text("utf-8")}
         for name in ("skills@1.1.0", "skills@1.2.0")
@@ -168,7 +166,6 @@ def test_what_is_locked_is_done_as_without(folder: Path, lock: Lock) -> None:
     assert receipts[0] == receipts[1]
     assert run("epoch", "close", "--epoch", "0", *STATE, "--locked").status == 0
     assert run("state", "import", "state.jsonl", "--state", "copy.db", "--locked").status == 0
-    assert run("state", "restore", "backup.db", "--state", "again.db", "--locked").status == 0
 
 
 def test_the_environment_and_the_settings_hold_a_command(

@@ -60,7 +60,7 @@ def test_the_units_call_commands_that_there_are() -> None:
                 # the state of the others comes from the environment of the service
                 state = [] if words[0] == "run" else ["--state", "subnet.db"]
                 called.append(command_of([*words, *state]).name)
-    assert called == ["run", "backup", "export", "verify"]
+    assert called == ["run", "export", "verify"]
 
 
 def test_the_daemon_is_asked_and_ended_as_it_promises() -> None:

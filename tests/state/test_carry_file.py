@@ -223,8 +223,6 @@ def test_a_moved_state_is_copied_whole(tmp_path: Path, where: str) -> None:
         assert a.digest() == b.digest()
     for ledger in (new, copy):
         assert verify(ledger).snapshots == 2
-    new.backup(tmp_path / "backup.db")
-    assert values_of(Ledger.open(tmp_path / "backup.db")) == values_of(new)
 
 
 def test_carried_records_show_up_in_no_round(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from state.agreement import assert_agrees
 from state.chronicle import AT_ONCE, Epoch, clear, digest_of, feed, history, register
 from state.subnet import Record, written
 
-from tallystick_state.backup import restore
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import State
 from tallystick_state.replay import verify
@@ -158,7 +157,7 @@ class Lives(RuleBasedStateMachine):
         else:
             self.pending[self.told.epoch + later] = name
 
-    @rule(way=st.sampled_from(("opened", "exported", "backed up", "joined")))
+    @rule(way=st.sampled_from(("opened", "exported", "joined")))
     def move(self, way: str) -> None:
         """Go on with the same state elsewhere."""
         before, place = digest_of(self.ledger), self.place()
@@ -167,10 +166,6 @@ class Lives(RuleBasedStateMachine):
         elif way == "exported":
             export_state(self.ledger, self.path / "state.jsonl")
             import_state(self.path / "state.jsonl", place)
-            self.ledger = Ledger.open(place)
-        elif way == "backed up":
-            self.ledger.backup(self.path / "backup.db")
-            restore(self.path / "backup.db", place)
             self.ledger = Ledger.open(place)
         else:
             with self.ledger.together() as joined:

@@ -103,7 +103,7 @@ OPERATORS |= {"prune"}
 BEGINNING = {"create"}
 READING = {
     *("open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
-    *("verify", "export", "backup", "plugins", "in_force_of"),
+    *("verify", "export", "plugins", "in_force_of"),
     # a ledger again, whose changes are one transaction
     "together",
 }

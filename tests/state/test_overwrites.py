@@ -111,7 +111,7 @@ def test_the_refusal_names_the_file_and_the_way_back(store: Live, tmp_path: Path
     assert (found.status, found.out) == (2, "")
     assert found.err.startswith(f"error: {path}: row 1 of tallystick_head: found ")
     assert "tallystick state rebuild" in found.err
-    assert "tallystick state restore" in found.err
+    assert "tallystick state import" in found.err
 
 
 def test_verify_names_the_users_own_file(store: Live, tmp_path: Path) -> None:

@@ -395,57 +395,6 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
 
 
 @state.command(
-    "backup",
-    epilog=examples(
-        "tallystick state backup backup.db --state subnet.db",
-        "tallystick state backup backup.db --state postgresql://me@host/subnet",
-    ),
-)
-@click.argument("file", type=PATH)
-@state_option
-@follow_links_option
-@as_json
-def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
-    """Copy the store to FILE while others use it, and check the copy.
-
-    FILE is a store of SQLite, whichever database the state is in. It takes its name once every
-    page, row and entry of it is found to be sound; until then an earlier backup keeps it.
-    """
-    from tallystick_state.backup import back_up
-    from tallystick_state.store.store import Store
-
-    with working("copying"):
-        written = back_up(Store.open(where), file, follow_links=follow_links)
-    told = f"{file}: {written.entries} entries that end in {written.hash}, sound"
-    show(views.exported(written), [told], as_json=as_json)
-
-
-@state.command(
-    "restore",
-    epilog=examples(
-        "tallystick state restore backup.db --state subnet.db",
-        "tallystick state restore backup.db --state postgresql://me@host/restored",
-    ),
-)
-@click.argument("file", type=PATH)
-@state_option
-@locked_options
-@as_json
-def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
-    """Make a store of the backup FILE, and check it before and after; nothing is replayed.
-
-    There must be no store yet: move a damaged one away first, with the files beside it that end in
-    -wal and -shm. `state verify` proves what was taken back.
-    """
-    from tallystick_state.backup import restore
-
-    with working("copying"):
-        restored = restore(file, where, accept=held.require)
-    told = f"{restored.entries} entries that end in {restored.hash}, sound"
-    show(views.exported(restored), [told], as_json=as_json)
-
-
-@state.command(
     "prune",
     epilog=examples(
         "tallystick state prune --before-epoch 40 --state subnet.db",
@@ -475,7 +424,7 @@ def prune_command(
 
     What windows, rotations, flags or claims in quarantine still read stays; the digest of the state
     and the roots of its epochs are as they were, and the state goes on as if nothing was removed.
-    What is gone is gone: take a backup first.
+    What is gone is gone: export the state first.
     """
     if (epoch is None) == (keep is None):
         raise click.UsageError("found --before-epoch and --keep, or neither: expected one of them")

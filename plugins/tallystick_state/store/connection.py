@@ -67,9 +67,7 @@ _FULL = (
 _BROKEN = "found a disk that fails ({reason}), expected one that works: check the disk"
 _CANNOT_OPEN = "found a file that cannot be opened, expected a store: check its permissions"
 _NOT_OURS = "found a file that is not a database, expected the store of a state: check the path"
-TAKE_BACK = (
-    "take back a backup with tallystick state restore, or an export with tallystick state import"
-)
+TAKE_BACK = "take back an export with tallystick state import"
 """Remedy of a store that is gone."""
 WAY_BACK = (
     "stop what writes to it, and run tallystick state rebuild; where its log is damaged, move it "
@@ -85,7 +83,7 @@ _UNREAD_WAL = (
 )
 _WRITTEN = (
     "found that the store was written while it was read, which cannot be locked for want of the "
-    "right to write in its folder: try again, or read a backup"
+    "right to write in its folder: try again, or read a copy"
 )
 _NO_RIGHT = (
     "found no right to do this in the database, expected the right to create, read and write "
