@@ -122,10 +122,10 @@ def test_the_lists_are_those_that_the_imports_ask_for() -> None:
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records, miners, groups of validators and a signed adoption, to score and to step."""
     place = tmp_path_factory.mktemp("inputs")
-    for name in ("skills", "workflow"):
-        shutil.copy(
-            ROOT / "plugins" / f"tallystick_{name}" / "examples.jsonl", place / f"{name}.jsonl"
-        )
+    plugins = dict.fromkeys(("reward", "king", "ladder"), "reward")
+    for name, plugin in {"skills": "skills", "workflow": "workflow", **plugins}.items():
+        examples = ROOT / "plugins" / f"tallystick_{plugin}" / "examples.jsonl"
+        shutil.copy(examples, place / f"{name}.jsonl")
     found = run(
         *("records", "generate", "--seed", "7", "--count", "400", "--epochs", "1", "--rounds", "2"),
         *("--types", "mcp_server,rag_knowledge"),
