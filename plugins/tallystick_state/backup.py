@@ -19,9 +19,9 @@ from tallystick.io.atomic import AtomicFile, atomic_files, output_path
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import stored_envelopes
+from tallystick_state.entries import read
 from tallystick_state.pruned_base import with_truth
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import read
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import EVENTS, TABLES
@@ -177,4 +177,4 @@ def _checked(store: Store) -> Exported:
         head = transaction.head()
         if head is None:
             raise StoreError(f"{store.shown}: found a store without a state, expected one")
-        return Exported(head.entries, head.hash, transaction.has_envelopes())
+        return Exported(head.entries, head.hash)

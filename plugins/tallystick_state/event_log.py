@@ -17,58 +17,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-import attrs
+import msgspec
 
 from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
-from tallystick.json_values import json_value
 from tallystick.records.messages import shown
-from tallystick_state.adoption import (
-    LAST_EPOCH,
-    check_adoption,
-    check_pools,
-    check_withdrawal,
-)
+from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.answers import RecordedBatch
-from tallystick_state.argument_checks import checked_salt
-from tallystick_state.attributes import ATTRIBUTES, RoundFiles, closing_digest, to_body
-from tallystick_state.authority import (
-    OPERATOR,
-    ROTATION,
-    Authority,
-    envelope_text,
-    root_to_dict,
-    stored_envelope,
-)
+from tallystick_state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.claim_register import ClaimRegister, Numbered, Settled
-from tallystick_state.claims import DROPPED, EVERYONE, AllowedValidators, Claim, Rank
+from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
-from tallystick_state.epoch import next_epoch
-from tallystick_state.event import COUNTED_IN, NUMBER_LIMIT, StateEvent, events_digest
-from tallystick_state.genesis import FORMAT, RULE_SETS
-from tallystick_state.groups import Group, auditor_streak, select_group
-from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
+from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
+from tallystick_state.miners import FLAG, flag
 from tallystick_state.model import Snapshot
-from tallystick_state.pools import POOLS, Pools, PoolsChange
-from tallystick_state.rules import GENESIS, EpochRules, StateRules
-from tallystick_state.rules_in_force import (
-    ADOPTION,
-    WITHDRAWAL,
-    Adoption,
-    RulesInForce,
-)
+from tallystick_state.rules import EpochRules, StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
-from tallystick_state.store.transaction import CARRIED, LogHead, Transaction
+from tallystick_state.store.transaction import LogHead, Transaction
 
 if TYPE_CHECKING:
     from tallystick_state.authority import Batch
-    from tallystick_state.trust.policy import TrustRoot
 
-LATEST = "~"
-"""Sorts after every written time."""
 RANKS: Mapping[str, Rank] = MappingProxyType(
     {"signal": Rank.IMPORTED, "signed": Rank.SIGNED, "own": Rank.OWN}
 )
@@ -79,6 +52,74 @@ The first is the word that every log has for them, which hashes cover.
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
 RECORDED = "recorded"
 """Status of a claim that is not in quarantine."""
+
+
+class EntryBody(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """The body of an entry; its JSON object leaves out what is as by default."""
+
+    kind: ClassVar[str]
+
+    def apply(self, log: EventLog, authority: Authority) -> Self | None:
+        """Check the entry, and do to the state of a log what it says.
+
+        Args:
+            log: which writes the entry next.
+            authority: what stands behind it.
+
+        Returns:
+            The entry as it is written; None where it changes nothing.
+
+        Raises:
+            StateError: the state does not allow it.
+            TrustError: it must be signed, and is not as it must.
+        """
+        raise NotImplementedError
+
+    def canonical(self) -> str:
+        """Return the canonical JSON of the body.
+
+        Raises:
+            CanonicalError: it has none.
+        """
+        return canonical_bytes(msgspec.to_builtins(self)).decode()
+
+
+class Stating(EntryBody, frozen=True, kw_only=True):
+    """An entry that may state a block, and name the signed statement behind it.
+
+    Attributes:
+        block: None where none is stated.
+        statement: the digest of the statement; None where the operator decided.
+    """
+
+    block: Number | None = None
+    statement: str | None = None
+
+    def stated_by(self, authority: Authority) -> Self:
+        """Return the same entry with what stands behind it."""
+        stated = {"block": authority.block, "statement": authority.statement}
+        return msgspec.structs.replace(self, **stated)
+
+
+class TakeBatch(Stating, frozen=True, kw_only=True):
+    """The signed batch that the claims behind it come with."""
+
+    kind = "batch"
+    events: Number
+    validator: str
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Take the batch, whose signature is looked at once."""
+        batch = log.batch
+        if batch is None or batch.authority != authority:
+            batch = log.begin_batch(authority)
+        log.has_batch_entry = True
+        return msgspec.structs.replace(self, events=len(batch.events), validator=batch.validator)
+
+
+_Body = TypeVar("_Body", bound=EntryBody)
 
 
 class EventLog:
@@ -106,7 +147,7 @@ class EventLog:
         head = transaction.head()
         self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, allowed
         self.batch: Batch | None = None
-        self._has_batch_entry = False
+        self.has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
         self.state = head.state if head is not None else self.in_force.first_state
@@ -124,80 +165,6 @@ class EventLog:
         """The allowed validators."""
         return self.in_force.trust.allowed(self.named)
 
-    def begin(self, records: Sequence[StateEvent] = (), authority: Authority = OPERATOR) -> None:
-        """Write the first entry: rules, trust file, pools, origin, and who is heard.
-
-        Carried records come after it, each as an entry; the first snapshot is kept.
-
-        Args:
-            records: those that the state moves over, in the order of their file.
-            authority: what stands behind what is carried.
-
-        Raises:
-            StateError: the records are not those of the origin.
-            TrustError: what is carried must be signed, and is not as it must.
-        """
-        origin = self.in_force.origin
-        if origin.carry is not None:
-            origin.carry.check(records)
-            self.in_force.check_carry(authority)
-        rule_sets = [json_value(rules) for rules in self.rules.lines]
-        begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
-        root, pools = self.in_force.root, self.in_force.pools.first
-        more = json_value(self.named) | ({} if root is None else {"trust": root_to_dict(root)})
-        more |= {} if pools is None else {POOLS: json_value(pools)}
-        self._write_stating(GENESIS, begun | more | origin.body, authority)
-        if records:
-            entries = [self._chained(CARRIED, record.to_line()) for record in records]
-            self.transaction.append(entries)
-            events = zip(entries, records, strict=True)
-            self.transaction.put_events((entry.seq, event, COUNTED_IN) for entry, event in events)
-        begun_with = self.in_force.genesis if origin.digests else None
-        self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest, genesis=begun_with))
-
-    def register(
-        self, hotkey: str, uid: int, types: Iterable[str], block: int | None = None
-    ) -> None:
-        """Register a miner; a registration that changes nothing is not written.
-
-        Args:
-            hotkey: of the miner.
-            uid: the slot.
-            types: the skill types that it declares.
-            block: of its registration on the chain; None where it is not known.
-
-        Raises:
-            StateError: as `miners.register`.
-        """
-        after = register(self.state, self.rules, hotkey, uid, types, block)
-        if after != self.state:
-            miner = after.miners[hotkey]
-            body = {"hotkey": hotkey, "types": list(miner.types), "uid": uid}
-            self._write("miner", body if block is None else {**body, "block": block})
-            self.state = after
-
-    def retire(self, hotkey: str) -> None:
-        """Take the slot of a miner that has left the subnet, if it has one.
-
-        Raises:
-            StateError: there is no such miner.
-        """
-        after = retire(self.state, hotkey)
-        if after != self.state:
-            self._write("retire", {"hotkey": hotkey})
-            self.state = after
-
-    def clear(self, hotkey: str, at: str | None) -> None:
-        """Clear a miner's collusion flags, if it has any.
-
-        Raises:
-            StateError: there is no such miner.
-        """
-        after = clear(self.state, hotkey)
-        if after != self.state:
-            self._write("clear", {"at": at, "hotkey": hotkey})
-            self.state = after
-
     def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> RecordedBatch:
         """Take claims of events that the state admits, and decide which are recorded.
 
@@ -208,7 +175,7 @@ class EventLog:
         Raises:
             TrustError: they must be signed, and are not.
         """
-        batch, register, epoch = [*events], self._claims(), self.state.epoch
+        batch, register, epoch = [*events], self.register, self.state.epoch
         self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
         entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
@@ -216,13 +183,13 @@ class EventLog:
         if places and rank is Rank.SIGNED:
             self.write_batch()
         for index in places:
-            entry = self._chained(kind, batch[index].to_line())
+            entry = self.chained(kind, batch[index].to_line())
             entries.append(entry)
             if index not in sifted.raised:
                 new.append((entry.seq, batch[index], sifted.identities[index]))
         self.transaction.append(entries)
         self.transaction.remember([(seq, event) for seq, event, _ in new])
-        self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
+        self.settle(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {index: claim.seq for index, claim in sifted.raised.items()}
         return RecordedBatch(tuple(places), raised, sifted.duplicates, sifted.refused)
 
@@ -244,237 +211,55 @@ class EventLog:
             )
         self._check_block(authority.block)
         self.batch = batch_of(self.in_force.root, self.in_force.genesis, authority)
-        self._has_batch_entry = False
+        self.has_batch_entry = False
         return self.batch
 
     def write_batch(self) -> None:
         """Write the entry of the signed batch, once."""
-        if self.batch is not None and not self._has_batch_entry:
-            body = {"events": len(self.batch.events), "validator": self.batch.validator}
-            self._write_stating("batch", body, self.batch.authority)
-            self._has_batch_entry = True
-
-    def rotate(self, root: TrustRoot, authority: Authority = OPERATOR) -> None:
-        """Put a trust file in force, at once.
-
-        Args:
-            root: the trust file that comes.
-            authority: signed by the groups ``root`` of both; by nobody where it is the first one.
-
-        Raises:
-            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
-        """
-        after = self.in_force.rotated(root, self.entries + 1, authority)
-        body = root_to_dict(root) | {"version": root.version}
-        self._write_stating(ROTATION, body, authority)
-        # whose batch it was may not be heard any more
-        self.in_force, self.batch = after, None
-
-    def accept(self, numbers: Sequence[int], at: str | None) -> None:
-        """Record claims that are in quarantine, as the operator has decided.
-
-        Raises:
-            StateError: a claim is not in quarantine, or another one stands against it.
-        """
-        claims = self._quarantined(numbers)
-        identities = [claim.event.identity for claim in claims]
-        for rival in self.transaction.claims.of(identities):
-            if rival.reason != DROPPED and rival.seq not in numbers:
-                self._refuse_rival(rival, claims)
-        if len(set(identities)) < len(identities):
-            raise StateError(
-                "found two claims about the same, expected one: choose one, and drop the other"
-            )
-        if not claims:
-            return
-        self._write("accept", {"at": at, "claims": [claim.seq for claim in claims]})
-        self._apply(self._claims().accept(claims, self.state.epoch))
-        left = [claim.seq for claim in self.transaction.claims.numbered(numbers)]
-        if left:
-            raise StateError(
-                f"found that the claim {left[0]} stays in quarantine, expected "
-                "room for it within the limits of the rule set: accept fewer"
-            )
-
-    def drop(self, numbers: Sequence[int], at: str | None) -> None:
-        """Leave claims out that are in quarantine, for good; the same again stays out.
-
-        Raises:
-            StateError: a claim is not in quarantine.
-        """
-        claims = [claim for claim in self._quarantined(numbers) if claim.reason != DROPPED]
-        if claims:
-            self._write("drop", {"at": at, "claims": [claim.seq for claim in claims]})
-            self._apply(self._claims().drop(claims, self.state.epoch))
-
-    def close_round(self, number: int, at: str | None) -> None:
-        """Mark a round as closed; once more, unless at an earlier time, is not written."""
-        times = self.transaction.rounds()
-        if number not in times or (at is not None and at < (times[number] or LATEST)):
-            self._write("round", {"at": at, "round": number})
-
-    def close_epoch(
-        self, at: str | None, salt: str | None = None, attributes: RoundFiles | None = None
-    ) -> Snapshot:
-        """Close the open epoch and keep the snapshot of the next.
-
-        Args:
-            at: when.
-            salt: of the leaf of the epoch, in hexadecimal digits.
-            attributes: by line, what the rules ask of the rounds and of miners beside the records.
-
-        Raises:
-            StateError: the salt is none, or something is not said that is carried on with.
-        """
-        more: dict[str, Any] = {} if salt is None else {"salt": checked_salt(salt)}
-        body = to_body(attributes) if attributes else {}
-        more |= {ATTRIBUTES: body} if body else {}
-        epoch = self.state.epoch
-        before = self.snapshot(epoch)
-        self.flag_colluders()
-        counted = self.transaction.counting(epoch, self.entries, self.hash)
-        events = [event for _, event in counted]
-        evidence = closing_digest(events_digest(line for line, _ in counted), body)
-        self.state = next_epoch(
-            self.state, events, self.in_force, self.transaction, attributes or {}
-        )
-        snapshot = Snapshot(self.state, self.rules.digest, before.digest, evidence)
-        self.transaction.put_snapshot(snapshot)
-        entry = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
-        self._write("epoch", {**entry, **more})
-        return snapshot
+        if self.batch is not None and not self.has_batch_entry:
+            self.write(TakeBatch(events=0, validator=""), self.batch.authority)
 
     def flag_colluders(self) -> None:
         """Write the flags that follow from the alignments of the open epoch."""
         epoch, flags = self.state.epoch, Counter[tuple[str, str]]()
         rules_of = partial(self.in_force.of_type, epoch=epoch)
         for event in collusion_flags(epoch, rules_of, self.transaction):
-            entry = self._chained("flag", event.to_line())
+            entry = self.chained("flag", event.to_line())
             self.transaction.append([entry])
             self.transaction.put_events([(entry.seq, event, epoch)], Rank.OWN)
             flags[event.hotkey, event.validator] += 1
         self.state = flag(self.state, self.rules, flags)
 
-    def adopt(
-        self,
-        rules: StateRules,
-        epoch: int,
-        *,
-        major: bool = False,
-        authority: Authority = OPERATOR,
-    ) -> Adoption:
-        """Schedule rules for an epoch that has not begun.
+    def write(self, entry: _Body, authority: Authority = OPERATOR) -> _Body | None:
+        """Do what an entry says, and write it with what follows from it and stands behind it.
+
+        Returns:
+            The entry as it is written; None where it would change nothing.
 
         Raises:
-            StateError: the state does not allow it; see `adoption.CODES`.
-            TrustError: nobody has signed it who may.
+            StateError: the state does not allow it, or a value has no canonical form.
+            TrustError: it must be signed, and is not as it must; or it states a block before one
+                that was stated earlier.
         """
-        adoption = check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
-        self._check_unnamed(rules.line, epoch)
-        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
-        adoption = attrs.evolve(
-            adoption,
-            block=authority.block,
-            seq=self.entries + 1,
-            statement=authority.statement,
-            signed_by=signed_by,
-            gate_receipt=authority.gate_receipt,
-        )
-        self._write_stating(ADOPTION, json_value(adoption), authority)
-        self._follow(self.in_force.adopted(adoption))
-        return adoption
-
-    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
-        """Take back the last adoption of a line, which has not begun; gives what it was.
-
-        Raises:
-            StateError: there is none; see `adoption.CODES`.
-            TrustError: nobody has signed it who may.
-        """
-        last = check_withdrawal(self.in_force, line, self.state.epoch)
-        sequence = self.in_force.sequences[last.line] + 1
-        self.in_force.check("withdraw", last, sequence, authority)
-        body = {
-            "epoch": last.epoch,
-            "line": last.line,
-            "rule_set": last.rules.digest,
-            "sequence": sequence,
-        }
-        self._write_stating(WITHDRAWAL, body, authority)
-        self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
-        return last
-
-    def share(self, pools: Pools, epoch: int, *, authority: Authority = OPERATOR) -> PoolsChange:
-        """Schedule pools for an epoch that has not begun, in place of what was from then on.
-
-        Raises:
-            StateError: the state does not allow it; see `adoption.CODES`.
-            TrustError: nobody has signed it who may.
-        """
-        change = self.in_force.pools.change(pools, epoch)
-        check_pools(self.in_force, change, self.state.epoch)
-        signed_by = self.in_force.check_pools(change, authority)
-        change = attrs.evolve(
-            change, block=authority.block, statement=authority.statement, signed_by=signed_by
-        )
-        self._write_stating(POOLS, json_value(change), authority)
-        self.in_force = self.in_force.with_pools(change, self.entries)
-        return change
-
-    def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
-        """Select the group of a dispatch, from the snapshot of an epoch, and note it.
-
-        Raises:
-            StateError: the type or the epoch is unknown, or the rule set has no groups.
-        """
-        snapshot = self.snapshot(epoch)
-        every = self.in_force.at(epoch)
-        rules = every.of_type(skill_type)
-        rotation = rules.groups.rotation
-        point = self.transaction.pruned()
-        if point is not None and rotation.enabled:
-            point.check_round(number)
-        streaks = {
-            hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
-            for hotkey in (self.state.miners if rotation.enabled else ())
-        }
-        group = select_group(
-            as_of(self.state, snapshot.state, every),
-            skill_type,
-            rules,
-            round=number,
-            seed=seed,
-            auditor_streaks=streaks,
-        )
-        members = {"auditors": list(group.auditors), "primaries": list(group.primaries)}
-        request = {"epoch": epoch, "round": number, "seed": seed, "skill_type": skill_type}
-        self._write("group", {**request, **members})
-        return group
-
-    def finish(self) -> None:
-        """Put the live state where others find it."""
-        head = LogHead(self.state.epoch, self.entries, self.hash, self.state)
-        self.transaction.put_head(head)
-
-    def _write(self, kind: str, body: Mapping[str, Any]) -> None:
+        self._check_block(authority.block)
+        whole = entry.apply(self, authority)
+        if whole is None:
+            return None
+        if isinstance(whole, Stating):
+            whole = whole.stated_by(authority)
+            self._put_envelope(authority)
         try:
-            text = canonical_bytes(body).decode()
+            text = whole.canonical()
         except CanonicalError as error:
             raise StateError(
                 f"found a value that has no canonical form ({error}), expected Unicode text and "
                 "whole numbers below 2^53"
             ) from None
-        self.transaction.append([self._chained(kind, text)])
+        self.transaction.append([self.chained(whole.kind, text)])
+        return whole
 
-    def _write_stating(self, kind: str, body: Mapping[str, Any], authority: Authority) -> None:
-        """Write an entry with what stands behind it, which was found to hold.
-
-        Raises:
-            StateError: the block is none.
-            TrustError: it is before a block that was stated earlier.
-        """
-        self._check_block(authority.block)
-        stated: dict[str, Any] = {} if authority.block is None else {"block": authority.block}
+    def _put_envelope(self, authority: Authority) -> None:
+        """Keep the envelope behind an entry, joined with one of the same statement."""
         envelope, statement = authority.envelope, authority.statement
         if envelope is not None and statement is not None:
             stored = self.transaction.envelope(statement)
@@ -482,8 +267,11 @@ class EventLog:
                 envelope if stored is None else stored_envelope(stored, "store").joined(envelope)
             )
             self.transaction.put_envelope(statement, envelope_text(whole))
-            stated |= {"statement": statement}
-        self._write(kind, {**body, **stated})
+
+    def finish(self) -> None:
+        """Put the live state where others find it."""
+        head = LogHead(self.state.epoch, self.entries, self.hash, self.state)
+        self.transaction.put_head(head)
 
     def _check_block(self, block: int | None) -> None:
         if block is None:
@@ -522,40 +310,14 @@ class EventLog:
                     code="unsigned",
                 )
 
-    def _claims(self) -> ClaimRegister:
+    @property
+    def register(self) -> ClaimRegister:
+        """The claims of the state."""
         if self._register is None:
             self._register = ClaimRegister(self.transaction, self.in_force)
         return self._register
 
-    def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
-        """Return the claims in quarantine with some numbers, in their order.
-
-        Raises:
-            StateError: one of them is not there.
-        """
-        wanted = sorted(set(numbers))
-        claims = sorted(self.transaction.claims.numbered(wanted), key=lambda claim: claim.seq)
-        missing = [n for n in wanted if n not in {claim.seq for claim in claims}]
-        if missing:
-            raise StateError(
-                f"found the number {missing[0]}, expected that of a claim in quarantine: "
-                "tallystick quarantine list shows them"
-            )
-        return claims
-
-    def _refuse_rival(self, rival: Claim, claims: Iterable[Claim]) -> None:
-        number = next(e.seq for e in claims if e.event.identity == rival.event.identity)
-        if rival.reason is None:
-            raise StateError(
-                f"found that {rival.seq} is recorded, which says something else than {number}, "
-                f"expected nothing against it: what is recorded stays, so drop {number}"
-            )
-        raise StateError(
-            f"found that {rival.seq} says something else than {number}, expected nothing against "
-            f"it: drop {rival.seq} first, or drop {number}"
-        )
-
-    def _apply(self, settled: Settled) -> None:
+    def settle(self, settled: Settled) -> None:
         """Note what moved, and count the flags that came with it, or went."""
         flags = Counter[tuple[str, str]]()
         for _, event, _ in settled.recorded:
@@ -575,7 +337,8 @@ class EventLog:
                     flags[event.hotkey, event.validator] += more * event.events.count(FLAG)
         self.state = flag(self.state, self.rules, flags)
 
-    def _chained(self, kind: str, body: str) -> Entry:
+    def chained(self, kind: str, body: str) -> Entry:
+        """Return the entry after the last one, which it is from now on."""
         entry = chained(self.hash, self.entries + 1, kind, body)
         self.entries, self.hash = entry.seq, entry.hash
         return entry
@@ -594,11 +357,11 @@ class EventLog:
             )
         return snapshot
 
-    def _follow(self, in_force: RulesInForce) -> None:
+    def follow(self, in_force: RulesInForce) -> None:
         """Go on under other rules to come."""
         self.in_force, self._register = in_force, None
 
-    def _check_unnamed(self, line: str, epoch: int) -> None:
+    def check_unnamed(self, line: str, epoch: int) -> None:
         """Refuse an epoch that claims name already, or a later one.
 
         Rules without epochs take records of any epoch, and have scored them.
@@ -623,10 +386,6 @@ class EventLog:
                 f"expected none of {epoch} or later, as the rules before have scored it: {advice}",
                 code="epoch-named",
             )
-
-    def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
-        roles = self.transaction.roles(skill_type, hotkey, before, rounds)
-        return auditor_streak(roles)
 
 
 def _status(claim: Claim | None) -> str:

@@ -70,6 +70,13 @@ class Group:
     auditors: tuple[str, ...]
     consensus: bool
 
+    @classmethod
+    def of(cls, primaries: Iterable[str], auditors: Iterable[str], rules: StateRules) -> Group:
+        """Return the group of some members."""
+        members = tuple(primaries), tuple(auditors)
+        enough = sum(map(len, members)) >= rules.groups.consensus.minimum_members
+        return cls(*members, enough)
+
 
 def is_ejected(rules: StateRules, miner: MinerEntry) -> bool:
     """Return whether collusion flags keep the miner out of every group (E35 of docs/errata.md).
@@ -184,8 +191,7 @@ def select_group(  # noqa: PLR0913  # what a group follows from
         return own.digest()
 
     auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
-    enough = len(primaries) + len(auditors) >= rules.groups.consensus.minimum_members
-    return Group(primaries, auditors, enough)
+    return Group.of(primaries, auditors, rules)
 
 
 def draw_ticket(

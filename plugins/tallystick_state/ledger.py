@@ -18,6 +18,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
+from tallystick_state.adoption import check_withdrawal
 from tallystick_state.answers import (
     ClosedEpoch,
     ClosedRound,
@@ -37,16 +38,29 @@ from tallystick_state.attributes import check_closed_with, read_attributes
 from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.claims import AllowedValidators
+from tallystick_state.entries import (
+    Accept,
+    Adopt,
+    Clear,
+    CloseEpoch,
+    CloseRound,
+    Drop,
+    Genesis,
+    Register,
+    Rotate,
+    SelectGroup,
+    Share,
+    Withdraw,
+    begin,
+    read,
+)
 from tallystick_state.event_log import RECORDED, EventLog
-from tallystick_state.genesis import Carry, Origin, check_format, genesis_validators
+from tallystick_state.genesis import Carry, Origin
+from tallystick_state.groups import Group
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.rules import StateRules, proved_rules_of
-from tallystick_state.rules_in_force import (
-    Adoption,
-    begin_under,
-    read,
-)
+from tallystick_state.rules_in_force import Adoption, begin_under
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_state import StoredSnapshots, StoredState
 from tallystick_state.template_state import TemplateState
@@ -60,7 +74,6 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.event import StateEvent
-    from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
     from tallystick_state.prune import Pruning
     from tallystick_state.replay import Verified
@@ -151,7 +164,7 @@ class Ledger(StoredState):
             in_force.check_carry(authority)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, allowed)
-            log.begin(records, authority)
+            begin(log, records, authority)
             log.finish()
         if store.data_checksums() is False:
             _LOG.warning(
@@ -182,13 +195,13 @@ class Ledger(StoredState):
             later = transaction.rules_entries()
             head = transaction.head()
             envelopes = stored_envelopes(transaction.envelope, store.shown)
-            check_format(genesis, store.shown)
+            begun = Genesis.read(genesis, store.shown)
             in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
         names = ", ".join(line.rule_set.reference for line in rules.lines)
         details = {"state": store.shown, "rule_set": names, "digest": rules.digest}
         _LOG.info("opened a state", extra=details)
-        return cls(store, in_force, genesis_validators(genesis, store.shown))
+        return cls(store, in_force, begun.allowed)
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -224,7 +237,7 @@ class Ledger(StoredState):
         check_text(hotkey, "hotkey")
         slot, declared = whole(uid, "uid"), texts(types, "types")
         with self._writing() as log:
-            log.register(hotkey, slot, declared)
+            log.write(Register(hotkey=hotkey, uid=slot, types=[*declared]))
         return MinerInfo.of(log.state.miners[hotkey])
 
     def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
@@ -253,7 +266,7 @@ class Ledger(StoredState):
         """
         with self._writing() as log:
             flags = miner_of(log.state, hotkey).flags
-            log.clear(hotkey, timestamp(at))
+            log.write(Clear(hotkey=hotkey, at=timestamp(at)))
         return flags
 
     def rotate_trust(self, path: PathLike, *, authority: Authority = OPERATOR) -> TrustRoot:
@@ -270,7 +283,7 @@ class Ledger(StoredState):
         """
         root = read_root(path)
         with self._writing() as log:
-            log.rotate(root, authority)
+            log.write(Rotate.of(root), authority)
         return root
 
     def import_events(
@@ -343,7 +356,7 @@ class Ledger(StoredState):
                 log.begin_batch(authority)
             recorded = self._ingest(log, source, pinned, progress=progress, groups=groups, bad=bad)
             for closed in sorted(pinned.epochs):
-                log.close_round(closed, timestamp(at))
+                log.write(CloseRound(round=closed, at=timestamp(at)))
             queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
                 queries.closed_round(*closed_round)
@@ -363,7 +376,7 @@ class Ledger(StoredState):
         """
         numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
-            log.accept(numbers, timestamp(at))
+            log.write(Accept(claims=numbers, at=timestamp(at)))
 
     def drop(self, claims: Iterable[int], at: datetime | None = None) -> int:
         """Leave claims out that are in quarantine; gives how many others that releases.
@@ -377,7 +390,7 @@ class Ledger(StoredState):
         """
         numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
-            log.drop(numbers, timestamp(at))
+            log.write(Drop(claims=numbers, at=timestamp(at)))
         return sum(after == RECORDED for _, after in log.moved.values())
 
     def close_epoch(
@@ -416,9 +429,9 @@ class Ledger(StoredState):
             )
             if already:
                 check_closed_with(log.transaction, wanted, salt, attributes)
-                snapshot = log.snapshot(wanted + 1)
             else:
-                snapshot = log.close_epoch(at_time, salt, attributes)
+                log.write(CloseEpoch.of(at_time, salt, attributes))
+            snapshot = log.snapshot(wanted + 1)
         return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
 
     def adopt(
@@ -450,7 +463,8 @@ class Ledger(StoredState):
         rules = StateRules.of(load(reference, self._known.plugins))
         proved_rules_of(self._bound(rules))
         with self._writing() as log:
-            return log.adopt(rules, epoch, major=major, authority=authority)
+            log.write(Adopt.of(rules, epoch, major=major), authority)
+            return log.in_force.adoptions[rules.line][-1]
 
     def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
         """Take back the last adoption of a line, as long as it has not begun; gives what it was.
@@ -464,7 +478,9 @@ class Ledger(StoredState):
             TrustError: nobody has signed it who may.
         """
         with self._writing() as log:
-            return log.withdraw(line, authority=authority)
+            last = check_withdrawal(log.in_force, line, log.state.epoch)
+            log.write(Withdraw.of(last.line), authority)
+            return last
 
     def share(  # what pools are, and from when
         self,
@@ -493,7 +509,8 @@ class Ledger(StoredState):
         epoch = whole(at_epoch, "epoch")
         with self._writing() as log:
             shares = pools_of(pools, log.in_force.lines, idle, burn)
-            return log.share(shares, epoch, authority=authority)
+            log.write(Share.of(log.in_force.pools.change(shares, epoch)), authority)
+            return log.in_force.pools.changes[-1]
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None
@@ -513,7 +530,10 @@ class Ledger(StoredState):
         dispatched = whole(number, "round")
         with self._writing() as log:
             pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
-            return log.select_group(skill_type, dispatched, seed, pinned)
+            request = SelectGroup(skill_type=skill_type, round=dispatched, seed=seed, epoch=pinned)
+            entry = log.write(request) or request
+            rules = log.in_force.at(pinned).of_type(skill_type)
+            return Group.of(entry.primaries, entry.auditors, rules)
 
     def prune(self, before_epoch: int) -> Pruning:
         """Remove the records that epochs before one have counted; see `prune`.

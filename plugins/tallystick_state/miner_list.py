@@ -26,6 +26,7 @@ from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.answers import Synced
+from tallystick_state.entries import Register, Retire
 from tallystick_state.model import MinerEntry
 from tallystick_state.rules import TypeRules
 
@@ -118,9 +119,10 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
         if miner.uid is not None and hotkey not in present
     )
     for hotkey in retired:
-        log.retire(hotkey)
+        log.write(Retire(hotkey=hotkey))
     for slot in slots:
-        log.register(slot.hotkey, slot.uid, slot.types, slot.registered_block)
+        block = slot.registered_block
+        log.write(Register(hotkey=slot.hotkey, uid=slot.uid, types=[*slot.types], block=block))
     return _synced(before, slots, retired)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 from tallystick.errors import DamagedError
 from tallystick_state.authority import Envelopes
+from tallystick_state.entries import with_entries
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Snapshot
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.rules_in_force import RulesInForce, with_entries
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     ENVELOPES,

@@ -7,42 +7,34 @@ proves everything that is stored beside it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import groupby, takewhile, zip_longest
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
 
-from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
-from tallystick_state.attributes import of_body
 from tallystick_state.authority import (
-    OPERATOR,
-    Authority,
     Envelopes,
     authority_of,
     no_envelopes,
-    root_of,
     stored_envelopes,
 )
-from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
+from tallystick_state.chain import GENESIS_HASH, Entry, check
 from tallystick_state.checkpoints import check_leaves, check_pruned_leaves, check_signed
 from tallystick_state.claims import Rank
-from tallystick_state.event import Number, StateEvent
+from tallystick_state.entries import Genesis, begin, body_of, read
+from tallystick_state.event import StateEvent
 from tallystick_state.event_log import RANKS, EventLog
-from tallystick_state.genesis import genesis_validators, renewed
 from tallystick_state.ingest import refusal
-from tallystick_state.pools import read_pools
 from tallystick_state.pruned import PrunedPoint
 from tallystick_state.pruned_base import base_rows, in_force_at, lay, with_truth
 from tallystick_state.rules import GENESIS, StateRules
-from tallystick_state.rules_in_force import load_rules, read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
@@ -55,7 +47,7 @@ from tallystick_state.store.tables import (
     SNAPSHOTS,
     StoreTable,
 )
-from tallystick_state.store.transaction import CARRIED, STATING, LogHead
+from tallystick_state.store.transaction import CARRIED, LogHead
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
 
@@ -72,81 +64,6 @@ FLAGS = "flag"
 """Kind of the entries of the engine's flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
 """Maximum number of state events in a row that are applied at a time."""
-
-
-class _Miner(TypedDict):
-    hotkey: str
-    uid: Number
-    types: list[str]
-    block: NotRequired[Number]
-
-
-class _Retired(TypedDict):
-    hotkey: str
-
-
-class _Cleared(TypedDict):
-    hotkey: str
-    at: str | None
-
-
-class _Round(TypedDict):
-    round: Number
-    at: str | None
-
-
-class _Decision(TypedDict):
-    at: str | None
-    claims: list[Number]
-
-
-class _Stating(TypedDict):
-    block: NotRequired[Number]
-    statement: NotRequired[str]
-
-
-class _Batch(_Stating):
-    validator: str
-
-
-class _Trust(_Stating):
-    digest: str
-    text: str
-
-
-class _Epoch(TypedDict):
-    at: str | None
-    salt: NotRequired[str]
-    attributes: NotRequired[dict[str, Any]]
-
-
-class _RuleSet(TypedDict):
-    text: str
-    reference: str
-    digest: str
-
-
-class _Rules(_Stating):
-    epoch: Number
-    rule_set: _RuleSet
-    major: NotRequired[bool]
-    gate_receipt: NotRequired[dict[str, Any]]
-
-
-class _Withdrawal(_Stating):
-    line: str
-
-
-class _Pools(_Stating):
-    epoch: Number
-    pools: dict[str, Any]
-
-
-class _Group(TypedDict):
-    skill_type: str
-    round: Number
-    seed: str
-    epoch: Number
 
 
 @attrs.frozen
@@ -170,40 +87,10 @@ class Verified:
     pruned: PrunedPoint | None = None
 
 
-class Renewal:
-    """The entries of an older log as this format has them, one after the other.
-
-    They say the same, but for the format and the digests of the snapshots that they lead to now. So
-    what is applied can still be compared with them, hash by hash.
-
-    Attributes:
-        hash: of the last one.
-        other_snapshots: the epochs that begin with another snapshot than they did.
-    """
-
-    def __init__(self) -> None:
-        self.hash, self.other_snapshots = GENESIS_HASH, list[int]()
-
-    def renew(self, log: EventLog, chunk: Iterable[Entry]) -> None:
-        """Go on over entries that were applied to the log."""
-        for entry in chunk:
-            body = entry.body
-            if entry.kind == GENESIS:
-                body = renewed(entry)
-            elif entry.kind == "epoch":
-                entry_body, epoch = msgspec.json.decode(body), log.state.epoch
-                derived = log.snapshot(epoch).digest
-                if entry_body.get("snapshot") != derived:
-                    self.other_snapshots.append(epoch)
-                    body = canonical_bytes({**entry_body, "snapshot": derived}).decode()
-            self.hash = chained(self.hash, entry.seq, entry.kind, body).hash
-
-
 def replay(
     log: EventLog,
     entries: Iterable[Entry],
     envelopes: Envelopes = no_envelopes,
-    renewal: Renewal | None = None,
 ) -> None:
     """Apply entries, in their order, to the log of an empty or a shorter store.
 
@@ -211,7 +98,6 @@ def replay(
         log: where they go.
         entries: those of another log.
         envelopes: what stands behind them.
-        renewal: of entries of an older format, which they are renewed by.
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
@@ -227,9 +113,7 @@ def replay(
             raise TrustError(f"{message}: {error}", code=error.code) from error
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
             raise DamagedError(f"{message}: {error}") from error
-        if renewal is not None:
-            renewal.renew(log, chunk)
-        if log.hash != (chunk[-1].hash if renewal is None else renewal.hash):
+        if log.hash != chunk[-1].hash:
             raise _unlike(log, chunk[-1])
 
 
@@ -333,7 +217,7 @@ def rebuild(
         in_force = read(genesis, (), store.shown, registry, envelopes)
         with suppress(DamagedError):
             head = stored.head()
-        ledger = StoredState(store, in_force, genesis_validators(genesis, store.shown))
+        ledger = StoredState(store, in_force, Genesis.read(genesis, store.shown).allowed)
         with replaying(ledger, stored) as log:
             for rules in log.rules.lines:
                 accept(rules)
@@ -395,11 +279,18 @@ def _run(entry: Entry) -> tuple[str, int]:
 
 
 def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
-    if chunk[0].kind == GENESIS:
-        _begin(log, chunk, envelopes)
+    kind = chunk[0].kind
+    if kind == GENESIS:
+        genesis = Genesis.read(chunk[0], "the log")
+        records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
+        begin(log, records, authority_of(msgspec.to_builtins(genesis), envelopes))
         return
-    if chunk[0].kind not in RANKS:
-        _apply_one(log, chunk[0], envelopes)
+    if kind == FLAGS:
+        log.flag_colluders()
+        return
+    if kind not in RANKS:
+        body = body_of(chunk[0])
+        log.write(body, authority_of(msgspec.to_builtins(body), envelopes))
         return
     events, allowed = [StateEvent.from_line(entry.body) for entry in chunk], log.allowed
     for entry, event in zip(chunk, events, strict=True):
@@ -412,113 +303,10 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
             raise StateError(
                 f"found a claim of {shown(event.validator)}, whom the state does not hear"
             )
-    rank = RANKS[chunk[0].kind]
+    rank = RANKS[kind]
     if rank is Rank.OWN and not all(map(allowed.is_own, events)):
         raise StateError("found an own claim of another validator than the state's own")
     log.record(events, rank)
-
-
-def _begin(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
-    """Apply the first entry, with the carried records after it."""
-    body = _STATING.decode(chunk[0].body)
-    records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
-    log.begin(records, authority_of(body, envelopes))
-
-
-def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
-    kind = KINDS.get(entry.kind)
-    if kind is None:
-        raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
-    # an entry that somebody forged may hold anything
-    body = kind.body.decode(entry.body)
-    is_stating = entry.kind in STATING
-    kind.apply(log, body, authority_of(body, envelopes) if is_stating else OPERATOR)
-
-
-def _adopt(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
-    rules = load_rules(body["rule_set"], "the log", log.in_force.plugins)
-    log.adopt(rules, body["epoch"], major=body.get("major", False), authority=authority)
-
-
-def _share(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
-    try:
-        pools = read_pools(body["pools"], log.in_force.lines)
-    except (KeyError, TypeError, AttributeError):
-        pools = None
-    if pools is None:
-        raise StateError("found pools that are none, expected shares of the lines")
-    log.share(pools, body["epoch"], authority=authority)
-
-
-def _take_batch(log: EventLog, _: object, authority: Authority) -> None:
-    log.begin_batch(authority)
-    log.write_batch()
-
-
-def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # as above
-    log.rotate(root_of(body, "the log"), authority)
-
-
-_STATING = msgspec.json.Decoder(_Stating)
-
-
-@attrs.frozen
-class _EntryKind:
-    """A kind of entries: its body, and the function that applies it again.
-
-    Attributes:
-        body: the decoder of what is read of the body; the rest follows from the entries before it.
-            It is made at import: msgspec crashes where two threads meet a type for the first time.
-        apply: does again what the operator, or who signed it, decided.
-    """
-
-    body: msgspec.json.Decoder[Any] = attrs.field(converter=msgspec.json.Decoder)
-    apply: Callable[[EventLog, Any, Authority], object]
-
-
-KINDS: Mapping[str, _EntryKind] = MappingProxyType(
-    {
-        "miner": _EntryKind(
-            _Miner,
-            lambda log, body, _: log.register(
-                body["hotkey"], body["uid"], body["types"], body.get("block")
-            ),
-        ),
-        "retire": _EntryKind(_Retired, lambda log, body, _: log.retire(body["hotkey"])),
-        "clear": _EntryKind(_Cleared, lambda log, body, _: log.clear(body["hotkey"], body["at"])),
-        "accept": _EntryKind(
-            _Decision, lambda log, body, _: log.accept(body["claims"], body["at"])
-        ),
-        "drop": _EntryKind(_Decision, lambda log, body, _: log.drop(body["claims"], body["at"])),
-        "batch": _EntryKind(_Batch, _take_batch),
-        "trust": _EntryKind(_Trust, _rotate),
-        "round": _EntryKind(
-            _Round, lambda log, body, _: log.close_round(body["round"], body["at"])
-        ),
-        "epoch": _EntryKind(
-            _Epoch,
-            lambda log, body, _: log.close_epoch(
-                body["at"],
-                body.get("salt"),
-                of_body(body.get("attributes", {}), log.rules.lines),
-            ),
-        ),
-        FLAGS: _EntryKind(dict[str, Any], lambda log, _, __: log.flag_colluders()),
-        "group": _EntryKind(
-            _Group,
-            lambda log, body, _: log.select_group(
-                body["skill_type"], body["round"], body["seed"], body["epoch"]
-            ),
-        ),
-        "rules": _EntryKind(_Rules, _adopt),
-        "withdraw": _EntryKind(
-            _Withdrawal,
-            lambda log, body, authority: log.withdraw(body["line"], authority=authority),
-        ),
-        "pools": _EntryKind(_Pools, _share),
-    }
-)
-"""Every kind of entry that stands alone; claims are applied by `EventLog.record`."""
 
 
 def _same_rows(table: StoreTable, stored: Transaction, replayed: Transaction) -> int:

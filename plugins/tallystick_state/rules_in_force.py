@@ -7,7 +7,6 @@ the log alone says which rules an epoch has.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
+from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
@@ -25,19 +24,13 @@ from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import (
     GATE_RECEIPT,
     OPERATORS,
-    ROTATION,
     Authority,
-    Envelopes,
     TrustInForce,
-    authority_of,
-    no_envelopes,
     read_root,
-    root_of,
 )
-from tallystick_state.chain import Entry
-from tallystick_state.genesis import NO_ORIGIN, Origin, first_body, origin_of, rule_set_bodies
+from tallystick_state.genesis import NO_ORIGIN, Origin
 from tallystick_state.model import State
-from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
+from tallystick_state.pools import NO_POOLS, Pools, PoolsChange, PoolsInForce
 from tallystick_state.rules import EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
 
@@ -47,9 +40,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.gate_receipt import GateReceipt
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Action, Statement
-
-ADOPTION, WITHDRAWAL = "rules", "withdraw"
-"""Kinds of the entries that change the rules in force."""
 
 
 @json_object(
@@ -396,55 +386,6 @@ def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     }
 
 
-def read(
-    genesis: Entry | None,
-    later: Iterable[Entry],
-    where: str,
-    plugins: Plugins | None = None,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """Return the rules that the entries of a log say, each as the trust file before it allows.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        later: the entries that adopt, withdraw and rotate, in their order.
-        where: the store or the file, for errors.
-        plugins: what the rule sets are loaded with; by default the installed ones.
-        envelopes: what stands behind entries.
-
-    Raises:
-        DamagedError: an entry is none of its kind, or the installed plugins give a rule set
-            another meaning than it had.
-        StoreError: a rule set does not load with this version and the installed plugins.
-    """
-    loading = plugins or installed_plugins()
-    body = first_body(genesis, where)
-    try:
-        rules = [_load_logged(rule_set, where, loading) for rule_set in rule_set_bodies(body)]
-    except (KeyError, TypeError):
-        raise DamagedError(
-            f"{where}: found a first entry without a rule set, expected one: restore a copy"
-        ) from None
-    root = root_of(body["trust"], where) if "trust" in body else None
-    try:
-        in_force = begun(rules, loading)
-        pools = read_pools(body.get("pools"), in_force.lines)
-    except StateError as error:
-        raise DamagedError(f"{where}: {error}: restore a copy") from None
-    except (KeyError, TypeError, AttributeError):
-        raise DamagedError(
-            f"{where}: found a first entry with pools that are none, expected shares of the lines: "
-            "restore a copy"
-        ) from None
-    in_force = in_force.begun_with(root, pools)
-    origin = origin_of(body, where)
-    in_force = attrs.evolve(in_force, origin=origin)
-    if origin.carry is not None:
-        # a statement that does not hold is found as it is of any other entry
-        in_force.check_carry(authority_of(body, envelopes))
-    return with_entries(in_force, later, where, envelopes)
-
-
 def begin_under(
     references: Iterable[PathLike], registry: Registry | None, trust: PathLike | None
 ) -> RulesInForce:
@@ -512,99 +453,6 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
             code="clock-differs",
         )
     return RulesInForce(lines, plugins)
-
-
-def with_entries(
-    in_force: RulesInForce,
-    later: Iterable[Entry],
-    where: str,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
-    for entry in later:
-        try:
-            in_force = _with_entry(in_force, entry, where, envelopes)
-        except TrustError as error:
-            raise DamagedError(
-                f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
-                f"{error}: the store was changed, restore a copy"
-            ) from error
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, StateError):
-            raise DamagedError(
-                f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
-                "rules that a line adopts or withdraws: restore a copy"
-            ) from None
-    return in_force
-
-
-def _with_entry(
-    in_force: RulesInForce, entry: Entry, where: str, envelopes: Envelopes
-) -> RulesInForce:
-    body = json.loads(entry.body)
-    authority = authority_of(body, envelopes)
-    if entry.kind == ROTATION:
-        return in_force.rotated(root_of(body, where), entry.seq, authority)
-    if entry.kind == POOLS:
-        return _with_pools(in_force, body, entry.seq, authority)
-    line, sequence = _text(body["line"]), int(body["sequence"])
-    if sequence != in_force.sequences.get(line, 0) + 1:
-        raise ValueError(sequence)
-    if entry.kind == WITHDRAWAL:
-        in_force.check("withdraw", in_force.adoptions[line][-1], sequence, authority)
-        return in_force.withdrawn(line, sequence, entry.seq)
-    adoption = Adoption(
-        line=line,
-        epoch=int(body["epoch"]),
-        block=body.get("block"),
-        rules=_load_logged(body["rule_set"], where, in_force.plugins),
-        previous=_text(body["previous"]),
-        sequence=sequence,
-        major=bool(body.get("major", False)),
-        seq=entry.seq,
-        statement=body.get("statement"),
-    )
-    signed_by = in_force.check("adopt", adoption, sequence, authority)
-    receipt = authority.gate_receipt
-    return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by, gate_receipt=receipt))
-
-
-def _with_pools(
-    in_force: RulesInForce, body: Mapping[str, Any], seq: int, authority: Authority
-) -> RulesInForce:
-    pools = read_pools(body["pools"], in_force.lines)
-    if pools is None:
-        raise TypeError(body)
-    change = PoolsChange(
-        epoch=int(body["epoch"]),
-        pools=pools,
-        previous=body["previous"],
-        sequence=int(body["sequence"]),
-        block=body.get("block"),
-        statement=body.get("statement"),
-    )
-    signed_by = in_force.check_pools(change, authority)
-    return in_force.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
-
-
-def _load_logged(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
-    """Load the rule set of an entry; refuse one that does not load, with the way out.
-
-    Raises:
-        DamagedError: as `load_rules`.
-        KeyError: as `load_rules`.
-        StoreError: it does not load.
-        TypeError: as `load_rules`.
-    """
-    try:
-        return load_rules(body, where, plugins)
-    except RuleSetError as error:
-        name = body["reference"]
-        raise StoreError(
-            f"{where}: found a state whose rule set {name} does not load, expected one "
-            "that this version and its plugins know: use the tallystick and the plugins that the "
-            "state was begun with, or begin anew with tallystick state init and record its rounds "
-            f"again; the rule set has: {error}"
-        ) from error
 
 
 def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:

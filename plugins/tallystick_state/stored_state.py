@@ -10,8 +10,9 @@ from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, AllowedValidators
+from tallystick_state.entries import with_entries
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import RulesInForce, with_entries
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
 from tallystick_state.store.transaction import Transaction
 

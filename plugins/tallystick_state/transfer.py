@@ -5,9 +5,7 @@ entries of the log. Before the first entry that names a signed statement stands 
 Everything else follows from them and is made again by the import, so that a file that was changed
 or cut cannot come in.
 
-A state of an older format leaves its store by the same file. The import replays it by the rules of
-this format: the entries are the same but for the format and the digests of snapshots, and so their
-hashes are others.
+The file of a state whose records were pruned begins with the rows that are left of them.
 """
 
 from __future__ import annotations
@@ -36,15 +34,13 @@ from tallystick_state.authority import (
     stored_envelope,
     stored_envelopes,
 )
-from tallystick_state.chain import Entry, check
+from tallystick_state.chain import GENESIS_HASH, Entry, check
+from tallystick_state.entries import Genesis, read
 from tallystick_state.event_log import EventLog
-from tallystick_state.genesis import FORMAT as STATE_FORMAT
-from tallystick_state.genesis import check_format, format_of, genesis_validators
 from tallystick_state.pruned_base import TABLES as BASE_TABLES
 from tallystick_state.pruned_base import Row, base_rows, in_force_at, lay
-from tallystick_state.replay import Renewal, replay
+from tallystick_state.replay import replay
 from tallystick_state.rules import GENESIS, StateRules
-from tallystick_state.rules_in_force import read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import StoreTable
 from tallystick_state.store.transaction import STATING, Transaction
@@ -54,10 +50,8 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
-FORMAT, SIGNED_FORMAT, PRUNED_FORMAT = 3, 4, 5
-"""Versions of the file: without envelopes, with them, and of a state whose records were pruned."""
-OLDER, SIGNED_OLDER = 1, 2
-"""Versions of a file whose log is of an older format, likewise."""
+FORMAT = 6
+"""Version of the file; earlier ones are of unreleased engines."""
 LONGEST_ENTRY = 1 << 26
 """Maximum length of a line, in bytes: 65 536 miners of a thousand bytes each."""
 _START = b'{"entries":'
@@ -70,29 +64,18 @@ class Exported:
     Attributes:
         entries: how many entries.
         hash: of the last one.
-        signed: whether envelopes stand among them.
-        older: whether the log is of an older format.
         rows: the digest of the rows with which the file begins, as records were pruned; None of a
             whole log.
-        renewed_from: of what was imported, the format of the file if an older one; else None.
-        other_snapshots: then the epochs that begin with another snapshot than they did.
     """
 
     entries: int
     hash: str
-    signed: bool = False
-    older: bool = False
     rows: str | None = None
-    renewed_from: int | None = None
-    other_snapshots: tuple[int, ...] = ()
 
     def to_line(self) -> bytes:
         """Return the header of the file."""
-        plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
-        version = signed if self.signed else plain
-        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
-        if self.rows is not None:
-            header |= {"rows": self.rows, "tallystick_state": PRUNED_FORMAT}
+        rows = {} if self.rows is None else {"rows": self.rows}
+        header = {"entries": self.entries, "hash": self.hash, **rows, "tallystick_state": FORMAT}
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
@@ -100,8 +83,6 @@ def export_state(
     ledger: StoredState | Store, path: PathLike, *, follow_links: bool = False
 ) -> Exported:
     """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
-
-    A store that no ledger opens, as its state is of an older format, is exported as it is.
 
     Raises:
         OutputError: the file cannot be written, or is of the store itself.
@@ -116,11 +97,9 @@ def export_state(
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
-        older = format_of(next(transaction.entries(), None), store.shown) < STATE_FORMAT
         point = transaction.pruned()
-        is_signed = point is None and transaction.has_envelopes()
         rows = None if point is None else _rows_digest(base_rows(transaction, point))
-        exported = Exported(head.entries, head.hash, is_signed, older, rows)
+        exported = Exported(head.entries, head.hash, rows)
         file.write(exported.to_line())
         for table, row in () if point is None else base_rows(transaction, point):
             file.write(_row_line(table, row))
@@ -171,14 +150,13 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(  # noqa: PLR0913  # what an import may be asked for
+def import_state(  # what an import may be asked for
     path: PathLike,
     where: PathLike,
     *,
     trust: PathLike | None = None,
     registry: Registry | None = None,
     accept: Callable[[StateRules], None] = lambda _: None,
-    renew: bool = True,
 ) -> Exported:
     """Begin a store with the state of a file.
 
@@ -189,8 +167,6 @@ def import_state(  # noqa: PLR0913  # what an import may be asked for
         registry: the plugins; by default the installed ones.
         accept: is asked of the rules of each line in the open epoch, before anything is kept, and
             raises what it refuses.
-        renew: whether the state of an older format is made again in this one; else refuse it, as
-            its snapshots and hashes would be others than those that were published.
 
     Returns:
         What the new store holds.
@@ -212,7 +188,7 @@ def import_state(  # noqa: PLR0913  # what an import may be asked for
             _check_first(path, log.transaction, pinned)
 
     try:
-        return _imported(path, target, registry, check_whole, renew=renew)
+        return _imported(path, target, registry, check_whole)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -222,74 +198,31 @@ def _imported(
     where: str,
     registry: Registry | None,
     check_whole: Callable[[EventLog], None],
-    *,
-    renew: bool,
 ) -> Exported:
-    with opened(path) as file:
+    with opened(path) as file, Store.create(where) as (_, transaction):
         header = _header(path, file.readline(MAX_LINE_BYTES))
         lines = _Lines(path, file)
+        after, point = (0, GENESIS_HASH), None
         if header.rows is not None:
-            return _imported_pruned(path, where, registry, check_whole, header, lines)
-        entries = check(lines.entries())
-        genesis = next(entries, None)
+            point = lay(lines.rows(), transaction)
+            after = point.seq, point.hash
+            if lines.rows_digest != header.rows:
+                raise InputError(
+                    f"{path}: found rows of the digest {lines.rows_digest}, expected "
+                    f"{header.rows}, which the first line has: the file was cut or changed, export "
+                    "it again"
+                )
+        entries = check(lines.entries(), after=after)
+        genesis = next(transaction.entries() if point is not None else entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
-        before = format_of(genesis, str(path))
-        if (before < STATE_FORMAT) != header.older:
-            raise _bad_header(path)
-        if header.older and not renew:
-            raise InputError(
-                f"{path}: found a state of the format {before}, expected {STATE_FORMAT}: make it "
-                "again with tallystick state import, and export that one"
-            )
-        renewal = Renewal() if header.older else None
-        rules = read(genesis, (), str(path), registry, lines.envelope)
-        with Store.create(where) as (_, transaction):
-            log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
-            try:
-                replay(log, chain([genesis], entries), lines.envelopes_of(transaction), renewal)
-            except TrustError as error:
-                raise TrustError(f"{path}: {error}", code=error.code) from error
-            last = Exported(log.entries, lines.last, lines.signed, header.older)
-            if last != header:
-                raise _cut(path, log.entries, header)
-            check_whole(log)
-            log.finish()
-    if renewal is None:
-        return header
-    return Exported(
-        log.entries,
-        log.hash,
-        header.signed,
-        renewed_from=before,
-        other_snapshots=tuple(renewal.other_snapshots),
-    )
-
-
-def _imported_pruned(  # noqa: PLR0913, PLR0917  # what `_imported` has read
-    path: Path,
-    where: str,
-    registry: Registry | None,
-    check_whole: Callable[[EventLog], None],
-    header: Exported,
-    lines: _Lines,
-) -> Exported:
-    """Begin a store with the rows of a pruned state, and replay what came after them."""
-    with Store.create(where) as (_, transaction):
-        point = lay(lines.rows(), transaction)
-        if lines.rows_digest != header.rows:
-            raise InputError(
-                f"{path}: found rows of the digest {lines.rows_digest}, expected {header.rows}, "
-                "which the first line has: the file was cut or changed, export it again"
-            )
-        genesis = next(transaction.entries(), None)
         envelopes = lines.envelopes_of(transaction)
-        # a state of an older format cannot be pruned
-        check_format(genesis, str(path))
-        rules = read(genesis, (), str(path), registry, envelopes)
-        rules = in_force_at(rules, transaction, point, envelopes)
-        log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
-        entries = check(lines.entries(), after=(point.seq, point.hash))
+        rules = read(genesis, (), str(path), registry, lines.envelope)
+        if point is not None:
+            rules = in_force_at(rules, transaction, point, envelopes)
+        else:
+            entries = chain([genesis], entries)
+        log = EventLog(transaction, rules, Genesis.read(genesis, str(path)).allowed)
         try:
             replay(log, entries, envelopes)
         except TrustError as error:
@@ -298,8 +231,9 @@ def _imported_pruned(  # noqa: PLR0913, PLR0917  # what `_imported` has read
             raise _cut(path, log.entries, header)
         check_whole(log)
         log.finish()
-        # rows are no entries, and no replay reads all of them
-        transaction.check()
+        if point is not None:
+            # rows are no entries, and no replay reads all of them
+            transaction.check()
     return header
 
 
@@ -332,15 +266,13 @@ def _header(path: Path, line: bytes) -> Exported:
     try:
         header = parse_json(line)
         version = header["tallystick_state"]
-        signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
-        rows = header["rows"] if version == PRUNED_FORMAT else None
-        exported = Exported(header["entries"], header["hash"], signed, older, rows)
-    except (ValueError, KeyError, TypeError):
+        exported = Exported(header["entries"], header["hash"], header.get("rows"))
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise _bad_header(path) from None
-    if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT, PRUNED_FORMAT}:
+    if version != FORMAT:
         raise InputError(
-            f"{path}: found the format {version}, expected {OLDER} to {PRUNED_FORMAT}: update "
-            "tallystick"
+            f"{path}: found the format {version}, expected {FORMAT}: export the state with this "
+            "tallystick, or begin anew with tallystick state init and record its rounds again"
         )
     return exported
 
@@ -352,17 +284,11 @@ def _bad_header(path: Path) -> InputError:
 
 
 class _Lines:
-    """The lines of a file behind its header.
-
-    Attributes:
-        signed: whether there was an envelope among those that were read.
-        last: the hash of the last entry that was read.
-    """
+    """The lines of a file behind its header."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path, self._file = path, file
         self._kept: dict[str, Envelope] = {}
-        self.signed, self.last = False, ""
         self._number = 1
         self._next: tuple[int, bytes] | None = None
         self._rows = hashlib.sha256()
@@ -400,12 +326,12 @@ class _Lines:
                 if before is not None:
                     raise _bad_line(self._path, number, line)
                 before, envelope = _envelope(self._path, number, line)
-                self._kept[before], self.signed = envelope, True
+                self._kept[before] = envelope
                 continue
             entry = _entry(self._path, number, line)
             if before is not None and _statement_of(entry) != before:
                 raise _bad_line(self._path, number, line)
-            before, self.last = None, entry.hash
+            before = None
             yield entry
 
     def envelope(self, statement: str) -> Envelope | None:

@@ -213,14 +213,6 @@ def exported(export: Exported) -> View:
     return {"entries": export.entries, "hash": export.hash}
 
 
-def imported(export: Exported) -> View:
-    """Return a log that was imported; what became of an older format only where it was one."""
-    if export.renewed_from is None:
-        return exported(export)
-    snapshots = {"other_snapshots": list(export.other_snapshots)}
-    return {**exported(export), "renewed_from": export.renewed_from, **snapshots}
-
-
 def verified(result: Verified) -> View:
     """Return a state that is what its log leads to."""
     view: View = {"valid": True, "entries": result.entries, "snapshots": result.snapshots}

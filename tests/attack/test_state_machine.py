@@ -26,6 +26,7 @@ import tallystick
 from tallystick.errors import TallystickError
 from tallystick_state.chain import check
 from tallystick_state.claims import AllowedValidators
+from tallystick_state.entries import Register
 from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -91,7 +92,7 @@ class Hostile(RuleBasedStateMachine):
             log = EventLog(transaction, state_rules_of(rules), allowed)
             log.begin()
             for uid, hotkey in enumerate(MINERS):
-                log.register(hotkey, uid, [TYPE])
+                log.write(Register(hotkey=hotkey, uid=uid, types=[TYPE]))
             log.finish()
         ledger = Ledger(store, state_rules_of(rules), allowed)
         # bound once for all examples

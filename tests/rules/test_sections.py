@@ -6,16 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import attrs
+import installed as sites
 import pytest
 
 from tallystick.errors import PluginError, RuleSetError
 from tallystick.plugins.entries import ALLOWED, RefusedPluginError
-from tallystick.plugins.registry import Registry, installed, installed_plugins, with_sections
+from tallystick.plugins.registry import Registry, installed, installed_plugins
 from tallystick.rules.compatibility import gone
 from tallystick.rules.digest import canonical_form, used_formulas, used_plugins
 from tallystick.rules.findings import Finding, mistake
@@ -165,9 +168,26 @@ def section(tmp_path: Path) -> Section[Reviews]:
     )
 
 
+@contextmanager
+def offering(folder: Path, section: Section[Reviews]) -> Iterator[Registry]:
+    """Let a stranger's distribution offer a section, beside a plugin that owns it."""
+    sites.install(
+        folder / "site",
+        "acme-reviews",
+        plugins={"acme": "acme_plugin"},
+        sections={"reviews": "acme_reviews:SECTION"},
+    )
+    with sites.beside(folder / "site"):
+        for name in ("acme_plugin", "acme_reviews"):
+            sys.modules[name] = module = ModuleType(name)
+            vars(module).update(tallystick_api=1, SECTION=section)
+        yield installed()
+
+
 @pytest.fixture
-def registry(section: Section[Reviews]) -> Registry:
-    return with_sections(installed(), {"reviews": section})
+def registry(tmp_path: Path, section: Section[Reviews]) -> Iterator[Registry]:
+    with offering(tmp_path, section) as found:
+        yield found
 
 
 def problems(read_file: Callable[[], object]) -> list[str]:
@@ -176,7 +196,7 @@ def problems(read_file: Callable[[], object]) -> list[str]:
     return [str(each) for each in caught.value.problems]
 
 
-# --------------------------------------------------------------------------------- made in memory
+# -------------------------------------------------------------------------------- of a stranger
 
 
 def test_a_section_is_read_written_and_in_the_digest(reading: Reading, registry: Registry) -> None:
@@ -282,12 +302,6 @@ def test_an_unknown_section_is_told_with_the_nearest(
     assert any(f"did you mean {hint}?" in message for message in found)
 
 
-def test_a_name_that_is_taken_is_refused(section: Section[Reviews], registry: Registry) -> None:
-    for name in ("consensus", "reviews"):
-        with pytest.raises(RefusedPluginError, match="expected a name that no other one has"):
-            with_sections(registry, {name: attrs.evolve(section)})
-
-
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -308,14 +322,16 @@ def test_a_section_whose_schema_is_none_is_refused(
 
 
 def test_a_check_that_fails_is_told_as_a_fault_of_the_plugin(
-    reading: Reading, section: Section[Reviews]
+    tmp_path: Path, reading: Reading, section: Section[Reviews]
 ) -> None:
     def broken(*_: object) -> Iterator[Finding]:
         raise ValueError("no moon tonight")
 
-    plugins = with_sections(installed(), {"reviews": attrs.evolve(section, check=broken)})
-    with pytest.raises(PluginError, match=r"\[reviews\] failed: ValueError: no moon tonight"):
-        reading(TEXT + REVIEWS, plugins)
+    with (
+        offering(tmp_path, attrs.evolve(section, check=broken)) as registry,
+        pytest.raises(PluginError, match=r"\[reviews\] failed: ValueError: no moon tonight"),
+    ):
+        reading(TEXT + REVIEWS, registry)
 
 
 # -------------------------------------------------------------------------------------- installed

@@ -25,9 +25,9 @@ def asked(
 
 def test_the_same_question_is_proved_once() -> None:
     first, second = asked(A / B)(), asked(A / B)()
-    assert second.proved is first.proved
+    assert second.lowered is first.lowered
     # a range that nobody reads is no part of the question
-    assert asked(A / 7, WIDE, WIDE)().proved is asked(A / 7, WIDE, POSITIVE)().proved
+    assert asked(A / 7, WIDE, WIDE)().lowered is asked(A / 7, WIDE, POSITIVE)().lowered
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_units_of_published_values_are_part_of_the_question() -> None:
 def test_where_a_fact_stands_is_no_part_of_the_proof() -> None:
     there = compile_tree(A - B, {A.digest: WIDE, B.digest: WIDE}, {})
     here = compile_tree(A - B, {B.digest: WIDE, A.digest: WIDE}, {})
-    assert here.proved is there.proved
+    assert here.lowered is there.lowered
     assert there.nano([9, 2], {}) == here.nano([2, 9], {}) == 7 * 10**9
     assert there.exact([9, 2], {}) == here.exact([2, 9], {}) == 7
 
@@ -78,6 +78,6 @@ def test_candidates_of_a_sweep_share_what_they_have_in_common() -> None:
     for name, bound in first.rules.types.items():
         axes = zip(bound.axes, second.rules.types[name].axes, strict=True)
         different |= {
-            mine.name for mine, other in axes if mine.compiled.proved is not other.compiled.proved
+            mine.name for mine, other in axes if mine.compiled.lowered is not other.compiled.lowered
         }
     assert different == {"detection"}

@@ -33,7 +33,7 @@ def test_a_product_is_the_emission_of_the_formula(
     assert bound.emission is not None
     assert bound.tiers is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.proved.columns)
+    product = product_of(compiled.lowered.columns)
     assert product is not None
     choices = {
         "tier_multiplier": st.sampled_from(bound.tiers.multipliers),
@@ -63,7 +63,7 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     bound = skills.types["rag_knowledge"]
     assert bound.emission is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.proved.columns)
+    product = product_of(compiled.lowered.columns)
     assert product is not None
     ones = {"tier_multiplier": NANO, "early_bonus": NANO, "role_multiplier": NANO}
     quality = np.arange(1, 2_000, dtype=np.int64)

@@ -26,7 +26,6 @@ from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import CODES, LAST_EPOCH, check_adoption
 from tallystick_state.authority import Authority
-from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
@@ -204,8 +203,8 @@ def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: 
     other.write_text(json.dumps(schema), encoding="utf-8")
     types = {**rules.registry.skill_types, PYTHON: attrs.evolve(kind, schema=other)}
     changed = attrs.evolve(rules, registry=attrs.evolve(rules.registry, skill_types=types))
-    with ledger.store.writing() as transaction, pytest.raises(StateError) as refused:
-        EventLog(transaction, ledger.in_force).adopt(changed, 3)
+    with pytest.raises(StateError) as refused:
+        check_adoption(ledger.in_force, changed, 3, 0, major=False)
     assert refused.value.code == "schema-conflict"
 
 

@@ -20,7 +20,9 @@ from tallystick.errors import RuleSetError, StateError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.reading import read_text
+from tallystick_state.authority import OPERATOR
 from tallystick_state.claims import AllowedValidators, Claim, Rank
+from tallystick_state.entries import CloseEpoch, Register, begin
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
@@ -95,10 +97,10 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("claims") / "empty.db"
     with Store.create(str(where)) as (_, transaction):
         log = EventLog(transaction, rules(), AllowedValidators(OWN))
-        log.begin()
+        begin(log, [], OPERATOR)
         for uid, hotkey in enumerate(("hk-0", "hk-1")):
-            log.register(hotkey, uid, [PYTHON])
-        log.close_epoch(None)
+            log.write(Register(hotkey=hotkey, uid=uid, types=[PYTHON]))
+        log.write(CloseEpoch.of(None))
         log.finish()
     return where
 
@@ -177,7 +179,7 @@ def check_arrival(empty: Path, first: list[Said], later: list[Said], seed: int) 
         told = outcome(ledger)
         assert told[1] == recorded(first)
         with writing(ledger.store) as log:
-            log.close_epoch(None)
+            log.write(CloseEpoch.of(None))
         # what is counted in the closed epoch stays, whatever comes now
         fed(ledger, later, random)
         assert told[1] <= outcome(ledger)[1]

@@ -22,10 +22,10 @@ from tallystick.resources import folder
 from tallystick_state.answers import ClosedRound
 from tallystick_state.chain import chained
 from tallystick_state.claims import united
+from tallystick_state.entries import read
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.rules_in_force import read
 from tallystick_state.sections.claims import Claims
 from tallystick_state.transfer import export_state, import_state
 

@@ -38,8 +38,9 @@ from tallystick.errors import DamagedError, TallystickError, TrustError
 from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import chained
 from tallystick_state.claims import Rank
+from tallystick_state.entries import KINDS, Adopt, Rotate, Share, Withdraw
 from tallystick_state.event import StateEvent
-from tallystick_state.event_log import EventLog
+from tallystick_state.event_log import EventLog, Stating, TakeBatch
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.store.transaction import Transaction
@@ -146,16 +147,22 @@ def test_what_must_be_signed_is_refused_unless_it_is(where: str, tmp_path: Path)
 
 # --------------------------------------------------------------------------------- below a ledger
 
-OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record", "share"}
+OF_LOG = {"begin_batch", "record", "write"}
 """The methods of the log of a state that write what must be signed."""
-OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
-OPERATORS_OF_LOG |= {"close_epoch", "flag_colluders", "select_group", "finish"}
-NOT_WRITING = {"snapshot", "rules", "allowed", "write_batch"}
+OPERATORS_OF_LOG = {"finish", "flag_colluders"}
+OF_ENTRIES = {"chained", "check_unnamed", "follow", "settle", "snapshot"}
+"""What an entry that is written calls, once it was found to hold."""
+NOT_WRITING = {"allowed", "register", "rules", "write_batch"}
 """What reads, and what writes a batch that was found to hold."""
+SIGNED_ENTRIES = {Adopt, Rotate, Share, TakeBatch, Withdraw}
 
 
 def test_every_method_of_a_log_is_listed() -> None:
-    assert public(EventLog) == OF_LOG | OPERATORS_OF_LOG | NOT_WRITING
+    assert public(EventLog) == OF_LOG | OPERATORS_OF_LOG | OF_ENTRIES | NOT_WRITING
+
+
+def test_every_entry_that_must_be_signed_is_listed() -> None:
+    assert {body for body in KINDS.values() if issubclass(body, Stating)} == SIGNED_ENTRIES
 
 
 def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
@@ -172,9 +179,9 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
                 with pytest.raises(TrustError, match="expected"):
                     log.record([new], rank)
             asked: list[Callable[[Authority], object]] = [
-                lambda given: log.adopt(rules, 9, major=True, authority=given),
-                lambda given: log.withdraw(authority=given),
-                lambda given: log.rotate(trust_file.read(path), given),
+                lambda given: log.write(Adopt.of(rules, 9, major=True), given),
+                lambda given: log.write(Withdraw.of(None), given),
+                lambda given: log.write(Rotate.of(trust_file.read(path)), given),
                 log.begin_batch,
             ]
             for ask in asked:

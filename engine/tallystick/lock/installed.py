@@ -92,11 +92,10 @@ def installed(
                 entry = extensions.entry(name)
             except PluginError:
                 continue  # two strangers offer it, and none is used
-            if entry is not None:
-                modules[group][name] = entry.module
-                versions[distribution_of(entry)] = entry.dist.version if entry.dist else ""
-                found = file_digests(plugin_files(entry.module) or {})
-                digests |= _in_package(package_of(entry.module), found)
+            modules[group][name] = entry.module
+            versions[distribution_of(entry)] = entry.dist.version if entry.dist else ""
+            found = file_digests(plugin_files(entry.module) or {})
+            digests |= _in_package(package_of(entry.module), found)
     of_states = file_digests(state_files()) if STATE in closures else {}
     return Lock(versions, modules[GROUP], modules[SECTIONS], digests, of_states)
 

@@ -43,9 +43,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         if rule_sets.setdefault(reference, locked) != locked:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
         plugins |= scorer.registry.plugins.keys()
-        sections |= {
-            name for name in scorer.rule_set.sections if scorer.registry.sections.entry(name)
-        }
+        sections |= scorer.rule_set.sections.keys()
         if locked.path is None and (path := _in_engine(scorer.loaded.path)) is not None:
             shipped.add(path)
     lock = installed(plugins, sections, shipped)

@@ -99,17 +99,12 @@ class Code:
         Raises:
             PluginError: a file of it cannot be read, or is shadowed.
         """
-        plugins = {p.name: plugin_digest(p.module) for p in registry.plugins.values()}
-        entries = {name: registry.sections.entry(name) for name in sorted({*sections})}
+        modules = {name: registry.sections.entry(name).module for name in sorted({*sections})}
         return cls(
             engine_digest(),
-            plugins,
+            {plugin.name: plugin_digest(plugin.module) for plugin in registry.plugins.values()},
             {name: version(name) for name in DEPENDENCIES},
-            {
-                name: plugin_digest(entry.module)
-                for name, entry in entries.items()
-                if entry is not None
-            },
+            {name: plugin_digest(module) for name, module in modules.items()},
         )
 
     def parts(self) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,6 @@ that are used; what is the engine's own is always used.
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,7 +187,6 @@ class Extensions(Generic[_Value]):
         for entry in found:
             self._entries.setdefault(entry.name, []).append(entry)
         self._load, self._allowed = load, allowed
-        self._made: dict[str, _Value] = {}
         self._loaded: dict[str, _Value | RefusedPluginError] = {}
 
     @classmethod
@@ -204,32 +202,10 @@ class Extensions(Generic[_Value]):
             allowed |= {entry.name for entry in entries if distribution_of(entry) in named}
         return cls(entries, load, allowed)
 
-    def joined(self, made: Mapping[str, _Value]) -> Extensions[_Value]:
-        """Return these and some that are made in memory; what is imported stays imported.
-
-        Raises:
-            RefusedPluginError: a name is taken.
-        """
-        for name, value in made.items():
-            if name in self._entries or self._made.get(name, value) is not value:
-                raise RefusedPluginError(
-                    NAME_TAKEN, f"found {name!r} in memory, expected a name that no other one has"
-                )
-        joined = copy.copy(self)
-        joined._made = {**self._made, **made}  # noqa: SLF001  # a copy of itself
-        joined._loaded = {**self._loaded, **made}  # noqa: SLF001  # as above
-        return joined
-
-    @property
-    def made(self) -> Mapping[str, _Value]:
-        """Return the values that are made in memory, by name."""
-        return self._made
-
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
         usable = (name for name in self._entries if self.is_allowed(name))
-        installed = sorted(usable, key=lambda name: (not self.is_own(name), name))
-        return (*installed, *sorted(self._made))
+        return tuple(sorted(usable, key=lambda name: (not self.is_own(name), name)))
 
     def is_installed(self, name: str) -> bool:
         """Return whether a distribution offers a name, if only one that is not allowed."""
@@ -243,14 +219,12 @@ class Extensions(Generic[_Value]):
         """Return whether the engine's own distribution offers a name, which nobody can take."""
         return any(map(is_own, self._entries.get(name, ())))
 
-    def entry(self, name: str) -> EntryPoint | None:
-        """Return the entry point of a name; None where its value is made in memory.
+    def entry(self, name: str) -> EntryPoint:
+        """Return the entry point of a name that a distribution offers.
 
         Raises:
             RefusedPluginError: two strangers have it.
         """
-        if name in self._made:
-            return None
         entries = self._entries[name]
         own = next(filter(is_own, entries), None)
         if own is None and len(entries) > 1:
@@ -277,8 +251,7 @@ class Extensions(Generic[_Value]):
             if name not in self._entries or not self.is_allowed(name):
                 raise KeyError(name)
             try:
-                entry = self.entry(name) or self._entries[name][0]
-                self._loaded[name] = self._load(entry)
+                self._loaded[name] = self._load(self.entry(name))
             except RefusedPluginError as error:
                 self._loaded[name] = error
         value = self._loaded[name]

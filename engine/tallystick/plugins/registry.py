@@ -250,15 +250,6 @@ def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None)
     return InstalledPlugins(found, allowed).every()
 
 
-def with_sections(registry: Registry, made: Mapping[str, object]) -> Registry:
-    """Return a registry with some more sections, which are made in memory, by their names.
-
-    Raises:
-        RefusedPluginError: a name is taken.
-    """
-    return attrs.evolve(registry, sections=registry.sections.joined(made))
-
-
 def joined(others: Registry, plugin: Plugin) -> Registry:
     """Return a registry with one more plugin, which comes last.
 
@@ -275,12 +266,9 @@ def united(registries: Sequence[Registry]) -> Registry:
     """Join registries into one.
 
     Raises:
-        RefusedPluginError: two of them have different plugins, or sections, of one name.
+        RefusedPluginError: two of them have different plugins of one name.
     """
     registry, *others = registries
-    for made in (other.sections.made for other in others):
-        if made.keys() - registry.sections.made.keys():
-            registry = with_sections(registry, made)
     for plugin in (plugin for other in others for plugin in other.plugins.values()):
         if registry.plugins.get(plugin.name) != plugin:
             registry = joined(registry, plugin)

@@ -8,6 +8,7 @@ editors; nothing reads it here.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Collection
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -235,7 +236,8 @@ class DocumentSchema:
         import jsonschema_rs
 
         return jsonschema_rs.Draft202012Validator(
-            _with_whole_numbers(self.document), keywords={"wholeNumber": _WholeNumber}
+            _with_whole_numbers(self.document),
+            keywords={"wholeNumber": _WholeNumber, "pattern": _Pattern},
         )
 
 
@@ -442,6 +444,17 @@ class _WholeNumber:
 
     def validate(self, instance: object) -> None:
         if type(instance) is not int:
+            raise ValueError(instance)
+
+
+class _Pattern:
+    """The keyword of a text's form, which jsonschema-rs would compile for each reference to it."""
+
+    def __init__(self, _parent: object, value: str, _path: object) -> None:
+        self._search = re.compile(value).search
+
+    def validate(self, instance: object) -> None:
+        if isinstance(instance, str) and self._search(instance) is None:
             raise ValueError(instance)
 
 

@@ -104,8 +104,7 @@ def owners(name: str, sections: Extensions[object]) -> tuple[str, ...]:
 
     A section of the engine's own distribution belongs to the engine.
     """
-    entry = sections.entry(name)
-    distribution = PROJECT if entry is None else distribution_of(entry)
+    distribution = distribution_of(sections.entry(name))
     if distribution == PROJECT:
         return ()
     every = installed_entries(GROUP)
@@ -120,12 +119,9 @@ def owner_refusal(name: str, sections: Extensions[object], registry: Registry) -
         sections: where it is found.
         registry: of the plugins that own it.
     """
-    names = owners(name, sections)
-    entry = sections.entry(name)
-    if not names or entry is None:
-        return ""
+    names, distribution = owners(name, sections), distribution_of(sections.entry(name))
     used = (registry.plugins[owner_name] for owner_name in names if owner_name in registry.plugins)
-    if any(plugin.distribution == distribution_of(entry) for plugin in used):
+    if not names or any(plugin.distribution == distribution for plugin in used):
         return ""
     reasons = (
         f"{owner_name}: {why}" for owner_name in names if (why := registry.refused.get(owner_name))
@@ -180,14 +176,14 @@ def _sound(name: str, found: object, sections: Extensions[object]) -> Section[An
         )
     if not attrs.has(found.kind.rules):
         raise wrong_section(f"found {found.kind.rules!r}, expected a class of attrs")
-    entry = sections.entry(name)
-    if entry is not None and distribution_of(entry) == PROJECT:
+    distribution = distribution_of(sections.entry(name))
+    if distribution == PROJECT:
         return found  # its part is checked by a test, which spares each run a validator
     check_part(found.part)
-    if entry is not None and not owners(name, sections):
+    if not owners(name, sections):
         raise RefusedPluginError(
             "no-plugin",
-            f"found no plugin in the distribution {distribution_of(entry)!r}, expected one in the "
+            f"found no plugin in the distribution {distribution!r}, expected one in the "
             f"group {GROUP}: a receipt and a lock name the code of plugins",
         )
     return found

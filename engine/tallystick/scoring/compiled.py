@@ -44,10 +44,10 @@ _REMEMBERED = 1 << 10
 
 @attrs.frozen(eq=False, slots=False)
 class LoweredFormula:
-    """A lowered form and what runs it; trees with one digest and one question share it.
+    """A lowered form and what runs it; trees with one key share it.
 
     Attributes:
-        key: what was asked; a form may depend on the ranges of what it no longer reads.
+        key: what it follows from; a form may depend on the ranges of what it no longer reads.
         program: the lowered form.
     """
 
@@ -109,24 +109,24 @@ class Compiled:
 
     Attributes:
         tree: the tree, its parameters bound.
-        proved: the lowered form, ready to run.
+        lowered: the lowered form, ready to run.
         facts: the digests of the facts, in the order of the extraction.
         sources: for each input of the program, the position of a fact or the name of a value.
     """
 
     tree: Node
-    proved: LoweredFormula
+    lowered: LoweredFormula
     facts: tuple[str, ...]
     sources: tuple[int | str, ...]
 
     @property
     def program(self) -> Program:
         """The lowered form."""
-        return self.proved.program
+        return self.lowered.program
 
     def nano(self, facts: Sequence[int], published: Mapping[str, int]) -> int:
         """Return the published value of one record."""
-        return self.proved.integers(
+        return self.lowered.integers(
             *[facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         )
 
@@ -135,7 +135,7 @@ class Compiled:
     ) -> Column:
         """Return the published value of each row."""
         inputs = [facts[s] if isinstance(s, int) else published[s] for s in self.sources]
-        return self.proved.columns(inputs, rows)
+        return self.lowered.columns(inputs, rows)
 
     def holds(self, facts: Sequence[int]) -> bool:
         """Return whether a condition on facts holds for one record."""
@@ -167,13 +167,13 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    proved = _proved(ProofKey.of(tree, facts, published, requirements))
+    lowered = _lowered(ProofKey.of(tree, facts, published, requirements))
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (atom.node for _, atom in proved.program.inputs)
+        for node in (atom.node for _, atom in lowered.program.inputs)
     )
-    return Compiled(tree, proved, tuple(facts), sources)
+    return Compiled(tree, lowered, tuple(facts), sources)
 
 
 def check_range(program: Program, low: Fraction, high: Fraction, remedy: str = "") -> None:
@@ -196,7 +196,7 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 @attrs.frozen(cache_hash=True)
 class ProofKey:
-    """A question to the proofs of ranges: all that the answer depends on, by digests.
+    """The key of a proof of ranges: all that the proof depends on, by digests.
 
     Labels are no part of a digest and none of a proof. They are of what is said of a tree that
     cannot be proved, which is not remembered.
@@ -223,7 +223,7 @@ class ProofKey:
         published: Mapping[str, Domain],
         requirements: Sequence[Node],
     ) -> ProofKey:
-        """Return the question, with the ranges of what it reads and no others."""
+        """Return the key, with the ranges of what it reads and no others."""
         trees = (tree, *requirements)
         read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
         names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))
@@ -237,6 +237,6 @@ class ProofKey:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _proved(question: ProofKey) -> LoweredFormula:
-    facts, published = dict(question.facts), dict(question.published)
-    return LoweredFormula(question, lower(question.tree, facts, published, question.requirements))
+def _lowered(key: ProofKey) -> LoweredFormula:
+    facts, published = dict(key.facts), dict(key.published)
+    return LoweredFormula(key, lower(key.tree, facts, published, key.requirements))

@@ -365,8 +365,8 @@ class ColumnPlanner:
         if not compiled.program.is_rational:
             # a formula that may be undecided is asked only where it applies
             slots = (self._holds(value.applies), *self._sources(compiled, value))
-            compute = _applied(_telling(compiled.proved.columns, value.undecided))
-            return self._step(("applied", compiled.proved.key), slots, compute)
+            compute = _applied(_telling(compiled.lowered.columns, value.undecided))
+            return self._step(("applied", compiled.lowered.key), slots, compute)
         return self._step(
             "where given",
             (self._formula(compiled, value), self._holds(value.applies)),
@@ -395,7 +395,7 @@ class ColumnPlanner:
 
     def _formula(self, compiled: Compiled, value: Value | None = None) -> Slot:
         """Return a tree over facts and the inputs of a value, rounded."""
-        slots, weights = self._sources(compiled, value), compiled.proved.mean
+        slots, weights = self._sources(compiled, value), compiled.lowered.mean
         if weights is not None:
             logs = self._step("logarithms", slots, lambda columns, _: logarithms(columns))
             return self._step(
@@ -404,17 +404,17 @@ class ColumnPlanner:
                 lambda columns, _: geometric_means(columns[1:], columns[0], weights),
             )
         if value is not None and not any(isinstance(s, int) for s in compiled.sources):
-            product = product_of(compiled.proved.columns)
+            product = product_of(compiled.lowered.columns)
             if product is not None:
                 return self._product(product, slots, value)
-        compute: Compute = compiled.proved.columns
+        compute: Compute = compiled.lowered.columns
         if value is not None and not compiled.program.is_rational:
             compute = _telling(compute, value.undecided)
-        return self._step(("formula", compiled.proved.key), slots, compute)
+        return self._step(("formula", compiled.lowered.key), slots, compute)
 
     def _ratio(self, value: Value) -> Slot:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
-        function = value.compiled.proved.ratio
+        function = value.compiled.lowered.ratio
 
         def compute(columns: list[Any], rows: int) -> Ratios:
             if not columns:
@@ -423,7 +423,7 @@ class ColumnPlanner:
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
         slots = self._sources(value.compiled, value)
-        return self._step(("ratio", value.compiled.proved.key), slots, compute)
+        return self._step(("ratio", value.compiled.lowered.key), slots, compute)
 
     def _sources(self, compiled: Compiled, value: Value | None) -> tuple[Slot, ...]:
         """Return the slots of what a tree reads: facts, and inputs of a value."""

@@ -151,7 +151,7 @@ class Value(NamedValue[Range]):
         if self.applies is not None and not self.applies.holds(facts):
             return None
         try:
-            return self.compiled.proved.integers(*self._taken(facts, values))
+            return self.compiled.lowered.integers(*self._taken(facts, values))
         except UndecidedError as error:
             raise self.undecided(error) from error
 
@@ -159,7 +159,7 @@ class Value(NamedValue[Range]):
         """Return the exact value of one record; None where it does not apply."""
         if self.applies is not None and not self.applies.holds(facts):
             return None
-        return Fraction(*self.compiled.proved.ratio(*self._taken(facts, values)))
+        return Fraction(*self.compiled.lowered.ratio(*self._taken(facts, values)))
 
     def _taken(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> list[int]:
         """Return the inputs of the generated functions, of a record to which it applies."""

@@ -110,7 +110,7 @@ class GroupHistory:
             variants.append(groups)
         return variants
 
-    def batch(self, chunk: Chunk, decoder: Decoder, extractor: Extractor) -> FactBatch:
+    def batch(self, chunk: Chunk, extractor: Extractor) -> FactBatch:
         """Return the facts of a chunk, with the consensus of each candidate.
 
         Raises:
@@ -122,6 +122,7 @@ class GroupHistory:
                 "of them is another fact under each candidate"
             )
         items = [*chunk.items()]
+        decoder = extractor.decoder
         decoded = [*decoder.records(items, chunk.first)]
         return _merged(
             [

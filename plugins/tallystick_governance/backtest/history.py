@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column, Rows
 from tallystick.io.sources import Chunk, Source, input_digest
-from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor
@@ -105,7 +104,7 @@ class FactsWanted:
                 groups is none.
         """
         if self.consensus is not None:
-            return self.consensus.batch(chunk, self._decoder, self._extractor)
+            return self.consensus.batch(chunk, self._extractor)
         if isinstance(chunk, FactsChunk):
             return chunk.facts(self._request)
         return self._extractor.facts(chunk.items(), chunk.first)
@@ -120,11 +119,7 @@ class FactsWanted:
             attrs.evolve(catalog.selection(self.wanted.get(name, ())), group=self.groups.get(name))
             for name, catalog in self.catalogs.items()
         )
-        return Extractor(selections, (*self.fields, *_ALWAYS), self._decoder)
-
-    @cached_property
-    def _decoder(self) -> Decoder:
-        return decoder_of({name: catalog.schema for name, catalog in self.catalogs.items()})
+        return Extractor(selections, (*self.fields, *_ALWAYS))
 
 
 def wanted_by(

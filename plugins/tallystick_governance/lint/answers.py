@@ -153,7 +153,7 @@ class Trial:
             compiled = compile_tree(condition, self._domains, {})
             self._conditions[condition.digest] = compiled
         inputs = [record[compiled.facts[s]] for s in compiled.sources if isinstance(s, int)]
-        return compiled.proved.integers(*inputs) == NANO
+        return compiled.lowered.integers(*inputs) == NANO
 
     def is_valid(self, record: Record) -> bool:
         """Return whether a record can have these facts, as far as they decide it."""

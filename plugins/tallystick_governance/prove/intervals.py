@@ -74,7 +74,7 @@ class _Proof:
     @classmethod
     def of(cls, subject: Subject, value: Value, question: Question) -> _Proof:
         """Return the attempt for a value."""
-        key = value.compiled.proved.key
+        key = value.compiled.lowered.key
         applies = () if value.applies is None else (value.applies.tree,)
         assumed = (*key.requirements, *applies, *question.conditions)
         trees = (key.tree, *assumed)

@@ -98,7 +98,7 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
     """
     with TemporaryDirectory() as folder:
         where = str(Path(folder) / "state.db")
-        import_state(export, where, accept=accept, renew=False)
+        import_state(export, where, accept=accept)
         with Ledger.open(where, shown=str(export)) as ledger:
             verified = verify(ledger, checkpoint, keys)
             with ledger.queries() as queries:

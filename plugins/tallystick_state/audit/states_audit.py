@@ -188,7 +188,7 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
         store = location
         if is_replayed:
             store = str(Path(folder) / "imported")
-            import_state(location, store, registry=registry, renew=False)
+            import_state(location, store, registry=registry)
         try:
             opened_store = Ledger.open(store, registry=registry, shown=location)
         except NoStoreError as error:

@@ -363,7 +363,6 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     from tallystick_state.store.store import Store
     from tallystick_state.transfer import export_state
 
-    # no ledger opens a state of an older format, which leaves its store by an export
     with working("exporting"):
         exported = export_state(Store.open(where), file, follow_links=follow_links)
     told = f"{file}: {exported.entries} entries that end in {exported.hash}"
@@ -385,21 +384,14 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry.
 
-    FILE brings its own trust file. With --trust it is refused unless it began with that one. The
-    state of an older format is made again in this one: it lists the snapshots that differ now.
+    FILE brings its own trust file. With --trust it is refused unless it began with that one.
     """
     from tallystick_state.transfer import import_state
 
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
-    lines = [f"{imported.entries} entries that end in {imported.hash}"]
-    if imported.renewed_from is not None:
-        epochs = imported.other_snapshots
-        changed = "every snapshot is as it was"
-        if epochs:
-            changed = f"{numbered(len(epochs), 'snapshot')} changed, from epoch {epochs[0]} on"
-        lines.append(f"made again from the format {imported.renewed_from}: {changed}")
-    show(views.imported(imported), lines, as_json=as_json)
+    told = f"{imported.entries} entries that end in {imported.hash}"
+    show(views.exported(imported), [told], as_json=as_json)
 
 
 @state.command(

@@ -6,6 +6,7 @@ from state.subnet import event, record
 
 from tallystick.errors import StoreError
 from tallystick_state.claims import Rank
+from tallystick_state.entries import Drop
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
@@ -24,7 +25,7 @@ def undone(ledger: Ledger, event: StateEvent, number: int) -> None:
     with ledger.store.writing() as transaction:
         log = EventLog(transaction, ledger.rules, ledger.allowed)
         log.record([event], Rank.OWN)
-        log.drop([number], None)
+        log.write(Drop(claims=[number], at=None))
         raise StoreError("gone")
 
 

@@ -54,27 +54,25 @@ class Extractor:
     """Takes the facts of records of some skill types."""
 
     def __init__(
-        self,
-        selections: Iterable[Selection],
-        fields: Collection[str] = RECORD_FIELDS,
-        decoder: Decoder | None = None,
+        self, selections: Iterable[Selection], fields: Collection[str] = RECORD_FIELDS
     ) -> None:
         """Generate nothing yet: a function is made when the first record needs it.
 
         Args:
             selections: what is taken, by type.
             fields: of ``RECORD_FIELDS``, those that are taken; the others are 0 or null.
-            decoder: of the records, if there is one already.
         """
         plans = [_Plan(selection, fields) for selection in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
-        self._decoder = decoder or decoder_of(
-            {plan.selection.name: plan.selection.schema for plan in plans}
-        )
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """Decodes the records of these types."""
+        return decoder_of({name: plan.selection.schema for name, plan in self._plans.items()})
 
     def facts(self, items: Sequence[Item], first: int = 1) -> FactBatch:
         """The facts of consecutive lines or mappings; ``first`` is the number of the first."""
-        return self.decoded_facts(self._decoder.records(items, first), items, first)
+        return self.decoded_facts(self.decoder.records(items, first), items, first)
 
     def decoded_facts(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int

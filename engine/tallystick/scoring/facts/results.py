@@ -22,7 +22,7 @@ from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
 from tallystick.io.sources import Chunk
 from tallystick.plugins.registry import Registry
-from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.decoding import Decoded, Item, MissedDeadline
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
@@ -62,14 +62,9 @@ def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
 class Scoring:
     """Scores chunks of records or of facts, each record by the rules of its epoch."""
 
-    def __init__(self, rules: BoundRules, decoder: Decoder | None = None) -> None:
-        """Make nothing yet that is not needed.
-
-        Args:
-            rules: what holds from which epoch on.
-            decoder: of the records; by default that of the rules.
-        """
-        self.rules, self._decoder = rules, decoder
+    def __init__(self, rules: BoundRules) -> None:
+        """Make nothing yet that is not needed; the rules are those of every epoch."""
+        self.rules = rules
         self._spans: dict[int, Scoring] = {}
         self._fields = (*IDENTITY_FIELDS, "epoch") if rules.pinned else IDENTITY_FIELDS
 
@@ -114,14 +109,13 @@ class Scoring:
     def _of(self, begin: int) -> Scoring:
         """Return the scoring by the rules that hold from an epoch on, whatever begins later."""
         if begin not in self._spans:
-            self._spans[begin] = Scoring(_alone(self.rules, begin), self.rules.decoder)
+            self._spans[begin] = Scoring(_alone(self.rules, begin))
         return self._spans[begin]
 
     @cached_property
     def extractor(self) -> Extractor:
         """Takes the facts that the rules read."""
-        types, decoder = self.rules.types.values(), self._decoder or self.rules.decoder
-        return Extractor(types, self._fields, decoder)
+        return Extractor(self.rules.types.values(), self._fields)
 
     @cached_property
     def _request(self) -> FactsRequest:

@@ -1,0 +1,765 @@
+"""The entries of the log: a class for each kind, with what it says and what it does to a state.
+
+Whoever decides something writes an entry with the decision. `apply` checks it, changes the state,
+and returns the entry whole: with what follows from the state, such as the digest of a snapshot. A
+replay applies the entries of a log once more, and each must come out as it stands there. An entry
+that would change nothing is not written.
+
+Entries that change the rules in force (`RulesEntry`) say so by `after`, which is all that is read
+of the log as a state is opened.
+
+Claims, flags and carried records are state events, of which `EventLog.record` takes many at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+import msgspec
+
+from tallystick.errors import (
+    DamagedError,
+    NumberError,
+    RuleSetError,
+    StateError,
+    StoreError,
+    TrustError,
+)
+from tallystick.json_values import json_value
+from tallystick.plugins.registry import Plugins, installed_plugins
+from tallystick_state.adoption import check_adoption, check_pools, check_withdrawal
+from tallystick_state.argument_checks import checked_digest, checked_salt
+from tallystick_state.attributes import closing_digest, of_body, to_body
+from tallystick_state.authority import (
+    Authority,
+    Envelopes,
+    authority_of,
+    no_envelopes,
+    root_of,
+    root_to_dict,
+)
+from tallystick_state.claims import DROPPED, AllowedValidators, Claim
+from tallystick_state.epoch import next_epoch
+from tallystick_state.event import COUNTED_IN, Number, StateEvent, events_digest
+from tallystick_state.event_log import EntryBody, EventLog, Stating, TakeBatch
+from tallystick_state.genesis import FORMAT, Carry, Origin
+from tallystick_state.groups import auditor_streak, select_group
+from tallystick_state.miners import as_of, clear, register, retire
+from tallystick_state.model import Snapshot
+from tallystick_state.pools import PoolsChange, read_pools
+from tallystick_state.rules import GENESIS
+from tallystick_state.rules_in_force import Adoption, RulesInForce, begun, load_rules
+from tallystick_state.store.transaction import CARRIED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tallystick_state.chain import Entry
+    from tallystick_state.rules import StateRules
+    from tallystick_state.trust.policy import TrustRoot
+
+LATEST = "~"
+"""Sorts after every written time."""
+
+
+class Genesis(Stating, frozen=True, kw_only=True):
+    """The first entry: what a state begins with.
+
+    Attributes:
+        format: of the state.
+        rules: of each rule set its digest, reference and text.
+        validator: the state's own; None where it names none.
+        hears: whom it hears beside; None for all.
+        trust: the trust file, its digest and text; None without.
+        pools: see `Pools`; None without.
+        network: the digest of the network file; None without.
+        carry: what it moves over; None without.
+    """
+
+    kind = GENESIS
+    format: int
+    rules: list[dict[str, str]]
+    validator: str | None = None
+    hears: list[str] | None = None
+    trust: dict[str, str] | None = None
+    pools: dict[str, Any] | None = None
+    network: str | None = None
+    carry: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, in_force: RulesInForce, named: AllowedValidators) -> Self:
+        """Return the first entry of a state that begins under some rules."""
+        root, pools, origin = in_force.root, in_force.pools.first, in_force.origin
+        return cls(
+            format=FORMAT,
+            rules=[json_value(rules) for rules in in_force.at(0).lines],
+            **json_value(named),
+            trust=None if root is None else root_to_dict(root),
+            pools=None if pools is None else json_value(pools),
+            network=origin.network,
+            carry=None if origin.carry is None else origin.carry.body,
+        )
+
+    @classmethod
+    def read(cls, entry: Entry | None, where: str) -> Self:
+        """Return the body of the entry that begins a log.
+
+        Args:
+            entry: the first one, if the log has one.
+            where: the store or the file, for errors.
+
+        Raises:
+            DamagedError: the log begins with something else.
+            StoreError: the state is of another format.
+        """
+        if entry is None or entry.kind != GENESIS:
+            kind = "nothing" if entry is None else entry.kind
+            raise DamagedError(
+                f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
+            )
+        try:
+            found = _FORMAT.decode(entry.body).format
+            if found != FORMAT:
+                raise StoreError(
+                    f"{where}: found a state of the format {found}, expected {FORMAT}: use the "
+                    "tallystick that made it, or begin anew with tallystick state init"
+                )
+            return msgspec.json.decode(entry.body, type=cls)
+        except msgspec.MsgspecError as error:
+            raise DamagedError(
+                f"{where}: found a first entry that cannot be read ({error}), expected what "
+                "tallystick wrote: restore a copy"
+            ) from error
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Begin the state, whose rules the log has."""
+        if log.in_force.origin.carry is not None:
+            log.in_force.check_carry(authority)
+        return self
+
+    @property
+    def allowed(self) -> AllowedValidators:
+        """The validators that it names."""
+        return AllowedValidators(self.validator, frozenset(self.hears or ()) or None)
+
+    def in_force(
+        self, where: str, plugins: Plugins | None = None, envelopes: Envelopes = no_envelopes
+    ) -> RulesInForce:
+        """Return the rules that the state begins under.
+
+        Args:
+            where: the store or the file, for errors.
+            plugins: what the rule sets are loaded with; by default the installed ones.
+            envelopes: what stands behind entries.
+
+        Raises:
+            DamagedError: the entry is none, or the plugins give a rule set another meaning.
+            StoreError: a rule set does not load with this version and the plugins.
+            TrustError: what is carried must be signed, and is not as it must.
+        """
+        loading = plugins or installed_plugins()
+        root = None if self.trust is None else root_of(self.trust, where)
+        try:
+            rules = [_loaded(rule_set, where, loading) for rule_set in self.rules]
+            lines = begun(rules, loading)
+            pools = read_pools(self.pools, lines.lines)
+            carry = None if self.carry is None else Carry.of_body(self.carry)
+            network = None if self.network is None else checked_digest(self.network)
+        except (StateError, NumberError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedError(
+                f"{where}: found a first entry that cannot be ({error}), expected rules, pools and "
+                "carried values of a state: restore a copy"
+            ) from error
+        in_force = attrs.evolve(lines.begun_with(root, pools), origin=Origin(network, carry))
+        if carry is not None:
+            # a statement that does not hold is found as it is of any other entry
+            in_force.check_carry(authority_of(msgspec.to_builtins(self), envelopes))
+        return in_force
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) -> None:
+    """Write the first entry, with the carried records behind it, and keep the first snapshot.
+
+    Args:
+        log: of an empty store.
+        records: those that the state moves over, in the order of their file.
+        authority: what stands behind what is carried.
+
+    Raises:
+        StateError: the records are not those of the origin.
+        TrustError: what is carried must be signed, and is not as it must.
+    """
+    origin = log.in_force.origin
+    if origin.carry is not None:
+        origin.carry.check(records)
+    log.write(Genesis.of(log.in_force, log.named), authority)
+    entries = [log.chained(CARRIED, record.to_line()) for record in records]
+    log.transaction.append(entries)
+    events = zip(entries, records, strict=True)
+    log.transaction.put_events((entry.seq, event, COUNTED_IN) for entry, event in events)
+    begun_with = log.in_force.genesis if origin.digests else None
+    log.transaction.put_snapshot(Snapshot(log.state, log.rules.digest, genesis=begun_with))
+
+
+class Register(EntryBody, frozen=True, kw_only=True):
+    """The registration of a miner in a slot; see `miners.register`.
+
+    Attributes:
+        hotkey: of the miner.
+        uid: the slot.
+        types: the skill types that it declares.
+        block: of its registration on the chain; None where it is not known.
+    """
+
+    kind = "miner"
+    hotkey: str
+    uid: Number
+    types: list[str]
+    block: Number | None = None
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Register the miner."""
+        after = register(log.state, log.rules, self.hotkey, self.uid, self.types, self.block)
+        if after == log.state:
+            return None
+        log.state = after
+        return msgspec.structs.replace(self, types=[*after.miners[self.hotkey].types])
+
+
+class Retire(EntryBody, frozen=True, kw_only=True):
+    """The end of the slot of a miner that has left the subnet."""
+
+    kind = "retire"
+    hotkey: str
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Take the slot, if the miner has one."""
+        before, log.state = log.state, retire(log.state, self.hotkey)
+        return None if log.state == before else self
+
+
+class Clear(EntryBody, frozen=True, kw_only=True):
+    """The clearing of a miner's collusion flags."""
+
+    kind = "clear"
+    hotkey: str
+    at: str | None
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Clear the flags, if there are any."""
+        before, log.state = log.state, clear(log.state, self.hotkey)
+        return None if log.state == before else self
+
+
+class Accept(EntryBody, frozen=True, kw_only=True):
+    """The operator's decision for claims in quarantine, by their numbers."""
+
+    kind = "accept"
+    at: str | None
+    claims: list[Number]
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Record the claims, against which nothing may stand."""
+        claims = _quarantined(log, self.claims)
+        identities = [claim.event.identity for claim in claims]
+        for rival in log.transaction.claims.of(identities):
+            if rival.reason != DROPPED and rival.seq not in self.claims:
+                _refuse_rival(rival, claims)
+        if len(set(identities)) < len(identities):
+            raise StateError(
+                "found two claims about the same, expected one: choose one, and drop the other"
+            )
+        if not claims:
+            return None
+        log.settle(log.register.accept(claims, log.state.epoch))
+        left = [claim.seq for claim in log.transaction.claims.numbered(self.claims)]
+        if left:
+            raise StateError(
+                f"found that the claim {left[0]} stays in quarantine, expected "
+                "room for it within the limits of the rule set: accept fewer"
+            )
+        return msgspec.structs.replace(self, claims=[claim.seq for claim in claims])
+
+
+class Drop(EntryBody, frozen=True, kw_only=True):
+    """The operator's decision against claims in quarantine; the same again stays out."""
+
+    kind = "drop"
+    at: str | None
+    claims: list[Number]
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Leave the claims out that were not dropped before."""
+        claims = [claim for claim in _quarantined(log, self.claims) if claim.reason != DROPPED]
+        if not claims:
+            return None
+        log.settle(log.register.drop(claims, log.state.epoch))
+        return msgspec.structs.replace(self, claims=[claim.seq for claim in claims])
+
+
+class CloseRound(EntryBody, frozen=True, kw_only=True):
+    """The closing of a round; once more is written at an earlier time alone."""
+
+    kind = "round"
+    at: str | None
+    round: Number
+
+    def apply(self, log: EventLog, _: Authority) -> Self | None:
+        """Close the round."""
+        times = log.transaction.rounds()
+        is_new = self.round not in times
+        is_earlier = self.at is not None and self.at < (times.get(self.round) or LATEST)
+        return self if is_new or is_earlier else None
+
+
+class CloseEpoch(EntryBody, frozen=True, kw_only=True):
+    """The closing of the open epoch.
+
+    Attributes:
+        at: when.
+        salt: of the leaf of the epoch, in hexadecimal digits; None without.
+        attributes: by line, what the rules ask of rounds and of miners beside the records.
+        epoch: its number.
+        snapshot: the digest of the snapshot of the next epoch.
+    """
+
+    kind = "epoch"
+    at: str | None
+    salt: str | None = None
+    attributes: dict[str, Any] = {}  # noqa: RUF012  # msgspec copies it
+    epoch: Number
+    snapshot: str
+
+    @classmethod
+    def of(
+        cls, at: str | None, salt: str | None = None, attributes: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Return the decision to close the epoch, with attributes as `RoundFiles`."""
+        body = to_body(attributes) if attributes else {}
+        return cls(at=at, salt=salt, attributes=body, epoch=0, snapshot="")
+
+    def apply(self, log: EventLog, _: Authority) -> Self:
+        """Close the epoch, and keep the snapshot of the next."""
+        salt = None if self.salt is None else checked_salt(self.salt)
+        attributes = of_body(self.attributes, log.rules.lines)
+        epoch = log.state.epoch
+        before = log.snapshot(epoch)
+        log.flag_colluders()
+        counted = log.transaction.counting(epoch, log.entries, log.hash)
+        events = [event for _, event in counted]
+        digest = closing_digest(events_digest(line for line, _ in counted), self.attributes)
+        log.state = next_epoch(log.state, events, log.in_force, log.transaction, attributes)
+        snapshot = Snapshot(log.state, log.rules.digest, before.digest, digest)
+        log.transaction.put_snapshot(snapshot)
+        return msgspec.structs.replace(self, salt=salt, epoch=epoch, snapshot=snapshot.digest)
+
+
+class SelectGroup(EntryBody, frozen=True, kw_only=True):
+    """The group of a dispatch, selected from the snapshot of an epoch."""
+
+    kind = "group"
+    skill_type: str
+    round: Number
+    seed: str
+    epoch: Number
+    auditors: list[str] = []  # noqa: RUF012  # msgspec copies it
+    primaries: list[str] = []  # noqa: RUF012  # as above
+
+    def apply(self, log: EventLog, _: Authority) -> Self:
+        """Select the group."""
+        snapshot = log.snapshot(self.epoch)
+        every = log.in_force.at(self.epoch)
+        rules = every.of_type(self.skill_type)
+        rotation = rules.groups.rotation
+        point = log.transaction.pruned()
+        if point is not None and rotation.enabled:
+            point.check_round(self.round)
+        limit = rotation.auditor_rounds
+        group = select_group(
+            as_of(log.state, snapshot.state, every),
+            self.skill_type,
+            rules,
+            round=self.round,
+            seed=self.seed,
+            auditor_streaks={
+                hotkey: auditor_streak(
+                    log.transaction.roles(self.skill_type, hotkey, self.round, limit)
+                )
+                for hotkey in (log.state.miners if rotation.enabled else ())
+            },
+        )
+        return msgspec.structs.replace(
+            self, auditors=[*group.auditors], primaries=[*group.primaries]
+        )
+
+
+class RulesEntry(Stating, frozen=True, kw_only=True):
+    """An entry that changes the rules in force, the trust file or the pools."""
+
+    def after(
+        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
+    ) -> RulesInForce:
+        """Return the rules in force after the entry, which is found to follow from those before.
+
+        Args:
+            in_force: the rules before.
+            seq: the number of the entry.
+            authority: what stands behind it.
+            where: the store or the file, for errors.
+
+        Raises:
+            KeyError: it names a line, or holds a rule set, that is none.
+            StateError: the state does not allow it.
+            StoreError: a rule set does not load.
+            TrustError: it must be signed, and is not as it must.
+            ValueError: it is not the next change.
+        """
+        raise NotImplementedError
+
+
+class Rotate(RulesEntry, frozen=True, kw_only=True):
+    """A trust file that comes into force, at once."""
+
+    kind = "trust"
+    digest: str
+    text: str
+    version: int
+
+    @classmethod
+    def of(cls, root: TrustRoot) -> Self:
+        """Return the decision to put a trust file in force."""
+        return cls(**root_to_dict(root), version=root.version)
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Put the trust file in force; whose batch there was may not be heard any more."""
+        root = root_of({"digest": self.digest, "text": self.text}, "the log")
+        log.follow(self.after(log.in_force, log.entries + 1, authority, "the log"))
+        log.batch = None
+        return msgspec.structs.replace(self, version=root.version)
+
+    def after(
+        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
+    ) -> RulesInForce:
+        """Return the same rules under the trust file."""
+        root = root_of({"digest": self.digest, "text": self.text}, where)
+        return in_force.rotated(root, seq, authority)
+
+
+class Adopt(RulesEntry, frozen=True, kw_only=True):
+    """The adoption of a rule set by its line, for an epoch that has not begun.
+
+    Attributes:
+        epoch: the first one under it.
+        line: of the rule set.
+        previous: the digest of the rule set before it.
+        rule_set: its digest, reference and text.
+        sequence: its number among the adoptions and withdrawals of its line, from 1.
+        major: whether it may take away what others name.
+        gate_receipt: that it passes the policy that the trust file names; None without.
+    """
+
+    kind = "rules"
+    epoch: Number
+    line: str
+    previous: str
+    rule_set: dict[str, str]
+    sequence: Number
+    major: bool = False
+    gate_receipt: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, rules: StateRules, epoch: int, *, major: bool = False) -> Self:
+        """Return the decision to adopt a rule set."""
+        text = json_value(rules)
+        return cls(
+            epoch=epoch, line=rules.line, previous="", rule_set=text, sequence=0, major=major
+        )
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Schedule the rule set."""
+        rules = load_rules(self.rule_set, "the log", log.in_force.plugins)
+        found = check_adoption(log.in_force, rules, self.epoch, log.state.epoch, major=self.major)
+        log.check_unnamed(rules.line, self.epoch)
+        receipt = authority.gate_receipt
+        whole = msgspec.structs.replace(
+            self,
+            line=found.line,
+            previous=found.previous,
+            sequence=found.sequence,
+            gate_receipt=None if receipt is None else json_value(receipt),
+        )
+        log.follow(whole._adopted(log.in_force, rules, log.entries + 1, authority))  # noqa: SLF001  # its own
+        return whole
+
+    def after(
+        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
+    ) -> RulesInForce:
+        """Return the rules with the rule set from its epoch on."""
+        rules = _loaded(self.rule_set, where, in_force.plugins)
+        return self._adopted(in_force, rules, seq, authority)
+
+    def _adopted(
+        self, in_force: RulesInForce, rules: StateRules, seq: int, authority: Authority
+    ) -> RulesInForce:
+        _check_sequence(in_force, self.line, self.sequence)
+        adoption = Adoption(
+            line=self.line,
+            epoch=self.epoch,
+            block=authority.block,
+            rules=rules,
+            previous=self.previous,
+            sequence=self.sequence,
+            major=self.major,
+            seq=seq,
+            statement=authority.statement,
+            gate_receipt=authority.gate_receipt,
+        )
+        signed_by = in_force.check("adopt", adoption, self.sequence, authority)
+        return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by))
+
+
+class Withdraw(RulesEntry, frozen=True, kw_only=True):
+    """The withdrawal of the last adoption of a line, which has not begun.
+
+    Attributes:
+        line: which; as a decision empty for the only one.
+        epoch: of the adoption.
+        rule_set: the digest of its rule set.
+        sequence: its number among the adoptions and withdrawals of its line.
+    """
+
+    kind = "withdraw"
+    line: str
+    epoch: Number
+    rule_set: str
+    sequence: Number
+
+    @classmethod
+    def of(cls, line: str | None) -> Self:
+        """Return the decision to withdraw the last adoption of a line, or of the only one."""
+        return cls(line=line or "", epoch=0, rule_set="", sequence=0)
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Take the adoption back."""
+        last = check_withdrawal(log.in_force, self.line or None, log.state.epoch)
+        whole = msgspec.structs.replace(
+            self,
+            line=last.line,
+            epoch=last.epoch,
+            rule_set=last.rules.digest,
+            sequence=log.in_force.sequences[last.line] + 1,
+        )
+        log.follow(whole.after(log.in_force, log.entries + 1, authority, "the log"))
+        return whole
+
+    def after(
+        self,
+        in_force: RulesInForce,
+        seq: int,
+        authority: Authority,
+        where: str,  # noqa: ARG002  # of all
+    ) -> RulesInForce:
+        """Return the rules without the adoption."""
+        _check_sequence(in_force, self.line, self.sequence)
+        in_force.check("withdraw", in_force.adoptions[self.line][-1], self.sequence, authority)
+        return in_force.withdrawn(self.line, self.sequence, seq)
+
+
+class Share(RulesEntry, frozen=True, kw_only=True):
+    """Pools of the lines from an epoch on that has not begun.
+
+    They replace what was scheduled for that epoch or a later one.
+
+    Attributes:
+        epoch: the first one with them.
+        pools: see `Pools`.
+        previous: the digest of the pools of the epoch before; None where it has none.
+        sequence: its number among the changes of pools, from 1.
+    """
+
+    kind = "pools"
+    epoch: Number
+    pools: dict[str, Any]
+    previous: str | None
+    sequence: Number
+
+    @classmethod
+    def of(cls, change: PoolsChange) -> Self:
+        """Return the decision to have other pools."""
+        value = json_value(change.pools)
+        return cls(
+            epoch=change.epoch, pools=value, previous=change.previous, sequence=change.sequence
+        )
+
+    def apply(self, log: EventLog, authority: Authority) -> Self:
+        """Schedule the pools."""
+        change = self._change(log.in_force, authority)
+        check_pools(log.in_force, change, log.state.epoch)
+        log.follow(self.after(log.in_force, log.entries + 1, authority, "the log"))
+        return self
+
+    def after(
+        self,
+        in_force: RulesInForce,
+        seq: int,
+        authority: Authority,
+        where: str,  # noqa: ARG002  # of all
+    ) -> RulesInForce:
+        """Return the rules with the pools from their epoch on."""
+        change = self._change(in_force, authority)
+        signed_by = in_force.check_pools(change, authority)
+        return in_force.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
+
+    def _change(self, in_force: RulesInForce, authority: Authority) -> PoolsChange:
+        try:
+            pools = read_pools(self.pools, in_force.lines)
+        except (KeyError, TypeError, AttributeError):
+            pools = None
+        if pools is None:
+            raise StateError("found pools that are none, expected shares of the lines")
+        return PoolsChange(
+            epoch=self.epoch,
+            pools=pools,
+            previous=self.previous,
+            sequence=self.sequence,
+            block=authority.block,
+            statement=authority.statement,
+        )
+
+
+KINDS: Mapping[str, type[EntryBody]] = MappingProxyType(
+    {
+        body.kind: body
+        for body in (
+            *(Register, Retire, Clear, Accept, Drop, CloseRound, CloseEpoch, SelectGroup),
+            *(TakeBatch, Rotate, Adopt, Withdraw, Share),
+        )
+    }
+)
+"""The class of each kind of entry that stands alone; claims are state events."""
+# made at import: msgspec crashes where two threads meet a type for the first time
+_FORMAT = msgspec.json.Decoder(_Format)
+_DECODERS = {kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()}
+
+
+def body_of(entry: Entry) -> EntryBody:
+    """Return the body of an entry that stands alone.
+
+    Raises:
+        StateError: the kind is unknown.
+        ValidationError: an entry that somebody forged may hold anything.
+    """
+    if entry.kind not in _DECODERS:
+        raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
+    return _DECODERS[entry.kind].decode(entry.body)
+
+
+def with_entries(
+    in_force: RulesInForce,
+    later: Iterable[Entry],
+    where: str,
+    envelopes: Envelopes = no_envelopes,
+) -> RulesInForce:
+    """Return the rules in force after more entries, each as the trust file before it allows.
+
+    Args:
+        in_force: the rules before.
+        later: the entries that adopt, withdraw, rotate and share, in their order.
+        where: the store or the file, for errors.
+        envelopes: what stands behind entries.
+
+    Raises:
+        DamagedError: an entry is none of its kind, or does not follow.
+        StoreError: a rule set does not load with this version and the installed plugins.
+    """
+    for entry in later:
+        try:
+            body = body_of(entry)
+            if isinstance(body, RulesEntry):
+                authority = authority_of(msgspec.to_builtins(body), envelopes)
+                in_force = body.after(in_force, entry.seq, authority, where)
+        except TrustError as error:
+            raise DamagedError(
+                f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
+                f"{error}: the store was changed, restore a copy"
+            ) from error
+        except (ValueError, KeyError, TypeError, IndexError, StateError):
+            raise DamagedError(
+                f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
+                "rules that a line adopts or withdraws: restore a copy"
+            ) from None
+    return in_force
+
+
+def read(
+    genesis: Entry | None,
+    later: Iterable[Entry],
+    where: str,
+    plugins: Plugins | None = None,
+    envelopes: Envelopes = no_envelopes,
+) -> RulesInForce:
+    """Return the rules in force after the first entry of a log and those that change them.
+
+    Arguments and errors are those of `Genesis.read`, `Genesis.in_force` and `with_entries`.
+    """
+    in_force = Genesis.read(genesis, where).in_force(where, plugins, envelopes)
+    return with_entries(in_force, later, where, envelopes)
+
+
+def _loaded(rule_set: Mapping[str, str], where: str, plugins: Plugins) -> StateRules:
+    """Return the rule set of an entry.
+
+    Raises:
+        StoreError: it does not load.
+    """
+    try:
+        return load_rules(rule_set, where, plugins)
+    except RuleSetError as error:
+        raise StoreError(
+            f"{where}: found a state whose rule set {rule_set['reference']} does not load, "
+            "expected one that this version and its plugins know: use the tallystick and the "
+            "plugins that the state was begun with, or begin anew with tallystick state init and "
+            f"record its rounds again; the rule set has: {error}"
+        ) from error
+
+
+def _check_sequence(in_force: RulesInForce, line: str, sequence: int) -> None:
+    if sequence != in_force.sequences.get(line, 0) + 1:
+        raise ValueError(sequence)
+
+
+def _quarantined(log: EventLog, numbers: Sequence[int]) -> list[Claim]:
+    """Return the claims in quarantine with some numbers, in their order.
+
+    Raises:
+        StateError: one of them is not there.
+    """
+    wanted = sorted(set(numbers))
+    claims = sorted(log.transaction.claims.numbered(wanted), key=lambda claim: claim.seq)
+    missing = [n for n in wanted if n not in {claim.seq for claim in claims}]
+    if missing:
+        raise StateError(
+            f"found the number {missing[0]}, expected that of a claim in quarantine: "
+            "tallystick quarantine list shows them"
+        )
+    return claims
+
+
+def _refuse_rival(rival: Claim, claims: Iterable[Claim]) -> None:
+    number = next(e.seq for e in claims if e.event.identity == rival.event.identity)
+    if rival.reason is None:
+        raise StateError(
+            f"found that {rival.seq} is recorded, which says something else than {number}, "
+            f"expected nothing against it: what is recorded stays, so drop {number}"
+        )
+    raise StateError(
+        f"found that {rival.seq} says something else than {number}, expected nothing against "
+        f"it: drop {rival.seq} first, or drop {number}"
+    )
