@@ -504,6 +504,12 @@ function power(x, exponent) {
   return again.n === exact.n && again.d === exact.d ? root : new Power(x, exponent);
 }
 
+// The weights are whole numbers over one whole.
+function geometricMean(numbers, whole, weights) {
+  const parts = numbers.flatMap((x, i) => (BigInt(weights[i]) ? [power(x, fraction(BigInt(weights[i])))] : []));
+  return power(parts.reduce(multiply, ONE), fraction(1n, BigInt(whole)));
+}
+
 const truth = (holds) => fraction(BigInt(holds));
 
 // By operator: of two numbers of which one is a real.
@@ -519,9 +525,10 @@ const BINARY = {
   eq: (x, y) => truth(compare(x, y) === 0),
 };
 
-// By operator: of any number, with the data of the node and its second argument.
+// By operator: of any number, with the data of the node and its other arguments.
 const FUNCTIONS = {
   power: (x, _, exponent) => power(x, exponent),
+  geometric: (x, [whole, ...weights], ...others) => geometricMean([x, ...others], whole, weights),
   exp: (x) => (isReal(x) || x.n !== 0n ? new Exp(x) : ONE),
   log: (x) => (!isReal(x) && x.n === x.d ? ZERO : new Log(x)),
   floor: (x) => fraction(lastAtMost(x, 1n, 0n).k),
@@ -536,7 +543,7 @@ module.exports = {
   Undecided,
   nearest,
   takes: (op) => op in FUNCTIONS,
-  of: (op, data, x, second) => FUNCTIONS[op](reduced(x), data, second && reduced(second)),
+  of: (op, data, x, ...others) => FUNCTIONS[op](reduced(x), data, ...others.map(reduced)),
   // Of fractions alone by the operators that are given.
   binary: (op, x, y, ofFractions) => (isReal(x) || isReal(y) ? BINARY[op](reduced(x), reduced(y)) : ofFractions[op](x, y)),
   // A real without its sign; of a fraction nothing.
