@@ -192,7 +192,7 @@ def test_a_type_without_a_generator_gets_records_of_its_schema(skill_type: str) 
 
 def asked_by(scorer: tallystick.Scorer, skill_type: str) -> list[Requirement]:
     """Requirements of the rule set for records of a type, beside those of the type itself."""
-    return [requirement for requirement, _ in scorer.types[skill_type].requirements]
+    return [*scorer.types[skill_type].required]
 
 
 @pytest.mark.parametrize("skill_type", TYPES)
