@@ -105,7 +105,8 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with opened(where, held) as ledger:
         registered = ledger.register(hotkey, uid, declared)
     told = f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}"
-    show(registered, [told], as_json=as_json)
+    names = ("hotkey", "uid", "types", "reputation")
+    show({name: getattr(registered, name) for name in names}, [told], as_json=as_json)
 
 
 @miner.command(
