@@ -405,7 +405,7 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
             _record(lines, log, admitted, rounds)
     if refused:
         raise RefusedError(name, sorted(refused, key=attrgetter("line")))
-    results = _record_good(lines, log, batches, rounds, name)
+    results = _record_good(lines, log, batches, rounds, name) if bad == "reject" else ()
     if joined is not None:
         joined.check_joined(name)
     return attrs.evolve(lines.ingested(), results=results)

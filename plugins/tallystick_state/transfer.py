@@ -154,7 +154,7 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(  # what an import may be asked for
+def import_state(
     path: PathLike,
     where: PathLike,
     *,

@@ -130,7 +130,7 @@ def ends(live: Live, folder: Path) -> frozenset[str]:
 
 
 def outcome(where: str, sound: frozenset[str], registry: Registry | None = None) -> tuple[str, str]:
-    """What closing a round and an epoch comes to: refused and why, sound, found, or a fault.
+    """Close a round and an epoch; return how it ends: refused and why, sound, found, or a fault.
 
     Found by `verify` is damage that nothing was written over: the log that was there is broken, or
     leads, rebuilt, to what it leads to in a sound store.

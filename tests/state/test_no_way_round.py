@@ -151,9 +151,9 @@ OF_LOG = {"begin_batch", "record", "write"}
 """The methods of the log of a state that write what must be signed."""
 OPERATORS_OF_LOG = {"finish", "flag_colluders"}
 OF_ENTRIES = {"chained", "check_unnamed", "follow", "settle", "snapshot"}
-"""What an entry that is written calls, once it was found to hold."""
+"""The methods that an entry calls as it is written, once it was found to hold."""
 NOT_WRITING = {"allowed", "register", "rules", "write_batch"}
-"""What reads, and what writes a batch that was found to hold."""
+"""The methods that read, or write a batch that was found to hold."""
 SIGNED_ENTRIES = {Adopt, Rotate, Share, TakeBatch, Withdraw}
 
 

@@ -215,7 +215,7 @@ def _other(value: object, rng: random.Random) -> object:
 
 
 def changed_cells(server: str, seeds: Iterable[int]) -> Counter[str]:
-    """What closing a round and an epoch comes to after a random change by SQL, by how it ends."""
+    """Close a round and an epoch after each random change by SQL; count how it ends."""
     ends, faults = Counter[str](), list[str]()
     url = new_database(server)
     try:

@@ -1,4 +1,4 @@
-"""What is installed, as a lock has it; nothing of a plugin is imported to know it.
+"""Installed plugins and files, as a lock has them; nothing of a plugin is imported to list them.
 
 A file that scores is in both closures, as a state is stepped by scores.
 """

@@ -350,10 +350,8 @@ class _SkillTypeCheck:
         for index, name in enumerate(self.rules.requires):
             if name not in requirements:
                 hint = nearest(name, requirements) or f": {one_of(sorted(requirements))}"
-                hint += absent(namespace(name), self.checks.registry)
-                expected = (
-                    f"a requirement of an installed plugin{hint}{refused(self.checks.registry)}"
-                )
+                hint += absent(namespace(name), registry)
+                expected = f"a requirement of an installed plugin{hint}{refused(registry)}"
                 yield mistake((*self.path, "requires", index), shown(name), expected)
 
 

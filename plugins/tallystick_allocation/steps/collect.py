@@ -61,7 +61,7 @@ _GIVEN_BY = {
     QUALITY: "the composite of a skill type",
     EMISSION: "the section [emission]",
 }
-"""What a rule set needs so that its records have a value, by its name."""
+"""The part of a rule set that gives its records a value, by the name of the value."""
 _STATISTICS = {
     "sum": "the sum",
     "mean": "the mean",

@@ -76,7 +76,7 @@ def record(transaction: Transaction, events: list[StateEvent], counted_in: int =
 
 
 def close_rounds(transaction: Transaction, rounds: Iterable[tuple[int, str | None]]) -> None:
-    """What a ledger does as rounds are closed."""
+    """Write what a ledger writes as it closes rounds."""
     head = transaction.head()
     assert head is not None
     for number, at in rounds:
