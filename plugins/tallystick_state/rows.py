@@ -13,7 +13,7 @@ COMMANDS = CommandRows(
             ("audit",),
             "tallystick_state.cli.audit:audit",
             "Check what another published against its inputs.",
-            below=("export", "folder", "records", "states"),
+            below=("folder", "records", "states"),
             heading="verify",
         ),
         Command(

@@ -217,7 +217,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("verify", f"proof{HOSTILE}"), 1),
     (("epoch", "close", "--epoch", "0", *NAMED), 0),
     (("audit", "states", NAMED[1], STATE[1]), 1),
-    (("audit", "export", HOSTILE, "--weights", HOSTILE), 2),
     (("audit", "folder", HOSTILE, "--rules", "skills@1.1.0", "--format", HOSTILE), 2),
     (("audit", "states", HOSTILE, STATE[1]), 2),
     (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),

@@ -186,7 +186,7 @@ COMPLETED = {
     "tallystick rules l": ["lint", "list"],
     "tallystick score --s": ["--shadow", "--state", "--settings"],
     "tallystick state s": ["show"],
-    "tallystick audit ": ["export", "folder", "records", "states"],
+    "tallystick audit ": ["folder", "records", "states"],
     "tallystick state show --st": ["--state"],
     "tallystick plugins ": ["check", "list", "new"],
 }

@@ -62,7 +62,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         for uid, hotkey in enumerate(HOTKEYS)
     ),
     (("state", "export", "genesis.jsonl", *STATE), 0),
-    (("audit", "export", "genesis.jsonl", "--weights", "no-weights.json"), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
     (("state", "rebuild", *STATE), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
@@ -158,7 +157,6 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     written(Path("groups.jsonl"), [case["group"] for case in cases("consensus")])
-    Path("no-weights.json").write_text("{}")
     Path("carry.json").write_text('{"format": 1, "miners": {}}')
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     Path("scores.csv").write_text(f"hotkey,uid,quality\n{HOTKEYS[0]},0,0.5\n{HOTKEYS[1]},1,0.25\n")

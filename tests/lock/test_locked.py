@@ -30,7 +30,6 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("facts", str(SKILLS), "-o", "out.jsonl"),
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
     ("audit", "records", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
-    ("audit", "export", "state.jsonl", "--weights", "weights.json"),
     ("audit", "folder", "tried", *RULES, "--format", "nobody/hour"),
     ("shadow", "report", "tried", "-o", "out.jsonl"),
     ("allocate", "miners.csv", *RULES, "-o", "out.json"),

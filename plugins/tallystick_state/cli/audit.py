@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from tallystick.cli.command import CommandGroup, examples
@@ -20,22 +19,14 @@ from tallystick.cli.shown import show
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.options import (
-    line_option,
-    read_checkpoint_file,
-    scored_state_option,
-    scoring,
-    signed_checkpoint_options,
-)
+from tallystick_state.cli.options import scored_state_option, scoring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tallystick_state.audit.export import ExportAudit
     from tallystick_state.audit.results_audit import Finding, ResultsAudit
-    from tallystick_state.audit.state_audit import StateAudit
     from tallystick_state.audit.states_audit import Verdict
-    from tallystick_state.trust.keys import PublicKey
 
 
 def _tolerance(_context: click.Context, _option: click.Parameter, value: str) -> Fraction:
@@ -159,73 +150,6 @@ def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
 
 
 @audit.command(
-    "export",
-    epilog=examples(
-        "tallystick audit export export.jsonl --checkpoint checkpoint.txt \\",
-        "    --trust trust.toml --weights weights.json",
-    ),
-)
-@click.argument("export", metavar="EXPORT", type=PATH)
-@signed_checkpoint_options
-@click.option(
-    "--weights",
-    "weights_file",
-    type=PATH,
-    metavar="FILE",
-    help="Weights that were published of the state.",
-)
-@line_option("Of a state of several lines, the weights of one.")
-@locked_options
-@as_json
-def export_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    export: Path,
-    checkpoint: Path | None,
-    trust: Path | None,
-    keys: tuple[PublicKey, ...],
-    weights_file: Path | None,
-    line: str | None,
-    as_json: bool,
-    held: Held,
-) -> None:
-    """Replay the EXPORT of a state, and compare its weights.
-
-    It reports whether the log of the state is the one of the --checkpoint, and its weights those of
-    --weights.
-    """
-    if checkpoint is None and weights_file is None:
-        raise click.UsageError("found neither --checkpoint nor --weights, expected one of them")
-    if line is not None and weights_file is None:
-        raise click.UsageError("--line goes with --weights")
-    from tallystick_state.audit.state_audit import audit_state, read_weights
-    from tallystick_state.trust.trust_file import read  # loads what signs
-    from tallystick_state.trust.verification import Against
-
-    against = Against(None if trust is None else read(trust), keys)
-    with working("replaying the log"):
-        result = audit_state(
-            export,
-            None if checkpoint is None else read_checkpoint_file(checkpoint),
-            against.known,
-            weights=None if weights_file is None else read_weights(weights_file),
-            line=line,
-            accept=held.require,
-        )
-    signers = against.names(result.verified.signers)
-    first = None if result.first is None else attrs.asdict(result.first)
-    view = {
-        "verdict": result.verdict,
-        "entries": result.verified.entries,
-        "epochs": result.verified.epochs,
-        "signers": list(signers),
-        "epoch": result.epoch,
-        "weights": result.miners,
-        "differ": result.differ,
-        "first": first,
-    }
-    _give(view, _state_lines(result, export, ", ".join(signers)), as_json=as_json)
-
-
-@audit.command(
     "folder",
     epilog=examples(
         "tallystick audit folder 2026-05-01T11 --rules acme@1.0.0 --format acme/hour",
@@ -310,21 +234,6 @@ def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
     yield from ("", "this shows", *(f"  - {visible(text)}" for text in found.proved))
     if found.unproved:
         yield from ("this does not show", *(f"  - {visible(text)}" for text in found.unproved))
-
-
-def _state_lines(found: StateAudit, export: Path, signers: str) -> Iterator[str]:
-    yield f"{export}: {found.verdict}"
-    yield f"{found.verified.entries} entries lead to {found.verified.snapshots} snapshots"
-    if found.verified.epochs is not None:
-        signed = f"signed by {signers}" if signers else "whose signature was not verified"
-        yield f"{found.verified.epochs} epochs are those of the checkpoint, {signed}"
-    if found.miners is not None:
-        yield f"{found.miners - found.differ} of {found.miners} weights are equal"
-    if found.first is not None:
-        first = found.first
-        apart = "" if first.distance is None else f", apart by {first.distance}"
-        published, derived = first.found or "nothing", first.derived or "nothing"
-        yield f"first    slot {first.uid}: found {published}, derived {derived}{apart}"
 
 
 @contextmanager

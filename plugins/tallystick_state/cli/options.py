@@ -380,27 +380,6 @@ def _prompted(key: Path, *, twice: bool) -> str:
     return password
 
 
-def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name a checkpoint and who may have signed it."""
-
-    @checkpoint_option
-    @trust_option("A trust file of those who may have signed it.")
-    @keys_option("A key that may have signed it; repeatable.")
-    @wraps(command)
-    def wrapper(
-        *arguments: Any,  # noqa: ANN401  # of the command
-        checkpoint: Path | None,
-        trust: Path | None,
-        keys: tuple[PublicKey, ...],
-        **options: Any,  # noqa: ANN401  # of the command
-    ) -> Any:  # noqa: ANN401  # as the command has it
-        if checkpoint is None and (trust is not None or keys):
-            raise click.UsageError("--trust and --key go with --checkpoint")
-        return command(*arguments, checkpoint=checkpoint, trust=trust, keys=keys, **options)
-
-    return wrapper
-
-
 def read_checkpoint_file(path: Path) -> Checkpoint:
     """Return the checkpoint in a file.
 

@@ -34,11 +34,12 @@ from tallystick_state.cli.options import (
     as_option,
     at_option,
     authority_options,
+    checkpoint_option,
+    keys_option,
     number_type,
     opened,
     pools_options,
     read_checkpoint_file,
-    signed_checkpoint_options,
     state_option,
     trust_option,
 )
@@ -467,7 +468,9 @@ def rebuild_command(where: str, as_json: bool, held: Held) -> None:
     ),
 )
 @state_option
-@signed_checkpoint_options
+@checkpoint_option
+@trust_option("A trust file of those who may have signed it.")
+@keys_option("A key that may have signed it; repeatable.")
 @as_json
 def verify_command(
     where: str,
@@ -482,6 +485,8 @@ def verify_command(
     was rewritten whole, or cut back. The exit status is 1 when something that is stored does not
     follow from the log, or the log from the checkpoint.
     """
+    if checkpoint is None and (trust is not None or keys):
+        raise click.UsageError("--trust and --key go with --checkpoint")
     from tallystick_state.ledger import Ledger
     from tallystick_state.replay import verify
     from tallystick_state.trust.trust_file import read  # loads what signs
