@@ -15,7 +15,7 @@ HEAVY = (
 QUERIES = (
     ("state", "show", "hk-1"),
     ("state", "board", "rag_knowledge"),
-    ("state", "digest", "--json"),
+    ("state", "info", "--json"),
     ("weights",),
     ("miner", "register", "hk-2", "--uid", "2", "--types", "rag_knowledge"),
     ("miner", "clear", "hk-1"),

@@ -91,7 +91,6 @@ COMMANDS = CommandRows(
                 "adopt",
                 "board",
                 "checkpoint",
-                "digest",
                 "export",
                 "import",
                 "info",

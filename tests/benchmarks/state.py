@@ -216,7 +216,7 @@ def around(folder: Path, number: int) -> Seconds:
         return {
             "events import": timed(lambda: ledger.import_events(source)),
             "the same once more": timed(lambda: ledger.import_events(source)),
-            "state digest": timed(lambda: digest(ledger)),
+            "the digest of the state": timed(lambda: digest(ledger)),
             "closing": timed(ledger.close_epoch),
             "state verify": timed(lambda: verify(ledger)),
         }

@@ -8,11 +8,15 @@ from cli.command import message_of, run
 from cli.stores import PYTHON, RAG, Subnet
 from state.subnet import record
 
+from tallystick_state.ledger import Ledger
+
 
 def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
     subnet.do("epoch", "close", "--epoch", "0")
     said = subnet.do("state", "info", "--json").json()
     closed = subnet.do("epoch", "close", "--epoch", "0", "--json").json()
+    with Ledger.open(subnet.where) as ledger, ledger.queries() as queries:
+        rules_digest, state_digest = queries.rules_digest(), queries.digest()
     assert said == {
         "state": str(subnet.where),
         "rule_set": "skills@1.0.0",
@@ -26,7 +30,8 @@ def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
         "open_events": 0,
         "entries": 7,
         "hash": said["hash"],
-        "rules_digest": subnet.do("state", "digest", "--json").json()["rules_digest"],
+        "rules_digest": rules_digest,
+        "state_digest": state_digest,
     }
     assert "rule set" in subnet.do("state", "info").out
 

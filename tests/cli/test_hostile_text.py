@@ -140,7 +140,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "show", HOSTILE, *STATE), 0),
     (("state", "show", f"{HOSTILE}?", *STATE), 2),
     (("state", "board", PYTHON, *STATE), 0),
-    (("state", "digest", *STATE), 0),
     (("state", "adopt", "skills@1.2.0", "--at-epoch", "9", *STATE), 0),
     (("state", "adopt", "--pool", f"{HOSTILE}=1", "--at-epoch", "9", *STATE), 2),
     (("state", "adopt", "--pool", "a=1", "--idle", HOSTILE, "--at-epoch", "9", *STATE), 2),

@@ -55,12 +55,12 @@ def test_results_through_a_pipe_leave_the_log_to_itself() -> None:
 
 
 def test_a_log_ends_with_its_run(subnet: Subnet) -> None:
-    assert subnet.do("state", "digest", "--log-json").err
-    assert subnet.do("state", "digest").err == ""
+    assert subnet.do("state", "info", "--log-json").err
+    assert subnet.do("state", "info").err == ""
 
 
 def test_no_password_is_logged() -> None:
-    found = run("state", "digest", "--state", "postgresql://me:secret@127.0.0.1:1/x", "--log-json")
+    found = run("state", "info", "--state", "postgresql://me:secret@127.0.0.1:1/x", "--log-json")
     assert found.status == 2
     assert "secret" not in found.err
 

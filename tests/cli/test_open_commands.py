@@ -155,7 +155,7 @@ def test_the_log_of_a_stranger_is_below_that_of_the_engine() -> None:
 def test_the_log_of_a_state_has_the_name_that_it_had(tmp_path: Path) -> None:
     where = str(tmp_path / "state.db")
     run("state", "init", "--state", where, "--rules", "skills@1.1.0")
-    found = run("state", "digest", "--state", where, "--log-json")
+    found = run("state", "info", "--state", where, "--log-json")
     events = {each["event"]: each["logger"] for each in map(json.loads, found.err.splitlines())}
     assert events["opened a state"] == "tallystick.state.ledger"
 

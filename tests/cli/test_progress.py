@@ -31,7 +31,7 @@ LONG = (
     (("miner", "sync", "miners.csv", *STATE), "registering"),
     (("epoch", "close", "--epoch", "0", *STATE), "closing the epoch"),
     (("weights", *STATE), "weighing"),
-    (("state", "digest", *STATE), "hashing"),
+    (("state", "info", *STATE), "hashing"),
     (("state", "export", "s.jsonl", *STATE), "exporting"),
     (("state", "verify", *STATE), "replaying the log"),
 )

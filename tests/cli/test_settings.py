@@ -17,26 +17,26 @@ def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_environment_names_the_state(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = subnet.do("state", "digest").out
+    wanted = subnet.do("miner", "list").out
     monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))
-    assert run("state", "digest").out == wanted
+    assert run("miner", "list").out == wanted
     assert run("weights", "--json").json()["uids"] == [1, 2]
-    absent = run("state", "digest", "--state", "absent.db")
+    absent = run("miner", "list", "--state", "absent.db")
     assert "absent.db" in message_of(absent)
 
 
 def test_the_file_in_the_working_folder_names_the_state(subnet: Subnet, inner: Path) -> None:
-    wanted = subnet.do("state", "digest").out
+    wanted = subnet.do("miner", "list").out
     (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
-    assert "Missing option '--state'" in run("state", "digest").err
+    assert "Missing option '--state'" in run("miner", "list").err
     (inner / "tallystick.toml").write_text('state = "../state.db"\n')
-    assert run("state", "digest").out == wanted
+    assert run("miner", "list").out == wanted
     named = ("--settings", subnet.folder / "tallystick.toml")
     (inner / "tallystick.toml").write_text("no TOML\n")
-    assert run("state", "digest", *named).out == wanted
-    assert run(*named, "state", "digest").status == 0
+    assert run("miner", "list", *named).out == wanted
+    assert run(*named, "miner", "list").status == 0
     assert "absent.toml: cannot be read" in message_of(
-        run("state", "digest", "--settings", "absent.toml")
+        run("miner", "list", "--settings", "absent.toml")
     )
 
 
@@ -50,7 +50,7 @@ def test_the_home_folder_is_the_same_from_every_folder(
     monkeypatch.setenv("TALLYSTICK_SETTINGS", str(subnet.folder / "tallystick.toml"))
     monkeypatch.chdir(subnet.folder / place)
     expected = f"{subnet.folder / 'home' / 'absent.db'}: "
-    assert message_of(run("state", "digest")).startswith(expected)
+    assert message_of(run("miner", "list")).startswith(expected)
 
 
 def test_the_environment_counts_more_than_the_file(
@@ -58,7 +58,7 @@ def test_the_environment_counts_more_than_the_file(
 ) -> None:
     (inner / "tallystick.toml").write_text('state = "absent.db"\nrules = "absent@1.0.0"\n')
     monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))
-    assert run("state", "digest").status == 0
+    assert run("miner", "list").status == 0
     assert "absent@1.0.0" in message_of(run("explain", SKILLS))
     assert run("explain", SKILLS, "--rules", "skills@1.0.0").status == 0
 
@@ -117,9 +117,9 @@ def test_no_setting_makes_a_score_depend_on_a_state(
 def test_a_file_that_is_wrong_is_told(inner: Path, text: str, said: str) -> None:
     file = inner / "tallystick.toml"
     file.write_text(text)
-    found = message_of(run("state", "digest"))
+    found = message_of(run("miner", "list"))
     assert found.startswith(f"{file}: {said}")
-    assert run("state", "digest", "--help").status == 0
+    assert run("miner", "list", "--help").status == 0
 
 
 def test_a_value_out_of_range_is_told_with_where_it_is_from(

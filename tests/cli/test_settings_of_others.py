@@ -8,7 +8,7 @@ from cli.command import SKILLS, message_of, run
 from cli.others import WAYS, Way, open_folder
 from cli.stores import Subnet
 
-DIGEST = ("state", "digest")
+INFO = ("state", "info")
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_settings_that_another_can_write_are_ignored_with_a_warning(inner: Path,
     assert scored.status == 0
     (line,) = scored.err.splitlines()
     assert line.startswith(f"warning: {folder / 'tallystick.toml'}: ignored, {reason}: give both")
-    missing = run(*DIGEST)
+    missing = run(*INFO)
     assert missing.status == 2
     assert missing.err.splitlines()[-1] == line
     assert "Missing option '--state'" in missing.err
@@ -38,7 +38,7 @@ def test_settings_that_another_can_write_are_ignored_with_a_warning(inner: Path,
 def test_a_file_that_is_named_counts_whoever_can_write_it(subnet: Subnet, inner: Path) -> None:
     (inner / "tallystick.toml").write_text(f'state = "{subnet.where}"\n')
     open_folder(inner)
-    found = run(*DIGEST, "--json", "--settings", "tallystick.toml")
+    found = run(*INFO, "--json", "--settings", "tallystick.toml")
     assert (found.status, found.err) == (0, "")
     assert found.json()["settings"] == "tallystick.toml"
 
@@ -46,7 +46,7 @@ def test_a_file_that_is_named_counts_whoever_can_write_it(subnet: Subnet, inner:
 def test_the_log_has_the_warning(subnet: Subnet, inner: Path) -> None:
     (inner / "tallystick.toml").write_text("")
     open_folder(inner)
-    found = run(*DIGEST, "--state", subnet.where, "--log-json")
+    found = run(*INFO, "--state", subnet.where, "--log-json")
     events = [json.loads(line) for line in found.err.splitlines()]
     assert [each["level"] for each in events if "ignored" in each["event"]] == ["warning"]
 
@@ -100,12 +100,12 @@ def test_the_settings_that_counted_are_named(subnet: Subnet, inner: Path) -> Non
     assert "read the settings" not in quiet.err
 
 
-@pytest.mark.parametrize("arguments", [("--no-settings", *DIGEST), (*DIGEST, "--no-settings")])
+@pytest.mark.parametrize("arguments", [("--no-settings", *INFO), (*INFO, "--no-settings")])
 def test_without_settings_no_file_is_read(
     subnet: Subnet, inner: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (inner / "tallystick.toml").write_text("no TOML\n")
-    assert message_of(run(*DIGEST)).startswith(f"{inner / 'tallystick.toml'}: the settings cannot")
+    assert message_of(run(*INFO)).startswith(f"{inner / 'tallystick.toml'}: the settings cannot")
     assert run(*arguments, "--state", subnet.where).status == 0
     monkeypatch.setenv("TALLYSTICK_NO_SETTINGS", "1")
-    assert run(*DIGEST, "--state", subnet.where).status == 0
+    assert run(*INFO, "--state", subnet.where).status == 0

@@ -80,7 +80,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "info", *STATE), 0),
     (("state", "show", HOTKEYS[0], *STATE), 0),
     (("state", "board", "mcp_server", *STATE), 0),
-    (("state", "digest", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (("weights", *STATE), 0),
     (("new", "validator", "trial", "--netuid", "7", *REWARD, "--simulated"), 0),

@@ -68,7 +68,7 @@ def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
     empty.touch()
     for path in (text, other, empty, tmp_path, tmp_path / "none.db", tmp_path / "no" / "s.db"):
         before = path.read_bytes() if path.is_file() else None
-        for command in (("state", "digest"), ("epoch", "close", "--epoch", "0"), ("weights",)):
+        for command in (("state", "info"), ("epoch", "close", "--epoch", "0"), ("weights",)):
             assert str(path) in message_of(run(*command, "--state", path))
         assert (path.read_bytes() if path.is_file() else None) == before
     assert not (tmp_path / "none.db").exists()
@@ -88,7 +88,7 @@ def test_a_store_of_another_version_is_left_alone(subnet: Subnet, version: str) 
     with closing(sqlite3.connect(subnet.where)) as connection, connection:
         connection.execute(OTHER_VERSIONS[version])
     before = subnet.where.read_bytes()
-    for command in (("state", "digest"), ("epoch", "close", "--epoch", "0"), ("state", "verify")):
+    for command in (("state", "info"), ("epoch", "close", "--epoch", "0"), ("state", "verify")):
         said = message_of(subnet.do(*command))
         assert str(subnet.where) in said
         assert version in said
@@ -97,6 +97,6 @@ def test_a_store_of_another_version_is_left_alone(subnet: Subnet, version: str) 
 
 def test_a_server_that_is_not_there_keeps_the_password() -> None:
     url = "postgresql://me:secret@localhost:1/none"
-    said = message_of(run("state", "digest", "--state", url))
+    said = message_of(run("state", "info", "--state", url))
     assert "no connection" in said
     assert "secret" not in said

@@ -85,7 +85,7 @@ def test_a_pipe_under_the_name_of_the_output_is_not_replaced(tmp_path: Path) -> 
 PIPES = {
     "pipe.toml": ("rules", "check", "pipe.toml"),
     "miners.csv": ("miner", "sync", "miners.csv", "--state", "subnet.db"),
-    "pipe.db": ("state", "digest", "--state", "pipe.db"),
+    "pipe.db": ("state", "info", "--state", "pipe.db"),
     "pyproject.toml": ("plugins", "check", "."),
     "facts.parquet.receipt.json": ("score", "facts.parquet", *RULES, "-o", "out.jsonl"),
 }

@@ -523,6 +523,14 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
         told = f"{done.status} {' '.join(map(str, arguments))}\n{found}\n"
         corpus.keep(f"{name}.txt", told)
 
+    def tell_digests() -> None:
+        done = corpus.do("state", "info", *where, "--json")
+        info = json.loads(done.out)
+        digests = {"digest": info["state_digest"], "epoch": info["epoch"]}
+        digests |= {"rules_digest": info["rules_digest"]}
+        # as the command told them that once printed these alone
+        corpus.keep(f"{name}.txt", f"{done.status} state digest\n{json.dumps(digests)}\n")
+
     tell("state", "init", "--rules", rules)
     for uid, hotkey in enumerate(hotkeys):
         tell("miner", "register", hotkey, "--uid", str(uid), "--types", ",".join(types))
@@ -543,7 +551,7 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
         if epoch == 1:
             tell("miner", "clear", hotkeys[0])
         tell("epoch", "close", "--epoch", str(epoch), "--at", f"{at}23:00:00Z")
-        tell("state", "digest")
+        tell_digests()
         tell("state", "board", types[0])
     for hotkey in hotkeys[:4]:
         tell("state", "show", hotkey)
@@ -559,7 +567,7 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
     outputs(corpus, f"{name}-score", output)
     _remove(corpus.work, "subnet.db")
     tell("state", "import", path)
-    tell("state", "digest")
+    tell_digests()
     _remove(corpus.work, "subnet.db")
 
 

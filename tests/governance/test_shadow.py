@@ -112,8 +112,11 @@ def test_rounds_are_closed_as_without_and_their_facts_are_kept(folder: Path) -> 
         assert plain.json()["rounds"] == [{k: v for k, v in own.items() if k != "shadow"}]
         assert own["shadow"].keys() == own["scores"].keys()
         assert own["shadow"] != own["scores"]
-    digests = [run("state", "digest", "--state", each).out for each in ("state.db", "plain.db")]
-    assert digests[0] == digests[1]
+    digest, plain_digest = (
+        run("state", "info", "--state", where, "--json").json()["state_digest"]
+        for where in ("state.db", "plain.db")
+    )
+    assert digest == plain_digest
     assert run("state", "export", "a.jsonl", *STATE).status == 0
     assert run("state", "export", "b.jsonl", "--state", "plain.db").status == 0
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
@@ -170,10 +173,10 @@ def test_a_record_that_is_not_recorded_leaves_no_facts(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_folder_of_another_shadow_is_refused_and_nothing_is_recorded() -> None:
     assert close(0, *SHADOW).status == 0
-    before = run("state", "digest", *STATE).out
+    before = run("state", "info", *STATE).out
     found = close(1, "--shadow", "skills@1.1.0", "--shadow-folder", "tried", "--json")
     assert (found.status, found.json()["code"]) == (2, "other-shadow")
-    assert run("state", "digest", *STATE).out == before
+    assert run("state", "info", *STATE).out == before
     for alone in (SHADOW[:2], SHADOW[2:]):
         assert "expected both" in close(1, *alone).err
 
@@ -244,11 +247,11 @@ def test_a_shadow_of_another_consensus_is_refused_and_nothing_is_recorded(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     records, groups, where = grouped(tmp_path, OWN)
-    before = run("state", "digest", "--state", where).out
+    before = run("state", "info", "--state", where).out
     command = ("round", "close", records, "--groups", groups, *SHADOW, "--json", "--state", where)
     found = run(*command)
     assert (found.status, found.json()["code"]) == (2, "other-consensus")
-    assert run("state", "digest", "--state", where).out == before
+    assert run("state", "info", "--state", where).out == before
     assert not Path("tried").exists()
 
 

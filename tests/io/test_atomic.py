@@ -255,7 +255,7 @@ def test_a_new_store_follows_no_link(folder: Path) -> None:
     # one that is there may be named by a link
     (folder / "link.db").unlink()
     (folder / "link.db").symlink_to(folder / "state.db")
-    assert run("state", "digest", "--state", "link.db").status == 0
+    assert run("state", "info", "--state", "link.db").status == 0
 
 
 # the commit point

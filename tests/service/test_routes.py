@@ -93,7 +93,6 @@ def test_every_address_for_machines_is_described_and_no_other(
 @pytest.mark.parametrize(
     ("address", "command"),
     [
-        ("/api/v1/state", ("state", "digest")),
         (f"/api/v1/leaderboards/{TYPES[0]}", ("state", "board", TYPES[0])),
         ("/api/v1/miners", ("miner", "list")),
         ("/api/v1/weights", ("weights",)),

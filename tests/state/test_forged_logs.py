@@ -131,4 +131,4 @@ def test_a_log_that_was_forged_with_its_hashes_makes_no_state(
     path, where = tmp_path / "forged.jsonl", tmp_path / "new.db"
     path.write_text("".join(rechained(lines, FORGED[case])), encoding="utf-8")
     message_of(run("state", "import", path, "--state", where))
-    assert run("state", "digest", "--state", where).status == 2
+    assert run("state", "info", "--state", where).status == 2

@@ -370,11 +370,11 @@ def test_a_file_of_a_pruned_state_that_was_changed_is_refused(tmp_path: Path) ->
 def test_the_command_prunes_and_verifies(tmp_path: Path) -> None:
     lived(tmp_path / "s.db", tmp_path, "skills")
     place = ("--state", str(tmp_path / "s.db"))
-    digest = run("state", "digest", *place).out
+    digest = run("state", "info", *place, "--json").json()["state_digest"]
     done = run("state", "prune", "--keep", "2", *place)
     assert done.status == 0, done
     assert "before epoch 4;" in done.out
-    assert run("state", "digest", *place).out == digest
+    assert run("state", "info", *place, "--json").json()["state_digest"] == digest
     again = json.loads(run("state", "prune", "--before-epoch", "4", "--json", *place).out)
     assert (again["already"], again["epoch"]) == (True, 4)
     assert "nothing to do" in run("state", "prune", "--before-epoch", "4", *place).out

@@ -388,7 +388,7 @@ def test_an_export_without_its_signatures_makes_no_state(tmp_path: Path, case: s
     found = run("state", "import", tmp_path / "b.jsonl", "--state", tmp_path / "b.db")
     assert found.status in {1, 2}
     assert str(tmp_path / "b.jsonl") in found.err
-    assert run("state", "digest", "--state", tmp_path / "b.db").status == 2
+    assert run("state", "info", "--state", tmp_path / "b.db").status == 2
 
 
 def test_an_envelope_that_was_changed_in_a_store_is_found(tmp_path: Path) -> None:

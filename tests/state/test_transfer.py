@@ -116,7 +116,7 @@ def test_a_file_that_is_not_whole_makes_no_state(exported: Path, tmp_path: Path,
     where = tmp_path / "new.db"
     message = message_of(run("state", "import", path, "--state", where))
     assert str(path) in message
-    assert run("state", "digest", "--state", where).status == 2
+    assert run("state", "info", "--state", where).status == 2
     # the place is as good as before
     assert run("state", "import", exported, "--state", where).status == 0
 
@@ -161,7 +161,7 @@ def test_other_plugins_than_it_began_with_are_told(exported: Path, tmp_path: Pat
             "'digest\":\"sha256:0') WHERE seq = 1"
         )
     reseal(copy)
-    said = message_of(run("state", "digest", "--state", copy))
+    said = message_of(run("state", "info", "--state", copy))
     assert said.endswith("install the plugins that the state began with")
 
 

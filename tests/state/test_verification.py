@@ -233,7 +233,7 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
     lines = written(tmp_path / "more.jsonl", [record("t9", round=1, epoch=1)])
     for command in (
         ("state", "show", "hk-1"),
-        ("state", "digest"),
+        ("state", "info"),
         ("weights",),
         ("round", "close", lines),
         ("epoch", "close", "--epoch", "1"),

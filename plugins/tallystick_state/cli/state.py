@@ -181,13 +181,18 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds, the end of its log, and two digests.
+
+    The state digest is the same for all who were fed the same records; the rules digest for all who
+    have adopted the same. Peers compare both: an adoption is in no state before it begins.
+    """
     from tallystick_state.ledger import Ledger
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
         on_pages, in_force = ledger.store.data_checksums(), queries.in_force
         allowed = in_force.trust.allowed(ledger.allowed)
         view = views.info(ledger.store.shown, in_force, queries.info(), allowed)
+        view |= {"state_digest": queries.digest()}
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     rows = dict(_cells(view))
     width = max(map(len, rows))
@@ -325,28 +330,6 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
     lines = ["rank  reputation   hotkey", *rows] if board else [f"nobody can be selected: {reason}"]
     answer = views.leaderboard(skill_type, epoch, board, reason)
     show(answer, (f"{skill_type}, epoch {epoch}", *lines), as_json=as_json)
-
-
-@state.command(
-    "digest",
-    epilog=examples(
-        "tallystick state digest --state subnet.db",
-    ),
-)
-@state_option
-@as_json
-def digest_command(where: str, as_json: bool) -> None:
-    """Show the digest of the state, and that of its rules in force and scheduled.
-
-    The first is the same for all who were fed the same records; the second for all who have adopted
-    the same. Peers compare both: an adoption is in no state before it begins.
-    """
-    from tallystick_state.ledger import Ledger
-
-    with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        digest, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
-    answer = {"digest": digest, "epoch": epoch, "rules_digest": ahead}
-    show(answer, (digest, f"rules {ahead}"), as_json=as_json)
 
 
 @state.command(

@@ -89,7 +89,7 @@ def test_the_command_goes_on_from_a_state() -> None:
     for name in ("a.json", "b.json"):
         assert run(*words, "--receipt", name).status == 1
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
-    digest = run("state", "digest", "--state", "state.db", "--json").json()["digest"]
+    digest = run("state", "info", "--state", "state.db", "--json").json()["state_digest"]
     assert json.loads(Path("a.json").read_bytes())["measured_on"] == {
         "kind": "state",
         "digest": digest,
