@@ -14,6 +14,7 @@ from installed import beside, install, look_again, without
 
 from tallystick.cli.command import first_example, first_sentence
 from tallystick.cli.main import cli
+from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.rows import CORE, installed_commands
 from tallystick.plugins.commands import GROUP, CommandRows
 
@@ -270,14 +271,18 @@ def test_a_command_whose_home_cannot_be_used_says_so(
 
 @pytest.mark.parametrize(
     ("path", "sentence"),
-    [(("score",), "Score a file of records."), (("yuma",), "Compute the chain's")],
+    [
+        (("score",), "Score a file of records."),
+        (("yuma",), "Compute the chain's"),
+        (("rules", "show"), "The rule set with the formulas that it uses, as text."),
+    ],
 )
 def test_nobody_takes_a_command_of_the_engine(
     tmp_path: Path, path: tuple[str, ...], sentence: str
 ) -> None:
     rows = ROWS.replace('("hail",)', repr(path))
     with beside(site_of(tmp_path, rows)):
-        helped = run("--help").out
+        helped = one_line(run(*path[:-1], "--help").out)
         assert sentence in helped
         assert "Greet a validator." not in helped
         assert "hail" not in run(*path, "--help").out
@@ -286,7 +291,7 @@ def test_nobody_takes_a_command_of_the_engine(
         listed = run("plugins", "list")
     assert listed.status == 1
     assert listed.err.startswith("acme  refused: commands: ")
-    assert f"command '{' '.join(path)}'" in listed.err
+    assert f"command {' '.join(path)}" in listed.err.replace("'", "")
 
 
 def test_of_two_strangers_with_one_command_neither_is_used(tmp_path: Path) -> None:
@@ -440,7 +445,7 @@ def test_rows_of_the_project_say_what_its_commands_say() -> None:
     for rows in of_the_project():
         for row in rows.commands:
             command = commands[row.path]
-            if isinstance(command, click.Group):
+            if isinstance(command, click.Group) and not isinstance(command, OpenGroup):
                 assert row.below == tuple(sorted(command.commands)), row.path
             else:
                 assert row.below == ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli import log
-from tallystick.cli.command import CommandGroup
+from tallystick.cli.command import CommandGroup, first_example, first_sentence
 from tallystick.cli.plugin_options import ExtensibleCommand
 from tallystick.cli.rows import installed_commands
 from tallystick.errors import PluginError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OpenGroup(CommandGroup):
-    """A group of the engine to which plugins add commands.
+    """A group of the engine to which plugins add commands; none takes one of its own.
 
     Args:
         path: the words of the group; none of the whole command line.
@@ -45,6 +45,8 @@ class OpenGroup(CommandGroup):
         Raises:
             PluginError: what a plugin has for it cannot be used.
         """
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
         entry = installed_commands().find((*self.path, cmd_name))
         if entry is None:
             return None
@@ -93,7 +95,17 @@ class OpenGroup(CommandGroup):
         return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
 
     def _rows(self) -> dict[str, Command]:
-        return installed_commands().below(self.path)
+        """Return a row of each command, by its name and in order."""
+        own = {
+            name: Command(
+                (*self.path, name),
+                home="",
+                sentence=first_sentence(command.help or ""),
+                example="\n".join(first_example(command)),
+            )
+            for name, command in self.commands.items()
+        }
+        return dict(sorted({**installed_commands().below(self.path), **own}.items()))
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
         """Return the error for a word that is no command; click's hints know none of the rows."""
@@ -110,6 +122,10 @@ class OpenGroup(CommandGroup):
     def _first_examples(self) -> Iterator[str]:
         for row in self._rows().values():
             yield from row.example.splitlines()
+
+
+records = OpenGroup("records", path=("records",), help="Generate records.")
+"""The commands on records, all of which plugins bring."""
 
 
 class _Offered(click.Group):

@@ -178,8 +178,8 @@ class ExtensibleCommand(click.Command):
             return
         self._is_extended = True
         flags = {flag for param in self.params for flag in param.opts}
-        for owner, row in installed_commands().options(path):
-            if row.flag not in flags:
+        for owner, _, row in installed_commands().options():
+            if row.command == path and row.flag not in flags:
                 self.params.insert(self._index_behind(row.after), PluginOption(owner, row))
                 own = cleandoc(self.help or "")
                 self.help = "\n\n".join(filter(None, (own, row.paragraph)))

@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.open_group import OpenGroup
+from tallystick.cli.open_group import OpenGroup, records
 from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
 from tallystick.cli.rows import installed_commands
@@ -34,7 +34,7 @@ def plugins() -> None:
     """List, start and check plugins."""
 
 
-@click.command(
+@plugins.command(
     "list",
     epilog=examples(
         "tallystick plugins list",
@@ -70,10 +70,20 @@ def list_command(as_json: bool) -> None:
 
 def _refused_commands() -> Iterable[tuple[str, str]]:
     """Return the reasons why rows of commands are not used, by the names of their plugins."""
-    whole = click.get_current_context().find_root().command
-    yield from installed_commands().refused().items()
-    for name, row in installed_commands().options_of_strangers():
-        if why := _refused_option(row, whole):
+    from tallystick.cli.rules import rules
+
+    whole, table = click.get_current_context().find_root().command, installed_commands()
+    yield from table.refused().items()
+    for group in (plugins, records, rules):
+        for path in ((*group.path, name) for name in group.commands):
+            if (taken := table.find(path)) is not None:
+                words = " ".join(path)
+                yield (
+                    taken[0],
+                    f"found the command {words} of the engine: rename yours",
+                )
+    for name, is_own, row in table.options():
+        if not is_own and (why := _refused_option(row, whole)):
             yield name, why
 
 

@@ -36,7 +36,7 @@ def rules() -> None:
     """
 
 
-@click.command(
+@rules.command(
     "list",
     epilog=examples(
         "tallystick rules list",
@@ -67,7 +67,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{'':{width}} {' '.join(row['summary'].splitlines())}"
 
 
-@click.command(
+@rules.command(
     "show",
     epilog=examples(
         "tallystick rules show skills@1.2.0",
@@ -96,7 +96,7 @@ def show_command(reference: str, as_json: bool) -> None:
         echo(*lines_of(scorer))
 
 
-@click.command(
+@rules.command(
     "check",
     epilog=examples(
         "tallystick rules check mine.toml",
@@ -135,7 +135,7 @@ def check_command(reference: str, as_json: bool) -> None:
         echo(f"{result['rule_set']} is valid", scorer.digest)
 
 
-@click.command(
+@rules.command(
     "digest",
     epilog=examples(
         "tallystick rules digest skills@1.2.0",
@@ -173,7 +173,7 @@ def _listed(name: str, registry: Registry) -> dict[str, Any]:
     return {"name": name, "digest": loaded.digest, "summary": summary, "path": str(loaded.path)}
 
 
-@click.command(
+@rules.command(
     "paths",
     epilog=examples(
         "tallystick rules paths skills@1.2.0",

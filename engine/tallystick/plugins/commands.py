@@ -12,10 +12,10 @@ command neither is used, as which of them ran would depend on the order of a fol
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import (
@@ -43,8 +43,6 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_Row = TypeVar("_Row", "Command", "CommandOption", "SettingRow")
-_Offered = TypeVar("_Offered", "Command", "CommandOption")
 _KINDS = (SOURCE, SECOND_PASS, INPUT, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -121,6 +119,18 @@ class CommandRows(NamedTuple):
     settings: tuple[SettingRow, ...] = ()
 
 
+class _Offer(NamedTuple):
+    """A row, with the plugin that brings it."""
+
+    owner: str
+    is_own: bool
+    row: Command | CommandOption
+
+
+_Place: TypeAlias = tuple[Path, str]
+"""The words of a command, and a flag of it; of the command itself an empty text."""
+
+
 class CommandTable:
     """The rows of the engine and of plugins, by the words of the commands.
 
@@ -136,80 +146,72 @@ class CommandTable:
             plugins: those that distributions offer.
         """
         self._unusable = dict(plugins.refused())
-        every = [(PROJECT, True, core)]
-        every += [(name, plugins.is_own(name), rows) for name, rows in plugins.usable()]
-        commands = [(name, own, row) for name, own, rows in every for row in rows.commands]
-        options = [(name, own, row) for name, own, rows in every for row in rows.options]
-        self._commands, self._doubled = _settled(
-            commands, lambda row: f"command {' '.join(row.path)!r}"
-        )
-        self._options, self._doubled_options = _settled(
-            options, lambda row: f"option {row.flag} of {' '.join(row.command)}"
-        )
         self.settings: dict[str, bool] = {}
-        for _, is_own, rows in every:
-            for setting in rows.settings:
+        offers: dict[_Place, list[_Offer]] = {}
+        every = [(name, plugins.is_own(name), rows) for name, rows in plugins.usable()]
+        for owner, is_own, rows in [(PROJECT, True, core), *every]:
+            for command in rows.commands:
+                offers.setdefault((command.path, ""), []).append(_Offer(owner, is_own, command))
+            for option in rows.options:
+                place = option.command, option.flag
+                offers.setdefault(place, []).append(_Offer(owner, is_own, option))
+            for key, is_path in rows.settings:
                 # a key of the engine's own stays as it is
-                if is_own or setting.key not in self.settings:
-                    self.settings[setting.key] = setting.is_path
+                if is_own or key not in self.settings:
+                    self.settings[key] = is_path
+        self._used: dict[_Place, _Offer] = {}
+        self._doubled: dict[_Place, dict[str, str]] = {}
+        for place, rivals in offers.items():
+            winners = [offer for offer in rivals if offer.is_own] or rivals
+            if len(winners) == 1:
+                self._used[place] = winners[0]
+            if len(rivals) > 1:
+                self._doubled[place] = _doubled(place, rivals, self._used.get(place))
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
-        found = ((name, row) for name, _, row in self._commands if row.path == path)
-        return next(found, None)
+        offer = self._used.get((path, ""))
+        if offer is None or not isinstance(offer.row, Command):
+            return None
+        return offer.owner, offer.row
 
     def below(self, path: Path) -> dict[str, Command]:
         """Return the commands directly below a group, by their last word, in order."""
-        rows = {row.path[-1]: row for _, _, row in self._commands if row.path[:-1] == path}
-        return dict(sorted(rows.items()))
+        rows = (offer.row for offer in self._used.values())
+        commands = (row for row in rows if isinstance(row, Command) and row.path[:-1] == path)
+        return {row.path[-1]: row for row in sorted(commands)}
 
-    def options(self, path: Path) -> Iterator[tuple[str, CommandOption]]:
-        """Yield the options of a command, each with the plugin that brings it."""
-        return ((name, row) for name, _, row in self._options if row.command == path)
-
-    def options_of_strangers(self) -> Iterator[tuple[str, CommandOption]]:
-        """Yield each option that no plugin of the engine's own brings, with its plugin."""
-        return ((name, row) for name, is_own, row in self._options if not is_own)
+    def options(self) -> Iterator[tuple[str, bool, CommandOption]]:
+        """Yield each option with its plugin, and whether that is one of the engine's own."""
+        for owner, is_own, row in self._used.values():
+            if isinstance(row, CommandOption):
+                yield owner, is_own, row
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
-        doubled = (why for _, row, why in self._doubled if row[0] == path)
         others = {**self._unusable, **damaged_distributions()}
         return [
-            *dict.fromkeys(doubled),
+            *dict.fromkeys(self._doubled.get((path, ""), {}).values()),
             *(f"plugin {name!r}: {why}" for name, why in others.items()),
         ]
 
     def refused(self) -> Mapping[str, str]:
         """Return why plugins, or some of their rows, are not used."""
         reasons: dict[str, list[str]] = {name: [why] for name, why in self._unusable.items()}
-        for name, _, why in (*self._doubled, *self._doubled_options):
-            reasons.setdefault(name, []).append(why)
+        for losers in self._doubled.values():
+            for name, why in losers.items():
+                reasons.setdefault(name, []).append(why)
         return {name: "; ".join(texts) for name, texts in reasons.items()}
 
 
-def _settled(
-    rows: Iterable[tuple[str, bool, _Offered]], called: Callable[[_Offered], str]
-) -> tuple[list[tuple[str, bool, _Offered]], list[tuple[str, _Offered, str]]]:
-    """Return the rows that are used, and the others, each with why it is not.
-
-    Args:
-        rows: each with the plugin that brings it, and whether that is the engine's own.
-        called: names what a row brings; of rows of one name one is used at most.
-    """
-    by_name: dict[str, list[tuple[str, bool, _Offered]]] = {}
-    for each in rows:
-        by_name.setdefault(called(each[2]), []).append(each)
-    used, doubled = list[tuple[str, bool, _Offered]](), list[tuple[str, _Offered, str]]()
-    for what, owned in by_name.items():
-        candidates = [each for each in owned if each[1]] or owned
-        winners = candidates if len(candidates) == 1 else []
-        used += winners
-        names = " and ".join(sorted({repr(name) for name, _, _ in owned}))
-        which = f"only that of {winners[0][0]!r} is used" if winners else "none is used"
-        why = f"the plugins {names} both offer the {what}, and {which}: uninstall one"
-        doubled += [(each[0], each[2], why) for each in owned if each not in winners]
-    return used, doubled
+def _doubled(place: _Place, rivals: Sequence[_Offer], winner: _Offer | None) -> dict[str, str]:
+    """Return why rows of one place are not used, by the names of their plugins."""
+    words, flag = place
+    what = f"option {flag} of {' '.join(words)}" if flag else f"command {' '.join(words)!r}"
+    names = " and ".join(sorted({repr(offer.owner) for offer in rivals}))
+    which = "none is used" if winner is None else f"only that of {winner.owner!r} is used"
+    why = f"the plugins {names} both offer the {what}, and {which}: uninstall one"
+    return {offer.owner: why for offer in rivals if offer is not winner}
 
 
 def value_of(name: str, home: str) -> object:
@@ -237,86 +239,39 @@ def check_rows(_entry: EntryPoint, rows: CommandRows) -> None:
     Raises:
         RefusedPluginError: one has another form.
     """
-    problems = (
-        *(_command_problem(*row) for row in _rows_of(rows.commands, Command)),
-        *(_option_problem(*row) for row in _rows_of(rows.options, CommandOption)),
-        *(_setting_problem(*row) for row in _rows_of(rows.settings, SettingRow)),
+    kinds: tuple[type[Command | CommandOption | SettingRow], ...] = (
+        Command,
+        CommandOption,
+        SettingRow,
     )
-    for problem in filter(None, problems):
-        raise _wrong_row(problem)
-
-
-def _rows_of(values: object, kind: type[_Row]) -> Iterator[_Row]:
-    if not isinstance(values, tuple):
-        raise _wrong_row(f"{values!r}, expected a tuple of {kind.__name__}")
-    for row in values:
-        if not isinstance(row, kind):
-            raise _wrong_row(f"the row {row!r}, expected a {kind.__name__}")
-        yield row
+    for values, kind in zip(rows, kinds, strict=True):
+        if not isinstance(values, tuple):
+            raise _wrong_row(f"{values!r}, expected a tuple of {kind.__name__}")
+        for row in values:
+            if not isinstance(row, kind):
+                raise _wrong_row(f"the row {row!r}, expected a {kind.__name__}")
+            for name, value in row._asdict().items():
+                is_right, expected = _FORMS[name]
+                if not is_right(value):
+                    raise _wrong_row(f"the {name} {value!r}, expected {expected}")
 
 
 def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _command_problem(  # noqa: PLR0913, PLR0917  # the values of a row
-    path: object, home: object, sentence: object, example: object, below: object, heading: object
-) -> str:
-    """Return what is wrong with the values of a row; empty where nothing is."""
-    groups = ", ".join(NESTED_GROUPS)
-    words = path if isinstance(path, tuple) else ()
-    if not _is_path(words) or not (len(words) == 1 or words[:-1] in _PARENTS):
-        return f"the path {path!r}, expected one word, or one below {groups}"
-    if not _is_line(sentence):
-        return f"the sentence {sentence!r}, expected one line"
-    if not isinstance(example, str):
-        return f"the example {example!r}, expected a text"
-    if below != () and not _is_path(below):
-        return f"the words {below!r} below it, expected a tuple of words"
-    if not _is_word(heading):
-        return f"the heading {heading!r}, expected a word such as {', '.join(HEADINGS)}"
-    return _home_problem(home)
-
-
-def _option_problem(  # noqa: PLR0913, PLR0917  # the values of a row
-    command: object,
-    flag: object,
-    metavar: object,
-    description: object,
-    kind: object,
-    home: object,
-    *texts: object,
-) -> str:
-    """Return what is wrong with the values of a row; empty where nothing is."""
-    if not _is_path(command):
-        return f"the command {command!r}, expected its words"
-    if not isinstance(flag, str) or flag[:2] != "--" or not _is_word(flag[2:]):
-        return f"the flag {flag!r}, expected one such as --state"
-    if kind not in _KINDS:
-        return f"the kind {kind!r}, expected one of {', '.join(_KINDS)}"
-    if not all(isinstance(text, str) for text in (metavar, *texts)):
-        return f"the texts {(metavar, *texts)!r} of {flag}, expected strings"
-    if not _is_line(description):
-        return f"the help {description!r}, expected one line"
-    return _home_problem(home)
-
-
-def _setting_problem(key: object, is_path: object) -> str:
-    """Return what is wrong with the values of a row; empty where nothing is."""
-    if not isinstance(key, str) or not _is_word(key.replace("_", "-")):
-        return f"the key {key!r}, expected one such as state"
-    return "" if isinstance(is_path, bool) else f"is_path {is_path!r} of {key}, expected a bool"
-
-
-def _home_problem(home: object) -> str:
-    module, _, attribute = home.partition(":") if isinstance(home, str) else ("", "", "")
-    if all(map(str.isidentifier, (*module.split("."), *attribute.split(".")))):
-        return ""
-    return f"the home {home!r}, expected module:attribute"
-
-
 def _is_path(path: object) -> bool:
     return isinstance(path, tuple) and bool(path) and all(map(_is_word, path))
+
+
+def _is_command_path(path: object) -> bool:
+    words = path if isinstance(path, tuple) else ()
+    return _is_path(path) and (len(words) == 1 or words[:-1] in _PARENTS)
+
+
+def _is_home(home: object) -> bool:
+    module, _, attribute = home.partition(":") if isinstance(home, str) else ("", "", "")
+    return all(map(str.isidentifier, (*module.split("."), *attribute.split("."))))
 
 
 def _is_word(word: object) -> bool:
@@ -332,3 +287,31 @@ def _is_word(word: object) -> bool:
 
 def _is_line(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip()) and len(text.splitlines()) == 1
+
+
+def _is_text(text: object) -> bool:
+    return isinstance(text, str)
+
+
+_LINE, _TEXT = (_is_line, "one line"), (_is_text, "a text")
+_FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "path": (_is_command_path, f"one word, or one below {', '.join(NESTED_GROUPS)}"),
+    "home": (_is_home, "module:attribute"),
+    "sentence": _LINE,
+    "example": _TEXT,
+    "below": (lambda words: words == () or _is_path(words), "a tuple of words"),
+    "heading": (_is_word, f"a word such as {', '.join(HEADINGS)}"),
+    "command": (_is_path, "its words"),
+    "flag": (
+        lambda flag: isinstance(flag, str) and flag[:2] == "--" and _is_word(flag[2:]),
+        "one such as --state",
+    ),
+    "metavar": _TEXT,
+    "help": _LINE,
+    "kind": (lambda kind: kind in _KINDS, f"one of {', '.join(_KINDS)}"),
+    "after": _TEXT,
+    "paragraph": _TEXT,
+    "key": (lambda key: isinstance(key, str) and _is_word(key.replace("_", "-")), "such as state"),
+    "is_path": (lambda flag: isinstance(flag, bool), "a bool"),
+}
+"""The form of each value of a row, by its name: what it meets, and how an error says it."""
