@@ -13,8 +13,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from tallystick.formula.printer import POWER, PRODUCT, Leaf, Printer, definitions, top_of
-from tallystick.formula.text import decimal_text, leaf_of, render
+from tallystick.formula.text import (
+    POWER,
+    PRODUCT,
+    Leaf,
+    Printer,
+    decimal_text,
+    definitions,
+    leaf_of,
+    render,
+    top_of,
+)
 from tallystick.formula.tree import Node
 from tallystick.io.text import visible
 
@@ -77,25 +86,6 @@ _TALL = ("<mfrac>", "<mtable>")
 """Elements that are taller than a line: brackets around them grow, and others keep their size."""
 
 
-def _bracketed(body: str) -> str:
-    return _fence("(", body, ")")
-
-
-def _fence(left: str, body: str, right: str) -> str:
-    grows = "true" if any(element in body for element in _TALL) else "false"
-    form = f'fence="true" stretchy="{grows}"'
-    return _row(f"<mo {form}>{left}</mo>", body, f"<mo {form}>{right}</mo>")
-
-
-def _number(value: Fraction) -> str:
-    text = decimal_text(abs(value))
-    numerator, slash, denominator = text.partition("/")
-    body = f"<mn>{numerator}</mn>"
-    if slash:
-        body = f"<mfrac>{body}<mn>{denominator}</mn></mfrac>"
-    return _row(_sign("−"), body) if value < 0 else body
-
-
 def _repeated(node: Node) -> tuple[Node, int]:
     """Return the factor of a product that has no other, and how often it has it."""
     times = 1
@@ -110,8 +100,13 @@ def _last_factor(node: Node) -> Node:
 
 class _MathML(Printer):
     def number(self, value: Fraction, outer: int) -> str:
-        body = _number(value)
-        return _bracketed(body) if value < 0 and outer >= PRODUCT else body
+        numerator, slash, denominator = decimal_text(abs(value)).partition("/")
+        body = f"<mn>{numerator}</mn>"
+        if slash:
+            body = f"<mfrac>{body}<mn>{denominator}</mn></mfrac>"
+        if value < 0:
+            body = _row(_sign("−"), body)
+        return self.bracketed(body) if value < 0 and outer >= PRODUCT else body
 
     def name(self, text: str) -> str:
         return _name(text)
@@ -119,11 +114,10 @@ class _MathML(Printer):
     def words(self, text: str) -> str:
         return _text(text)
 
-    def bracketed(self, body: str) -> str:
-        return _bracketed(body)
-
     def fenced(self, left: str, body: str, right: str) -> str:
-        return _fence(left, body, right)
+        grows = "true" if any(element in body for element in _TALL) else "false"
+        form = f'fence="true" stretchy="{grows}"'
+        return _row(f"<mo {form}>{left}</mo>", body, f"<mo {form}>{right}</mo>")
 
     def infix(self, left: str, sign: str, right: str) -> str:
         return _row(left, _word(sign) if sign in _WORDS else _sign(sign), right)
@@ -133,7 +127,8 @@ class _MathML(Printer):
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         first, *further = arguments
-        return _row(_text(name), _bracketed(_listed(first, further)))
+        listed = _row(first, *(f"<mo>,</mo>{each}" for each in further)) if further else first
+        return _row(_text(name), self.bracketed(listed))
 
     def root(self, base: Node, degree: int) -> str:
         inner = self.write(base)
@@ -149,13 +144,13 @@ class _MathML(Printer):
         told.append((otherwise, _word("otherwise")))
         cells = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in told)
         body = _row('<mo fence="true" stretchy="true">{</mo>', f"<mtable>{cells}</mtable>")
-        return _bracketed(body) if outer else body
+        return self.bracketed(body) if outer else body
 
     def write(self, node: Node, outer: int = 0) -> str:
         if node.op == "div":
             numerator, denominator = map(self.write, node.args)
             body = f"<mfrac>{numerator}{denominator}</mfrac>"
-            return _bracketed(body) if outer >= POWER else body
+            return self.bracketed(body) if outer >= POWER else body
         return super().write(node, outer)
 
     def function(self, node: Node, arguments: Sequence[str]) -> str:
@@ -168,8 +163,3 @@ class _MathML(Printer):
         if times > 1:
             return f"<msup>{self.write(base, POWER)}<mn>{times}</mn></msup>"
         return super().binary(node)
-
-
-def _listed(first: str, further: Sequence[str]) -> str:
-    """Return arguments with commas between; one alone as it is."""
-    return _row(first, *(f"<mo>,</mo>{each}" for each in further)) if further else first
