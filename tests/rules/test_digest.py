@@ -22,7 +22,7 @@ from tallystick.formula.formula import require
 from tallystick.plugins.registry import Registry
 from tallystick.rules.digest import canonical_form, digest, used_formulas, used_requirements
 from tallystick.rules.section_lookup import document_schema
-from tallystick.rules.structure import unstructure
+from tallystick.rules.structure import table_of
 
 Value = Any  # of a document
 
@@ -234,12 +234,12 @@ def test_the_digest_is_of_the_canonical_form_alone(
     assert digest(rule_set, registry) == canonical.digest(form)
     assert set(form) == {"document", "formulas", "requirements", "skill_types"}
     assert form["document"] == document_schema(rule_set, registry).without_documentation(
-        unstructure(rule_set)
+        table_of(rule_set)
     )
 
 
 def test_decimals_are_their_shortest_text_in_the_canonical_form(shipped_text: Text) -> None:
-    document = unstructure(rule_set_of(data_of(shipped_text("skills@1.0.0"))))
+    document = table_of(rule_set_of(data_of(shipped_text("skills@1.0.0"))))
     assert document["skill_types"]["rag_knowledge"]["weights"]["detection"] == "0.3"
     assert document["emission"]["factors"]["bootstrap_bonus"]["epochs"] == "30"
     assert document["epochs"]["blocks"] == 100

@@ -15,7 +15,7 @@ from tallystick.plugins.registry import namespace
 from tallystick.rules.formula_references import references_of
 from tallystick.rules.model import RuleSet
 from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
-from tallystick.rules.structure import unstructure
+from tallystick.rules.structure import table_of
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugins, Registry
@@ -33,7 +33,7 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     named_formulas = used_formulas(rule_set, registry)
     schema = document_schema(rule_set, registry)
     return {
-        "document": schema.without_documentation(unstructure(rule_set)),
+        "document": schema.without_documentation(table_of(rule_set)),
         "formulas": {name: registry.formulas[name].digest for name in named_formulas},
         "requirements": {requirement.name: requirement.digest for requirement in named},
         "skill_types": {

@@ -12,6 +12,7 @@ They stand in the class, not in a registry, as a rule set is written without kno
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import GenericAlias
 from typing import Any
 
 import attrs
@@ -24,7 +25,7 @@ OTHER_KEYS: Metadata = {_OTHERS: True}
 """Every key of the table that is no attribute is one of this attribute, a mapping."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class TaggedChoice:
     """The key of a table that says by which of several classes it is read."""
 
@@ -42,16 +43,16 @@ def chosen_by(key: str, classes: Mapping[str, type[Any]]) -> Metadata:
     return {_CHOSEN: TaggedChoice(key, classes)}
 
 
-def key_of(attribute: attrs.Attribute[Any]) -> str | None:
-    """Return the other key of an attribute; None where it has its own name."""
-    key: str | None = attribute.metadata.get(_RENAMED)
+def key_of(attribute: attrs.Attribute[Any]) -> str:
+    """Return the key of an attribute: another one where it is renamed."""
+    key: str = attribute.metadata.get(_RENAMED, attribute.name)
     return key
 
 
-def choice_of(attribute: attrs.Attribute[Any]) -> TaggedChoice | None:
-    """Return how the tables of an attribute say their class; None where they do not."""
-    choice: TaggedChoice | None = attribute.metadata.get(_CHOSEN)
-    return choice
+def form_of(attribute: attrs.Attribute[Any]) -> Any:  # noqa: ANN401  # a type form
+    """Return the type of an attribute; where its tables say their class, a tuple of a choice."""
+    choice = attribute.metadata.get(_CHOSEN)
+    return attribute.type if choice is None else GenericAlias(tuple, (choice, ...))
 
 
 def is_of_other_keys(attribute: attrs.Attribute[Any]) -> bool:

@@ -216,7 +216,7 @@ class RuleSet:
     tiers: Tiers | None = None
     emission: Emission | None = None
     lint: Lint = Lint()
-    sections: Mapping[str, object] = attrs.field(factory=dict)
+    sections: Mapping[str, object] = attrs.field(factory=dict, metadata=OTHER_KEYS)
 
     def section(self, kind: SectionKind[_Rules]) -> _Rules | None:
         """Return the values of a section; those of its default, or None, where it is left out."""

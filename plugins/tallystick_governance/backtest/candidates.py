@@ -28,7 +28,7 @@ from tallystick.rules.digest import used_plugins
 from tallystick.rules.edit import current, edited, edits, is_path, read_number
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
-from tallystick.rules.structure import unstructure
+from tallystick.rules.structure import table_of
 from tallystick.rules.timeline import Timeline
 from tallystick.rules.toml import Document, decimal_text, parse
 from tallystick.scoring.bound_rules import BoundRules, bound_over
@@ -463,7 +463,7 @@ def _renamed(error: RuleSetError, name: str) -> RuleSetError:
 
 
 def _text(loaded: LoadedRuleSet) -> str:
-    return canonical_bytes(unstructure(loaded.rule_set)).decode()
+    return canonical_bytes(table_of(loaded.rule_set)).decode()
 
 
 def document_text(data: Mapping[str, Any]) -> str:
@@ -510,7 +510,7 @@ def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
 
 def _uses(rules: BoundRules, changed: Iterable[Change]) -> Iterator[FormulaUse]:
     """Yield the formulas of a rule set that read some changed values, in name order."""
-    names = dict(_formula_names(unstructure(rules.rule_set)))
+    names = dict(_formula_names(table_of(rules.rule_set)))
     parameters = defaultdict[str, list[str]](list)
     for change in changed:
         table, _, key = change.path.rpartition(".")

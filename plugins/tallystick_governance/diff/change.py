@@ -11,7 +11,7 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
 from tallystick.rules.digest import used_formulas
 from tallystick.rules.model import RuleSet
-from tallystick.rules.structure import unstructure
+from tallystick.rules.structure import table_of
 from tallystick.rules.toml import decimal_text
 from tallystick.scoring.bound_rules import BoundRules
 
@@ -107,7 +107,7 @@ def _kind(was: bool, is_now: bool) -> Kind:
 
 
 def _said(rule_set: RuleSet) -> dict[str, Any]:
-    document = dict(unstructure(rule_set))
+    document = dict(table_of(rule_set))
     header = document.pop("rule_set")
     header_values = {key: value for key, value in header.items() if key not in ("name", "version")}
     # a silence is told by what it is about, not by its place in the list
