@@ -31,10 +31,10 @@ from tallystick_state.record_columns import (
 )
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import (
-    REPUTATION_FACTOR,
+    Factors,
+    Samples,
     SamplesByValue,
     factors_of,
-    hotkeys_of,
     no_emission,
     values_of_round,
     windows_of,
@@ -118,7 +118,7 @@ class ColumnRounds:
         hotkeys: Collection[str],
         number: int | None,
         last: int | None = None,
-    ) -> Sampled:
+    ) -> Samples:
         """Return the samples of some steps; see `samples.Rounds`."""
         chosen = frozenset(hotkeys)
         of_round: SamplesByValue = {}
@@ -127,7 +127,7 @@ class ColumnRounds:
                 value: _only(self._rounds_of(rules, value).get(number, {}), chosen)
                 for value in values_of_round(rules)
             }
-        return Sampled(of_round, self._of_all(rules, chosen, last))
+        return Samples(of_round, self._of_all(rules, chosen, last))
 
     def _of_all(
         self, rules: AllocationRules, hotkeys: Collection[str], last: int | None
@@ -238,7 +238,7 @@ class ColumnRounds:
             columns[0] = np.zeros(len(rows), np.int64)
         order, starts = alike(*columns)
         first = order[starts]
-        pinned = _Factors(self.closing, part.skill_type, factors_of(rules))
+        pinned = Factors(self.closing, factors_of(rules))
         for place, total, many, late, with_missed, without in zip(
             first.tolist(),
             totals_of(values, order, starts),
@@ -257,7 +257,7 @@ class ColumnRounds:
                 total,
                 task,
                 late,
-                pinned.of(int(part.epoch[row]), hotkey),
+                pinned.of(int(part.epoch[row]), hotkey, part.skill_type),
                 many,
                 None if form == _TASKS else (with_missed, without),
                 int(part.epoch[row]) if form == _TASKS else None,
@@ -297,19 +297,6 @@ _PLAIN, _SHARED, _TASKS, _ALL = "plain", "shared", "tasks", "all"
 
 
 @attrs.frozen
-class Sampled:
-    """Samples of columns; see `samples.Samples`."""
-
-    of_round: SamplesByValue
-    of_all: SamplesByValue
-
-    @property
-    def hotkeys(self) -> set[str]:
-        """The hotkeys of all samples."""
-        return hotkeys_of(self.of_round, self.of_all)
-
-
-@attrs.frozen
 class RememberedRounds:
     """The rounds that are closed by now, as the weights of some rules read them."""
 
@@ -323,11 +310,11 @@ class RememberedRounds:
         hotkeys: Collection[str],
         number: int | None,
         last: int | None = None,
-    ) -> Sampled:
+    ) -> Samples:
         """Return the samples of the last round and of the windows; see `samples.Rounds`."""
         del rules, number, last
         chosen, digest = frozenset(hotkeys), self.rules.digest
-        return Sampled(
+        return Samples(
             *(
                 {value: _only(groups, chosen) for value, groups in samples.items()}
                 for samples in (
@@ -336,27 +323,6 @@ class RememberedRounds:
                 )
             )
         )
-
-
-@attrs.frozen(eq=False)
-class _Factors:
-    """The factors of the records of a skill type, by the epoch that they are pinned to."""
-
-    closing: Closing
-    skill_type: str
-    names: tuple[str, ...]
-    known: dict[tuple[int, str], Mapping[str, int]] = attrs.field(factory=dict)
-
-    def of(self, epoch: int, hotkey: str) -> Mapping[str, int]:
-        key = epoch, hotkey
-        if key not in self.known:
-            self.known[key] = {name: self._factor(name, epoch, hotkey) for name in self.names}
-        return self.known[key]
-
-    def _factor(self, name: str, epoch: int, hotkey: str) -> int:
-        if name == REPUTATION_FACTOR:
-            return self.closing.reputation(epoch, hotkey, self.skill_type)
-        return self.closing.base_rules(epoch).base_weights[self.skill_type]
 
 
 def _only(

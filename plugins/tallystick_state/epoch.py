@@ -35,7 +35,7 @@ from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Event, EventRounds, Rounds
+from tallystick_state.samples import EventRounds, Rounds
 from tallystick_state.sections.epochs import EPOCHS, EpochStep, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -52,19 +52,6 @@ Alike = tuple[str, str, str, int, tuple[str, ...]]
 """Records of one delta: validator, hotkey, skill type, pinned epoch, and events, sorted."""
 
 
-class Results(Protocol):
-    """The qualities of a skill type that feed its thresholds.
-
-    A late submission earns nothing, so it raises nobody's bar either (E96).
-    """
-
-    def qualities(self, roles: Roles) -> Sequence[int]:
-        """Return those of some roles, in nano, in any order."""
-
-    def best(self, roles: Roles) -> Sequence[int]:
-        """Return the best of each miner in some roles, in nano, in any order."""
-
-
 class EpochRecords(Protocol):
     """The records of an epoch, as the steps of its closing read them.
 
@@ -78,8 +65,19 @@ class EpochRecords(Protocol):
     def alike(self) -> Iterable[tuple[Alike, int]]:
         """Yield the records of one delta, with their number; one key may come again."""
 
-    def results(self, skill_type: str) -> Results:
-        """Return the results of a skill type."""
+    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
+        """Return the qualities of some roles that feed the thresholds of a type.
+
+        A late submission earns nothing, so it raises nobody's bar either (E96).
+
+        Args:
+            skill_type: the type.
+            roles: of the miners.
+            per_miner: whether only the best of each miner counts.
+
+        Returns:
+            The qualities in nano, in any order.
+        """
 
     def rounds(self, closing: Closing) -> Rounds:
         """Return the records by round."""
@@ -131,51 +129,32 @@ class EventRecords:
         """The hotkeys and skill types of all events."""
         return {(event.hotkey, event.skill_type) for event in self.events}
 
-    @cached_property
-    def _by_type(self) -> Mapping[str, Sequence[StateEvent]]:
-        by_type = defaultdict[str, list[StateEvent]](list)
-        for event in self.events:
-            by_type[event.skill_type].append(event)
-        return by_type
-
     def alike(self) -> Iterator[tuple[Alike, int]]:
         """Yield each record on its own."""
         for key, events in _records(self.events).items():
             validator, hotkey, skill_type, _, _, epoch = key
             yield (validator, hotkey, skill_type, epoch, events), 1
 
-    def results(self, skill_type: str) -> Results:
-        """Return the results of a skill type."""
-        return EventResults(self._by_type.get(skill_type, ()))
+    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
+        """Return the qualities that feed thresholds; see `EpochRecords`."""
+        scored = [
+            (event.hotkey, event.quality)
+            for event in self._by_type.get(skill_type, ())
+            if event.quality is not None and not event.missed and event.role in roles
+        ]
+        # of a miner the last value stays, which is its best
+        return [*dict(sorted(scored)).values()] if per_miner else [quality for _, quality in scored]
 
     def rounds(self, closing: Closing) -> Rounds:
         """Return the records by round."""
-        return EventRounds.of(_Records(closing, self.newest), self.events)
+        return EventRounds.of(closing, self.events, self.newest)
 
-
-@attrs.frozen
-class EventResults:
-    """The results among the state events of a skill type."""
-
-    events: Iterable[StateEvent]
-
-    def qualities(self, roles: Roles) -> list[int]:
-        """Return the qualities of some roles."""
-        return [quality for _, quality in self._scored(roles)]
-
-    def best(self, roles: Roles) -> list[int]:
-        """Return the best quality of each miner in some roles."""
-        best: dict[str, int] = {}
-        for hotkey, quality in self._scored(roles):
-            best[hotkey] = max(quality, best.get(hotkey, quality))
-        return [*best.values()]
-
-    def _scored(self, roles: Roles) -> Iterator[tuple[str, int]]:
-        return (
-            (event.hotkey, event.quality)
-            for event in self.events
-            if event.quality is not None and not event.missed and event.role in roles
-        )
+    @cached_property
+    def _by_type(self) -> Mapping[str, Sequence[StateEvent]]:
+        by_type = defaultdict[str, list[StateEvent]](list)
+        for event in self.events:
+            by_type[event.skill_type].append(event)
+        return by_type
 
 
 def close_epoch(  # noqa: PLR0913  # what a closing is made of
@@ -317,20 +296,6 @@ def carry_columns(closing: Closing) -> Closing:
     return attrs.evolve(closing, state=with_columns(state, line, after))
 
 
-@attrs.frozen
-class _Records:
-    """The records that carried columns come of; see `samples.Records`."""
-
-    closing: Closing
-    newest: Callable[[str], Iterable[StateEvent]]
-
-    def reputation(self, event: Event) -> int:
-        return self.closing.reputation(event.epoch, event.hotkey, event.skill_type)
-
-    def rules_of(self, event: Event) -> StateRules:
-        return self.closing.base_rules(event.epoch)
-
-
 def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
     own = (event for event in events if event.is_record and event.hotkey == hotkey)
     return sorted(own, key=AGE, reverse=True)
@@ -454,7 +419,7 @@ def _with(miner: MinerEntry, reputation: Mapping[str, int]) -> MinerEntry:
     return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
 
 
-_Next = Callable[[StateRules, str, Thresholds, Results], Thresholds]
+_Next = Callable[[StateRules, str, Thresholds, EpochRecords], Thresholds]
 
 
 def _with_thresholds(closing: Closing, following: _Next) -> Closing:
@@ -463,19 +428,19 @@ def _with_thresholds(closing: Closing, following: _Next) -> Closing:
     thresholds = dict(state.thresholds)
     for name, seeds in rules.seeds.items():
         old = {**seeds, **state.thresholds.get(name, {})}
-        thresholds[name] = {**old, **following(rules, name, old, closing.records.results(name))}
+        thresholds[name] = {**old, **following(rules, name, old, closing.records)}
     return attrs.evolve(closing, state=attrs.evolve(state, thresholds=thresholds))
 
 
 def _next_thresholds(
-    rules: StateRules, skill_type: str, old: Thresholds, results: Results
+    rules: StateRules, skill_type: str, old: Thresholds, records: EpochRecords
 ) -> Thresholds:
     names = rules.epochs.thresholds
-    return {name: next_threshold(rules, skill_type, name, old, results) for name in names}
+    return {name: next_threshold(rules, skill_type, name, old, records) for name in names}
 
 
 def next_baselines(
-    rules: StateRules, skill_type: str, old: Thresholds, results: Results
+    rules: StateRules, skill_type: str, old: Thresholds, records: EpochRecords
 ) -> Thresholds:
     """Return the baseline of a skill type after an epoch, by threshold name, in nano.
 
@@ -483,7 +448,7 @@ def next_baselines(
         rules: the rules.
         skill_type: one with tiers.
         old: the thresholds that the state tracks.
-        results: those of the epoch of this type.
+        records: those of the epoch.
 
     Returns:
         The median quality of the epoch, published once, or the seed, as the rule set says; the
@@ -495,14 +460,16 @@ def next_baselines(
     tracking, names = rules.epochs.baseline, rules.tiers[skill_type].tracked
     if tracking is not None and tracking.mode == "published":
         return {name: rules.seeds[skill_type][name] for name in names}
-    qualities = results.qualities(tracking.roles) if tracking is not None else ()
+    qualities = (
+        () if tracking is None else records.qualities(skill_type, tracking.roles, per_miner=False)
+    )
     if not qualities:
         return {name: old[name] for name in names}
     return dict.fromkeys(names, median(qualities))
 
 
 def next_threshold(
-    rules: StateRules, skill_type: str, name: str, old: Thresholds, results: Results
+    rules: StateRules, skill_type: str, name: str, old: Thresholds, records: EpochRecords
 ) -> int:
     """Return a tracked threshold of a skill type after an epoch, in nano (E20, E21).
 
@@ -514,14 +481,14 @@ def next_threshold(
         skill_type: one with tiers.
         name: of a threshold that the rule set tracks.
         old: the thresholds that the state tracks, with the new baseline.
-        results: those of the epoch of this type.
+        records: those of the epoch.
 
     Raises:
         StateError: the rule set has no epochs.
     """
     tracking, tiers = rules.epochs.thresholds[name], rules.tiers[skill_type]
-    counted = results.best if tracking.per_miner else results.qualities
-    best = nlargest(tracking.best, counted(tracking.roles))
+    qualities = records.qualities(skill_type, tracking.roles, per_miner=tracking.per_miner)
+    best = nlargest(tracking.best, qualities)
     enough = len(best) >= tracking.minimum
     floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
     return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])

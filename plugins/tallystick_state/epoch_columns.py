@@ -30,11 +30,11 @@ from tallystick_state.column_rounds import (
     RememberedRounds,
     merged,
 )
-from tallystick_state.epoch import Alike, Closing, Owner, RecordKey, Results, closed
+from tallystick_state.epoch import Alike, Closing, Owner, RecordKey, closed
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import FLAG, Flags, flag
 from tallystick_state.model import Columns, State
-from tallystick_state.record_columns import RecordColumns, Rows, alike, counts_of
+from tallystick_state.record_columns import RecordColumns, alike, counts_of
 from tallystick_state.roles import Roles
 from tallystick_state.round_scores import scores_of_round
 from tallystick_state.rules import StateRules
@@ -299,9 +299,19 @@ class ColumnRecords:
         rows = np.flatnonzero(is_row)
         return int(rows[0]) if len(rows) else None
 
-    def results(self, skill_type: str) -> Results:
-        """Return the results of a skill type."""
-        return ColumnResults(self.parts.get(skill_type))
+    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
+        """Return the qualities that feed thresholds; see `epoch.EpochRecords`."""
+        part = self.parts.get(skill_type)
+        if part is None or part.quality is None:
+            return []
+        codes = [code for code, role in enumerate(part.role.names) if role in roles]
+        rows = np.flatnonzero(part.scored & ~part.missed & np.isin(part.role.codes, codes))
+        qualities = part.quality[rows]
+        if per_miner and len(rows):
+            order, starts = alike(part.hotkey.codes[rows])
+            qualities = np.maximum.reduceat(qualities[order], starts)
+        listed: list[int] = qualities.tolist()
+        return listed
 
     def rounds(self, closing: Closing) -> ColumnRounds:
         """Return the records by round, grouped once: no step changes what they are read by."""
@@ -329,34 +339,3 @@ def _alike(part: RecordColumns) -> Iterator[tuple[Alike, int]]:
     ):
         key = validators[validator], hotkeys[hotkey], part.skill_type, epoch, events[names]
         yield key, many
-
-
-@attrs.frozen(eq=False)
-class ColumnResults:
-    """The results among the records of a skill type; see `epoch.Results`."""
-
-    part: RecordColumns | None
-
-    def qualities(self, roles: Roles) -> Sequence[int]:
-        """Return the qualities of some roles."""
-        if self.part is None or self.part.quality is None:
-            return []
-        qualities: list[int] = self.part.quality[self._rows(self.part, roles)].tolist()
-        return qualities
-
-    def best(self, roles: Roles) -> Sequence[int]:
-        """Return the best quality of each miner in some roles."""
-        if self.part is None or self.part.quality is None:
-            return []
-        rows = self._rows(self.part, roles)
-        qualities = self.part.quality[rows]
-        order, starts = alike(self.part.hotkey.codes[rows])
-        best: list[int] = (
-            np.maximum.reduceat(qualities[order], starts).tolist() if len(rows) else []
-        )
-        return best
-
-    @staticmethod
-    def _rows(part: RecordColumns, roles: Roles) -> Rows:
-        codes = [code for code, role in enumerate(part.role.names) if role in roles]
-        return np.flatnonzero(part.scored & ~part.missed & np.isin(part.role.codes, codes))

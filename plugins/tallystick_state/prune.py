@@ -38,7 +38,7 @@ from tallystick_state.replay import replaying
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Collected
+from tallystick_state.samples import read_by_windows
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
 from tallystick_state.store.transaction import CARRIED, STATING, Transaction, delete
@@ -203,11 +203,9 @@ class _Pruner:
         known = LineRecords(
             self.transaction, self.in_force, line, lambda _: None, counted_by=self.epoch - 1
         )
-        collected = Collected(allocation, known)
-        for hotkey in self._hotkeys() if collected.windows else ():
-            read = list[StateEvent]()
-            collected.take_windows(_noted(known.newest(hotkey), read))
-            yield from (event.identity for event in read)
+        for hotkey in self._hotkeys():
+            read = read_by_windows(allocation, known.newest(hotkey))
+            yield from (event.identity for _, event in read)
 
     def _of_roles(self, rules: StateRules) -> Iterator[bytes]:
         groups = rules.rule_set.section(GROUPS)
@@ -340,10 +338,3 @@ def check_prunable(rules: StateRules) -> None:
 def _is_needed(event: StateEvent, needed: Collection[bytes]) -> bool:
     is_judged_later = event.alignment is not None or FLAG in event.events
     return is_judged_later or event.identity in needed
-
-
-def _noted(events: Iterator[StateEvent], read: list[StateEvent]) -> Iterator[StateEvent]:
-    """Yield events, and note each that is taken."""
-    for event in events:
-        read.append(event)
-        yield event

@@ -60,7 +60,6 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -206,7 +205,7 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
-        return to_decimals(round_scores(theirs, rules, _ShadowRecords(self, rules)))
+        return to_decimals(round_scores(theirs, rules, _ShadowPins(self, rules)))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.
@@ -614,27 +613,20 @@ class StateQueries:
 
 
 @attrs.frozen
-class _ShadowRecords:
-    """The records of a round as other rules score it, with the reputations that it had."""
+class _ShadowPins:
+    """Other rules for a round, with the reputations that it had."""
 
     queries: StateQueries
     rules: StateRules
 
-    def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """Return no records: the score of a round reads that round alone."""
-        del hotkey
-        return ()
-
-    def reputation(self, event: Event) -> int:
-        """Return the reputation by the rules of the state."""
-        own = self.queries.in_force.at(event.epoch).of_type(event.skill_type)
-        pinned = self.queries.pinned(event.epoch)
-        return pinned_reputation(pinned, own, event.hotkey, event.skill_type)
-
-    def rules_of(self, event: Event) -> StateRules:
+    def base_rules(self, _: int, /) -> StateRules:
         """Return the other rules."""
-        del event
         return self.rules
+
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        """Return the reputation by the rules of the state."""
+        own = self.queries.in_force.at(epoch).of_type(skill_type)
+        return pinned_reputation(self.queries.pinned(epoch), own, hotkey, skill_type)
 
 
 _CLOSE = "close rounds with tallystick round close"

@@ -14,7 +14,7 @@ from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRounds, Records, Rounds
+from tallystick_state.samples import EventRounds, Pins, Rounds
 
 _THE_ROUND = 0
 """The key of events that are all of one round, whichever it is."""
@@ -29,21 +29,19 @@ def round_epoch(events: Iterable[StateEvent]) -> int | None:
     return min((event.epoch for event in events if event.is_record), default=None)
 
 
-def round_scores(
-    events: Iterable[StateEvent], rules: StateRules, records: Records
-) -> dict[str, int]:
+def round_scores(events: Iterable[StateEvent], rules: StateRules, pins: Pins) -> dict[str, int]:
     """Return the round scores, in nano, by hotkey; empty where the rule set has none.
 
     Args:
         events: of one round; events that came alone and records of types without an emission do
             not count. Each validator's record of a task counts on its own.
         rules: the rules of the round.
-        records: those of the line.
+        pins: of the round.
 
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
-    rounds = EventRounds(records, {_THE_ROUND: [*events]})
+    rounds = EventRounds(pins, {_THE_ROUND: [*events]})
     hotkeys = {event.hotkey for event in rounds.events[_THE_ROUND]}
     return scores_of_round(rules, rounds, _THE_ROUND, hotkeys)
 

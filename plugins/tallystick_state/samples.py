@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
-from itertools import groupby
-from typing import Protocol
+from itertools import chain, groupby
+from typing import Protocol, TypeVar
 
 import attrs
 
@@ -21,6 +20,7 @@ BASE_WEIGHT, REPUTATION_FACTOR = FACTORS = ("base_weight", "reputation")
 """Factors, in nano, by which a weighted mean of a state can weigh a record."""
 Event = StateEvent | SampledEvent
 """A state event, or what is read of one here."""
+_E = TypeVar("_E", bound=Event)
 SamplesByValue = Mapping[str, Mapping[str, Mapping[str, Sequence[Sample]]]]
 """Samples by the ``value`` of steps, by group and by hotkey."""
 
@@ -56,28 +56,59 @@ def windows_of(rules: AllocationRules) -> Mapping[str, int | None]:
     return windows
 
 
-def hotkeys_of(*samples: SamplesByValue) -> set[str]:
-    """Return the hotkeys of some samples."""
-    return {
-        hotkey
-        for by_value in samples
-        for groups in by_value.values()
-        for by_hotkey in groups.values()
-        for hotkey in by_hotkey
-    }
+class Pins(Protocol):
+    """The rules and the reputations that rounds are pinned to, by epoch."""
+
+    def base_rules(self, epoch: int, /) -> StateRules:
+        """Return the rules by which the records of an epoch were scored."""
+
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
 
 
-class Records(Protocol):
-    """The records of one line of a state, as far as an allocation reads them."""
+@attrs.frozen(eq=False)
+class Factors:
+    """The factors of records: one mapping for all of an epoch, a miner and a type."""
 
-    def newest(self, hotkey: str) -> Iterable[Event]:
-        """Return the records of a miner, newest first: by round, task, skill type and validator."""
+    pins: Pins
+    names: tuple[str, ...]
+    _known: dict[tuple[int, str, str], Mapping[str, int]] = attrs.field(factory=dict, init=False)
 
-    def reputation(self, event: Event) -> int:
-        """Return the reputation, in nano, that the round of a record pins."""
+    def of(self, epoch: int, hotkey: str, skill_type: str) -> Mapping[str, int]:
+        """Return the factors by name, in nano."""
+        owner = epoch, hotkey, skill_type
+        if owner not in self._known:
+            self._known[owner] = {
+                name: self.pins.reputation(*owner)
+                if name == REPUTATION_FACTOR
+                else self.pins.base_rules(epoch).base_weights[skill_type]
+                for name in self.names
+            }
+        return self._known[owner]
 
-    def rules_of(self, event: Event) -> StateRules:
-        """Return the rules by which a record was scored: those of the epoch that it names."""
+
+@attrs.frozen
+class Samples:
+    """Samples that steps collect.
+
+    Attributes:
+        of_round: of one round alone.
+        of_all: of the last tasks.
+    """
+
+    of_round: SamplesByValue
+    of_all: SamplesByValue
+
+    @property
+    def hotkeys(self) -> set[str]:
+        """The hotkeys of all samples."""
+        return {
+            hotkey
+            for by_value in (self.of_round, self.of_all)
+            for groups in by_value.values()
+            for by_hotkey in groups.values()
+            for hotkey in by_hotkey
+        }
 
 
 class Rounds(Protocol):
@@ -110,41 +141,30 @@ class Rounds(Protocol):
         """
 
 
-class Samples(Protocol):
-    """Samples that steps collect, by their ``value``, by group and by hotkey."""
-
-    @property
-    def of_round(self) -> SamplesByValue:
-        """The samples of one round alone."""
-
-    @property
-    def of_all(self) -> SamplesByValue:
-        """The samples of the last tasks."""
-
-    @property
-    def hotkeys(self) -> set[str]:
-        """The hotkeys of all samples."""
-
-
 @attrs.frozen
 class EventRounds:
-    """The rounds of state events.
+    """The rounds of state events of one line.
 
     Attributes:
-        records: of the line.
+        pins: of its rounds.
         events: by round.
+        newest: the records of a miner in all rounds, newest first: by round, task, skill type and
+            validator.
     """
 
-    records: Records
+    pins: Pins
     events: Mapping[int, Sequence[Event]]
+    newest: Callable[[str], Iterable[Event]] = lambda _: ()
 
     @classmethod
-    def of(cls, records: Records, events: Iterable[Event]) -> EventRounds:
+    def of(
+        cls, pins: Pins, events: Iterable[Event], newest: Callable[[str], Iterable[Event]]
+    ) -> EventRounds:
         """Return the rounds of some events of a line, in any order."""
         rounds = defaultdict[int, list[Event]](list)
         for event in events:
             rounds[event.round].append(event)
-        return cls(records, rounds)
+        return cls(pins, rounds, newest)
 
     @property
     def numbers(self) -> Sequence[int]:
@@ -159,133 +179,68 @@ class EventRounds:
         last: int | None = None,
     ) -> Samples:
         """Return the samples of some steps; see `Rounds`."""
-        of_round = () if number is None else self.events.get(number, ())
-        return samples_of(rules, self.records, hotkeys, of_round, last)
+        events = () if number is None else self.events.get(number, ())
+        records = [event for event in events if event.is_record and event.hotkey in hotkeys]
+        of_round = ((value, event) for value in values_of_round(rules) for event in records)
+        of_all = chain.from_iterable(
+            read_by_windows(rules, self._until(hotkey, last)) for hotkey in hotkeys
+        )
+        return Samples(_collected(rules, self.pins, of_round), _collected(rules, self.pins, of_all))
+
+    def _until(self, hotkey: str, last: int | None) -> Iterator[Event]:
+        """Yield the records of a miner up to a round, newest first; nothing is read before."""
+        for event in self.newest(hotkey):
+            if last is None or event.round <= last:
+                yield event
 
 
-def samples_of(
-    rules: AllocationRules,
-    records: Records,
-    hotkeys: Collection[str],
-    of_round: Iterable[Event],
-    last: int | None = None,
-) -> Collected:
-    """Collect the samples of the steps.
+def read_by_windows(rules: AllocationRules, newest_first: Iterable[_E]) -> Iterator[tuple[str, _E]]:
+    """Yield the last of a miner's tasks, as many as any step looks back: each value and record."""
+    left = dict(windows_of(rules))
+    # lazily: a window ends long before the records do
+    for _, same in groupby(newest_first if left else (), key=_task):
+        events = [*same]
+        for value, most in left.items():
+            yield from ((value, event) for event in events)
+            # the tasks of each group are counted on their own, so that all have to be read
+            scored = any(not event.missed and _value(event, value) is not None for event in events)
+            if scored and most is not None and not rules.groups:
+                left[value] = most - 1
+        left = {value: most for value, most in left.items() if most is None or most > 0}
+        if not left:
+            return
 
-    Args:
-        rules: the steps.
-        records: of the line.
-        hotkeys: of the population.
-        of_round: the events of the round that steps collect of which read one alone.
-        last: windows end with this round; by default with the newest.
+
+def _collected(
+    rules: AllocationRules, pins: Pins, values: Iterable[tuple[str, Event]]
+) -> SamplesByValue:
+    """Return the samples of values of records, as far as records of their types have such.
 
     Raises:
-        StateError: a mean is weighed by what no state knows.
+        StateError: a mean is weighed by what no state knows, or a record has no emission.
     """
-    collected = Collected(rules, records)
-    for event in of_round:
-        if event.is_record and event.hotkey in hotkeys:
-            collected.take(event)
-    for hotkey in hotkeys if collected.windows else ():
-        newest = records.newest(hotkey)
-        collected.take_windows(newest if last is None else (e for e in newest if e.round <= last))
-    return collected
-
-
-@attrs.frozen(eq=False, slots=False)
-class Collected:
-    """Samples that steps collect, by their ``value``, by group and by hotkey.
-
-    Attributes:
-        rules: the steps.
-        records: of the line.
-        factors: what weighted means weigh by.
-        of_round: of one round alone.
-        of_all: of the last tasks.
-    """
-
-    rules: AllocationRules
-    records: Records
-    factors: tuple[str, ...] = attrs.field(init=False)
-    of_round: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
-    of_all: dict[str, dict[str, dict[str, list[Sample]]]] = attrs.field(factory=dict)
-    # the same for all records of an epoch and a type
-    _base_weights: dict[tuple[int, str], Mapping[str, int]] = attrs.field(factory=dict, init=False)
-
-    @property
-    def hotkeys(self) -> set[str]:
-        """The hotkeys of all samples."""
-        return hotkeys_of(self.of_round, self.of_all)
-
-    @factors.default
-    def _factors_of_rules(self) -> tuple[str, ...]:
-        return factors_of(self.rules)
-
-    @cached_property
-    def windows(self) -> Mapping[str, int | None]:
-        """The values collected of all rounds, each with its maximum number of tasks (None: all)."""
-        return windows_of(self.rules)
-
-    def take(self, event: Event) -> None:
-        """Take what is collected of the round of a record alone."""
-        for value in self._values_of_round:
-            self._take(value, event, self.of_round)
-
-    def take_windows(self, newest_first: Iterable[Event]) -> None:
-        """Take the last of a miner's tasks, as many as any step looks back."""
-        left = dict(self.windows)
-        for _, same in groupby(newest_first, key=_task):
-            events = [*same]
-            for value, most in [*left.items()]:
-                for event in events:
-                    self._take(value, event, self.of_all)
-                # the tasks of each group are counted on their own, so that all have to be read
-                scored = any(
-                    not sampled.missed and _value(sampled, value) is not None for sampled in events
-                )
-                if scored and most is not None and not self.rules.groups:
-                    left[value] = most - 1
-            left = {value: most for value, most in left.items() if most is None or most > 0}
-            if not left:
-                return
-
-    @cached_property
-    def _values_of_round(self) -> tuple[str, ...]:
-        return values_of_round(self.rules)
-
-    def _take(
-        self, value: str, event: Event, to: dict[str, dict[str, dict[str, list[Sample]]]]
-    ) -> None:
-        """Take a value of a record, if records of its type have such."""
+    factors = Factors(pins, factors_of(rules))
+    samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
+    for value, event in values:
         measured = _value(event, value)
         if value == EMISSION:
-            if event.skill_type not in self._weights(event):
-                return
+            if event.skill_type not in pins.base_rules(event.epoch).base_weights:
+                continue
             if measured is None and not event.missed:
                 raise no_emission(event.hotkey, event.round)
         if measured is None and not event.missed:
-            return
-        weights = {name: self._factor(name, event) for name in self.factors}
-        sample = Sample(measured, _task(event), event.missed, weights, epoch=event.epoch)
-        group = self._group(event)
-        to.setdefault(value, {}).setdefault(group, {}).setdefault(event.hotkey, []).append(sample)
+            continue
+        pinned = factors.of(event.epoch, event.hotkey, event.skill_type)
+        sample = Sample(measured, _task(event), event.missed, pinned, epoch=event.epoch)
+        by_hotkey = samples.setdefault(value, {}).setdefault(_group(rules, event), {})
+        by_hotkey.setdefault(event.hotkey, []).append(sample)
+    return samples
 
-    def _group(self, event: Event) -> str:
-        if not self.rules.groups:
-            return UNGROUPED
-        return event.skill_type if self.rules.group == BY_TYPE else event.group or UNGROUPED
 
-    def _factor(self, name: str, event: Event) -> int:
-        if name == REPUTATION_FACTOR:
-            return self.records.reputation(event)
-        return self._weights(event)[event.skill_type]
-
-    def _weights(self, event: Event) -> Mapping[str, int]:
-        """Return the base weights by the rules of a record."""
-        key = event.epoch, event.skill_type
-        if key not in self._base_weights:
-            self._base_weights[key] = self.records.rules_of(event).base_weights
-        return self._base_weights[key]
+def _group(rules: AllocationRules, event: Event) -> str:
+    if not rules.groups:
+        return UNGROUPED
+    return event.skill_type if rules.group == BY_TYPE else event.group or UNGROUPED
 
 
 def _value(event: Event, value: str) -> int | Fraction | None:

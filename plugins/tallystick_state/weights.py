@@ -38,7 +38,7 @@ from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Event, EventRounds, Rounds
+from tallystick_state.samples import EventRounds, Rounds
 from tallystick_state.store.transaction import Transaction
 
 _E = TypeVar("_E", StateEvent, SampledEvent)
@@ -223,8 +223,6 @@ class LineRecords:
     counted_by: int | None = None
     attributes: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
     miners: Mapping[str, MinerEntry] = attrs.field(factory=dict)
-    # a round has many records of one miner and type
-    _reputations: dict[tuple[int, str, str], int] = attrs.field(factory=dict, init=False, eq=False)
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -232,22 +230,18 @@ class LineRecords:
         return self.in_force.lines[self.line]
 
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
-        """Return the records of a miner, newest first; see `samples.Records`."""
+        """Return the records of a miner, newest first; see `EventRounds`."""
         # lazily: a window ends long before the records do
         first = begun_anew(self.miners, hotkey)
         return self.own(self.transaction.scored(hotkey, self.counted_by, first))
 
-    def reputation(self, event: Event) -> int:
-        """Return the reputation, in nano, that the round of a record pins."""
-        owner = event.epoch, event.hotkey, event.skill_type
-        if owner not in self._reputations:
-            pinned, rules = self.state(event.epoch), self.rules_of(event)
-            self._reputations[owner] = pinned_reputation(pinned, rules, *owner[1:])
-        return self._reputations[owner]
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
+        return pinned_reputation(self.state(epoch), self.base_rules(epoch), hotkey, skill_type)
 
-    def rules_of(self, event: Event) -> StateRules:
-        """Return the rules of the epoch that a record names."""
-        return self.timeline.at(event.epoch)
+    def base_rules(self, epoch: int) -> StateRules:
+        """Return the rules of the line in an epoch."""
+        return self.timeline.at(epoch)
 
     def own(self, events: Iterable[_E]) -> Iterator[_E]:
         """Return the events of the line."""
@@ -292,7 +286,7 @@ class LineRecords:
         counted = (event for event in events if begun_anew(self.miners, event.hotkey) <= last)
         before = without_former(state.carry.get(self.line, {}), self.miners, last)
         attributes = self.attributes(last)
-        rounds = EventRounds.of(self, counted)
+        rounds = EventRounds.of(self, counted, self.newest)
         return carried(rules, before, rounds, hotkeys, last, attributes=attributes)
 
     def weighed(
@@ -319,7 +313,7 @@ class LineRecords:
         return weigh(
             Weighing(
                 rules=rules,
-                rounds=EventRounds.of(self, self.of_round(number)),
+                rounds=EventRounds.of(self, self.of_round(number), self.newest),
                 hotkeys=hotkeys,
                 number=number,
                 epoch=epoch,

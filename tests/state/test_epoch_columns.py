@@ -219,12 +219,8 @@ class Records:
             e for e in self.events if self.counted[e] >= begun_anew(self.state.miners, e.hotkey)
         ]
 
-    def reputation(self, event: StateEvent) -> int:
-        pinned = self.pinned[event.epoch]
-        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
-
-    def rules_of(self, event: StateEvent) -> StateRules:
-        return self.base_rules(event.epoch)
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        return pinned_reputation(self.pinned[epoch], self.base_rules(epoch), hotkey, skill_type)
 
 
 def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateEvent]:
@@ -313,7 +309,9 @@ def weighed(
     return weigh(
         Weighing(
             rules=rules,
-            rounds=EventRounds(records, {} if number is None else {number: of_round}),
+            rounds=EventRounds(
+                records, {} if number is None else {number: of_round}, records.newest
+            ),
             hotkeys=[m.hotkey for m in after.miners.values() if m.uid is not None],
             number=number,
             epoch=after.epoch - 1,

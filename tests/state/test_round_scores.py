@@ -45,8 +45,8 @@ def record(
     return StateEvent("validator", hotkey, skill_type, task, 4, 1, emission=nano, **more)
 
 
-def reading(reputations: dict[str, Fraction]) -> Callable[[StateEvent], int]:
-    return lambda event: count(reputations[event.skill_type])
+def reading(reputations: dict[str, Fraction]) -> Callable[[int, str, str], int]:
+    return lambda *owner: count(reputations[owner[-1]])
 
 
 @attrs.frozen
@@ -126,8 +126,8 @@ def test_one_reputation_for_all_types_does_not_count_as_published(
     tasks: list[Task], reputation: int
 ) -> None:
     events = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
-    alike = round_scores(events, rules(), lambda _: reputation)
-    assert alike == round_scores(events, rules(), lambda _: NANO)
+    alike = round_scores(events, rules(), lambda *_: reputation)
+    assert alike == round_scores(events, rules(), lambda *_: NANO)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_one_reputation_for_all_types_does_not_count_as_published(
 )
 def test_the_corrected_mean_grows_with_the_reputation(reputation: int, wanted: str) -> None:
     events = [record(1, "executable_python", Fraction("0.6"))]
-    scores = round_scores(events, rules(CORRECTED), lambda _: reputation)
+    scores = round_scores(events, rules(CORRECTED), lambda *_: reputation)
     assert to_text(scores["hk"]) == wanted
 
 
@@ -150,23 +150,23 @@ def test_a_missed_deadline_is_left_out_or_counts_as_nothing(
         record(1, "executable_python", Fraction("0.8")),
         record(2, "executable_python", emission, missed=True),
     ]
-    assert to_text(round_scores(events, rules(name), lambda _: NANO)["hk"]) == wanted
+    assert to_text(round_scores(events, rules(name), lambda *_: NANO)["hk"]) == wanted
 
 
 @pytest.mark.parametrize("name", [PUBLISHED, CORRECTED])
 def test_who_missed_everything_scores_nothing(name: str) -> None:
     events = [record(1, "executable_python", None, missed=True)]
-    assert round_scores(events, rules(name), lambda _: NANO) == {"hk": 0}
+    assert round_scores(events, rules(name), lambda *_: NANO) == {"hk": 0}
 
 
 @pytest.mark.parametrize("mode", ["twice", "once"])
 def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
     here = rounding(mode, "0.25")
     missed = record(1, "executable_python", None, missed=True)
-    assert round_scores([missed], here, lambda _: NANO) == {"hk": NANO // 4}
-    assert round_scores([], here, lambda _: NANO) == {}
+    assert round_scores([missed], here, lambda *_: NANO) == {"hk": NANO // 4}
+    assert round_scores([], here, lambda *_: NANO) == {}
     worthless = record(2, "executable_python", Fraction(1, 2))
-    found = round_scores([worthless], here, lambda _: 0)
+    found = round_scores([worthless], here, lambda *_: 0)
     assert found == {"hk": NANO // 4 if mode == "twice" else 0}
 
 
@@ -186,13 +186,13 @@ def test_events_that_came_alone_do_not_count() -> None:
         "validator", "other", "executable_python", "t", 4, 1, ("rerun_fail",), id="e1"
     )
     events = [record(1, "executable_python", Fraction("0.8")), alone]
-    assert round_scores(events, rules(), lambda _: NANO) == {"hk": 800_000_000}
+    assert round_scores(events, rules(), lambda *_: NANO) == {"hk": 800_000_000}
 
 
 def test_each_validators_record_of_a_task_counts() -> None:
     one = record(1, "executable_python", Fraction("0.8"))
     other = replace(one, validator="another", emission=NANO // 5)
-    assert round_scores([one, other], rules(), lambda _: NANO) == {"hk": NANO // 2}
+    assert round_scores([one, other], rules(), lambda *_: NANO) == {"hk": NANO // 2}
 
 
 def test_a_type_without_an_emission_does_not_count() -> None:
@@ -205,19 +205,19 @@ def test_a_type_without_an_emission_does_not_count() -> None:
         record(2, "declarative", None),
         record(3, "declarative", None, missed=True),
     ]
-    assert round_scores(events, other, lambda _: NANO) == {"hk": 800_000_000}
+    assert round_scores(events, other, lambda *_: NANO) == {"hk": 800_000_000}
 
 
 def test_a_record_without_an_emission_is_told() -> None:
     events = [record(1, "executable_python", None)]
     with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
-        round_scores(events, rules(), lambda _: NANO)
+        round_scores(events, rules(), lambda *_: NANO)
 
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
 def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
     events = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
-    assert round_scores(events, rules(name), lambda _: NANO) == {}
+    assert round_scores(events, rules(name), lambda *_: NANO) == {}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_tie_goes_to_the_even_nano(mode: str, emissions: tuple[int, ...], want
         record(number, "executable_python", Fraction(emission, NANO))
         for number, emission in enumerate(emissions)
     ]
-    assert round_scores(events, rounding(mode), lambda _: NANO) == {"hk": wanted}
+    assert round_scores(events, rounding(mode), lambda *_: NANO) == {"hk": wanted}
 
 
 @pytest.mark.parametrize("most", [0, 3, 100])

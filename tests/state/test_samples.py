@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 from tallystick.errors import StateError
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps.collect import Collect
-from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import samples_of
+from tallystick_state.samples import EventRounds
 
 
-class NoRecords:
-    """The records of a line without any."""
+class NoPins:
+    """The pins of a line without records."""
 
-    def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        del hotkey
-        return ()
+    def base_rules(self, epoch: int) -> StateRules:
+        raise AssertionError(epoch)
 
-    def reputation(self, event: StateEvent) -> int:
-        raise AssertionError(event)
-
-    def rules_of(self, event: StateEvent) -> StateRules:
-        raise AssertionError(event)
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        raise AssertionError(epoch, hotkey, skill_type)
 
 
 def mean(*over: str) -> AllocationRules:
@@ -36,7 +29,7 @@ def mean(*over: str) -> AllocationRules:
 
 
 def test_a_mean_of_a_state_is_weighed_by_what_a_state_knows() -> None:
-    known = samples_of(mean("base_weight", "reputation"), NoRecords(), ["a"], ())
-    assert not known.hotkeys
+    rounds = EventRounds(NoPins(), {})
+    assert not rounds.samples(mean("base_weight", "reputation"), ["a"], 0).hotkeys
     with pytest.raises(StateError, match="weighed by stake, expected base_weight or reputation"):
-        samples_of(mean("reputation", "stake"), NoRecords(), ["a"], ())
+        rounds.samples(mean("reputation", "stake"), ["a"], 0)

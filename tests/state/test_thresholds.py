@@ -13,7 +13,7 @@ from rules.documents import with_section
 from state.subnet import under
 
 from tallystick.numbers import nano
-from tallystick_state.epoch import EventResults, next_baselines, next_threshold
+from tallystick_state.epoch import EventRecords, next_baselines, next_threshold
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.epochs import EPOCHS
@@ -38,12 +38,16 @@ def tracked(baseline: str, novel: str) -> dict[str, int]:
     return {"baseline": nano.from_text(baseline), "novel": nano.from_text(novel)}
 
 
+def records_of(events: list[StateEvent]) -> EventRecords:
+    return EventRecords(tuple(events))
+
+
 def novel_after(rules: StateRules, old: dict[str, int], events: list[StateEvent]) -> str:
-    return nano.to_text(next_threshold(rules, TYPE, "novel", old, EventResults(events)))
+    return nano.to_text(next_threshold(rules, TYPE, "novel", old, records_of(events)))
 
 
 def baseline_after(rules: StateRules, old: dict[str, int], events: list[StateEvent]) -> str:
-    found = next_baselines(rules, TYPE, old, EventResults(events))
+    found = next_baselines(rules, TYPE, old, records_of(events))
     assert list(found) == ["baseline"]
     return nano.to_text(found["baseline"])
 
@@ -58,10 +62,10 @@ def test_thresholds_are_those_of_the_oracle(all_rules: dict[str, StateRules], na
         ]
         old = {"baseline": rng.randint(0, NANO), "novel": rng.randint(0, NANO)}
         was = {key: Fraction(value, NANO) for key, value in old.items()}
-        baseline = next_baselines(rules, TYPE, old, EventResults(events))
+        baseline = next_baselines(rules, TYPE, old, records_of(events))
         expected = next_baseline(TYPE, was["baseline"], reports, their_rules)
         assert {key: Fraction(n, NANO) for key, n in baseline.items()} == {"baseline": expected}
-        novel = next_threshold(rules, TYPE, "novel", {**old, **baseline}, EventResults(events))
+        novel = next_threshold(rules, TYPE, "novel", {**old, **baseline}, records_of(events))
         assert Fraction(novel, NANO) == next_novel(was["novel"], expected, reports, their_rules)
 
 
@@ -143,7 +147,7 @@ def test_the_median_inside_is_not_rounded(rules: StateRules) -> None:
     changed = under(rules, with_section(rules.rule_set, EPOCHS, epochs))
     events = [scored(each, hotkey=f"m{each}") for each in (0, 2, 3, 9)]
     # 0.6 · 2.5 = 1.5 is published as 2; from a median rounded to 2, 1.2 would be published as 1
-    assert next_threshold(changed, TYPE, "novel", tracked("0", "0"), EventResults(events)) == 2
+    assert next_threshold(changed, TYPE, "novel", tracked("0", "0"), records_of(events)) == 2
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, "0.400000000"), (3, "0.310000000")])

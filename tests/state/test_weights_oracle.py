@@ -95,7 +95,7 @@ def test_rounds(half: int) -> None:
         made = Made(
             rounds(mode, missed),
             tuple(events),
-            lambda event: reputations[event.hotkey, event.skill_type],  # noqa: B023  # asked before the next
+            lambda _, *owner: reputations[owner],  # noqa: B023  # asked before the next
         )
         found = weighed(made, hotkeys, number=4)
         how = {"twice": mode == "twice", "missed_is_zero": missed == "zero"}

@@ -19,16 +19,15 @@ class Made:
 
     rules: StateRules
     events: tuple[StateEvent, ...]
-    reputation: Callable[[StateEvent], int] = lambda _: NANO
+    reputation: Callable[[int, str, str], int] = lambda *_: NANO
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
         """Those of a miner, newest first, as long as somebody reads on."""
         own = (each for each in self.events if each.hotkey == hotkey)
         yield from sorted(own, key=AGE, reverse=True)
 
-    def rules_of(self, event: StateEvent) -> StateRules:
+    def base_rules(self, _: int, /) -> StateRules:
         """The same for all."""
-        del event
         return self.rules
 
 
@@ -39,7 +38,7 @@ def weighed(
     return weigh(
         Weighing(
             rules=made.rules,
-            rounds=EventRounds.of(made, made.events),
+            rounds=EventRounds.of(made, made.events, made.newest),
             hotkeys=[*hotkeys],
             number=number,
             epoch=0,
@@ -49,9 +48,9 @@ def weighed(
 
 
 def round_scores(
-    events: Sequence[StateEvent], rules: StateRules, reputation: Callable[[StateEvent], int]
+    events: Sequence[StateEvent], rules: StateRules, reputation: Callable[[int, str, str], int]
 ) -> dict[str, int]:
-    """The scores of one round, of miners that have some reputation."""
+    """The scores of one round, of miners that have some reputation by epoch, hotkey and type."""
     return scoring.round_scores(events, rules, Made(rules, (), reputation))
 
 

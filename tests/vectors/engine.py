@@ -30,7 +30,7 @@ from tallystick.scoring.compiled import compile_tree
 from tallystick.scoring.composite import Mean, MeanKind
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
-from tallystick_state.epoch import EventResults, close_epoch, next_threshold
+from tallystick_state.epoch import EventRecords, close_epoch, next_threshold
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import auditor_pool, select_group
@@ -217,15 +217,15 @@ def _group(rule_set: str, given: Json) -> Json:
 
 
 def _round(rule_set: str, tasks: Json) -> Json:
-    events, reputations = list[StateEvent](), dict[str, int]()
+    events, reputations = list[StateEvent](), list[int]()
     for number, task in enumerate(tasks):
-        about = "hk", task["type"], task.get("task", str(number)), 0, 0
+        # each is pinned to an epoch of its own, which has its reputation
+        about = "hk", task["type"], task.get("task", str(number)), 0, number
         emission = from_text(task["emission"])
         # several validators may have recorded one task
-        said = StateEvent(f"v{number}", *about, missed=task["missed"], emission=emission)
-        events.append(said)
-        reputations[said.task_id] = from_text(task["reputation"])
-    found = round_scores(events, rules(rule_set), lambda event: reputations[event.task_id])
+        events.append(StateEvent(f"v{number}", *about, missed=task["missed"], emission=emission))
+        reputations.append(from_text(task["reputation"]))
+    found = round_scores(events, rules(rule_set), lambda epoch, *_: reputations[epoch])
     return to_text(found.get("hk", 0))
 
 
@@ -339,7 +339,7 @@ def _novel_threshold(rule_set: str, row: Json) -> Json:
         StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=from_text(_full(quality)))
         for n, quality in enumerate(row["qs"])
     ]
-    return to_text(next_threshold(rules(rule_set), kind, "novel", old, EventResults(events)))
+    return to_text(next_threshold(rules(rule_set), kind, "novel", old, EventRecords(tuple(events))))
 
 
 def _record_delta(rule_set: str, row: Json) -> Json:
@@ -380,7 +380,7 @@ def _round_score(rule_set: str, row: Json) -> Json:
         for n, each in enumerate(row["tasks"])
     ]
     reputation = _published(row["reputation"])
-    scores = round_scores(events, rules(rule_set), lambda event: reputation[event.skill_type])
+    scores = round_scores(events, rules(rule_set), lambda *owner: reputation[owner[-1]])
     return to_text(scores["hk"])
 
 

@@ -10,7 +10,7 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, comparison, figure, more, old_and_new
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.epoch import EventResults, next_threshold
+from tallystick_state.epoch import EventRecords, next_threshold
 from tallystick_state.event import StateEvent
 from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules, state_rules_of
@@ -164,7 +164,7 @@ def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
     Remedy: change the share of new results in smaller steps, and let the same roles count.
     """
     for role in _ROLES:
-        for name, was, now in _moves(old, new, _of_all_miners([role])):
+        for name, was, now in _moves(old, new, _of_all_miners(role)):
             if max(was, now) > Fraction(1, 20) and (now > 2 * was or now * 3 < was):
                 yield Finding(
                     ("epochs", "thresholds", name),
@@ -207,31 +207,23 @@ def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
         yield Finding((), "the rule set has no epochs", {})
 
 
-def _of_one_miner(roles: Sequence[Role]) -> EventResults:
+_Results = Sequence[tuple[str, Role, int]]
+"""Hotkey, role and quality of each result."""
+
+
+def _of_one_miner(roles: Sequence[Role]) -> _Results:
     """Return many perfect results of one miner, and a middling one of each of some others."""
     others = [(f"miner-{number}", NANO // 2) for number in range(1, _MINERS)]
-    return _results([*[("miner-0", NANO)] * _RESULTS, *others], roles)
+    results = [*[("miner-0", NANO)] * _RESULTS, *others]
+    return [(hotkey, role, quality) for role in roles for hotkey, quality in results]
 
 
-def _of_all_miners(roles: Sequence[Role]) -> EventResults:
-    """Return a perfect result of each of some miners in each role."""
-    return _results([(f"miner-{number}", NANO) for number in range(_MINERS)], roles)
+def _of_all_miners(role: Role) -> _Results:
+    """Return a perfect result of each of some miners in a role."""
+    return [(f"miner-{number}", role, NANO) for number in range(_MINERS)]
 
 
-def _results(qualities: Sequence[tuple[str, int]], roles: Sequence[Role]) -> EventResults:
-    """Return results by hotkey and quality, in each role; nobody reads their types and tasks."""
-    return EventResults(
-        [
-            StateEvent("validator", hotkey, "", "", 0, 0, role=role, quality=quality)
-            for role in roles
-            for hotkey, quality in qualities
-        ]
-    )
-
-
-def _moves(
-    old: Scorer, new: Scorer, results: EventResults
-) -> Iterator[tuple[str, Fraction, Fraction]]:
+def _moves(old: Scorer, new: Scorer, results: _Results) -> Iterator[tuple[str, Fraction, Fraction]]:
     """Yield how far results move each threshold that both rule sets track, before and after."""
     sections = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
     if sections[0] is None or sections[1] is None or sections[0] == sections[1]:
@@ -243,11 +235,15 @@ def _moves(
             yield name, was, now
 
 
-def _move(rules: StateRules, name: str, results: EventResults) -> Fraction:
+def _move(rules: StateRules, name: str, results: _Results) -> Fraction:
     """Return the part of the way to 1 that a threshold moves, the most of any skill type."""
     moves = [Fraction()]
     for kind, seeds in rules.seeds.items():
-        moved = next_threshold(rules, kind, name, seeds, results) - seeds[name]
+        events = [
+            StateEvent("validator", hotkey, kind, "", 0, 0, role=role, quality=quality)
+            for hotkey, role, quality in results
+        ]
+        moved = next_threshold(rules, kind, name, seeds, EventRecords(tuple(events))) - seeds[name]
         if seeds[name] < NANO:
             moves.append(Fraction(moved, NANO - seeds[name]))
     return max(moves)
