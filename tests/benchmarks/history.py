@@ -130,7 +130,7 @@ def tiled(tile: Inputs, inputs: Inputs) -> None:
         writer = FactsWriter(file, catalogues)
         for before in range(0, inputs.rows, tile.rows):
             for batch in batches:
-                writer.write(shifted(batch, before))
+                writer.append(shifted(batch, before))
         writer.close()
 
 

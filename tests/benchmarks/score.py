@@ -28,7 +28,7 @@ from tallystick.io.sources import JsonLinesSource
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import IDENTITY_FIELDS
-from tallystick.scoring.output import Parquet, encoder
+from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.result import ResultLayout
 from tallystick.scoring.table import ResultTable
 
@@ -84,8 +84,9 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
 
 def written(batch: ResultTable, layout: ResultLayout) -> None:
     """Write one batch as Parquet, to memory."""
-    out = Parquet(io.BytesIO(), layout, shadow=False)
-    out.append(encoder("parquet", layout)(batch))
+    parquet = OUTPUT_FORMATS["parquet"]
+    out = parquet.writer(io.BytesIO(), layout, False)
+    out.append(parquet.encode(batch, False))
     out.close()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import io
 import os
 import re
 import sys
@@ -98,16 +97,6 @@ class StreamFile:
             self.stream.write(self._shown(data) if self.stream.isatty() else data)
             self.stream.flush()
         return len(data)
-
-    def seek(self, *_: int) -> int:
-        """Refuse to go back: what was written is gone.
-
-        Raises:
-            UnsupportedOperation: always; `output_errors` makes of it a message.
-        """
-        raise io.UnsupportedOperation("the format goes back in its output, as no stream can")
-
-    tell = truncate = seek
 
     def _shown(self, data: bytes) -> bytes:
         """Return bytes as a terminal may have them."""

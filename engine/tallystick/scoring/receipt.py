@@ -6,8 +6,8 @@ A run writes three files: its output, the records that it rejected, and its rece
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,13 @@ from typing import Any
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
+from tallystick.io.atomic import (
+    OutputFile,
+    atomic_files,
+    output_errors,
+    output_path,
+    output_place,
+)
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import Source
 from tallystick.io.streams import (
@@ -30,15 +36,32 @@ from tallystick.json_values import JsonObject, constant, json_fields, json_value
 from tallystick.numbers.text import repr_as
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
-from tallystick.records.schema import schema_digest
-from tallystick.rules.digest import used_formulas
+from tallystick.records.defects import DefectLog, defects_of
+from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.output import Writer
 
 Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
 
-RunPaths = tuple[Path, Path | None, Path | None]
-"""Paths of output, rejects and receipt; None where a stream stands in."""
+
+@attrs.frozen
+class Part:
+    """The part of a run's files that a chunk adds.
+
+    Attributes:
+        output: encoded for the writer of the output.
+        rejects: the rejected records.
+        counts: how many records there were.
+        snapshots: the epochs of records whose snapshots were pinned.
+        missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
+    """
+
+    output: Any
+    rejects: tuple[Reject, ...]
+    counts: Counts
+    snapshots: frozenset[int] = frozenset()
+    missing: frozenset[int] = frozenset()
 
 
 @attrs.frozen
@@ -46,32 +69,61 @@ class RunFiles:
     """The files of a run while it goes on.
 
     Attributes:
+        source: what is read.
         output: what it makes.
         rejects: the rejected records, one JSON object a line.
         receipt: the receipt.
         progress: told how far it is.
     """
 
+    source: Path
     output: OutputFile
     rejects: OutputFile
     receipt: OutputFile
     progress: Progress | None
 
-    def tell(self, source: Source) -> None:
-        """Tell how much of a source was read."""
-        if self.progress is not None:
-            self.progress(source.bytes_read, source.size)
+    def write(
+        self, parts: Generator[Part, None, None], writer: Writer, records: Source
+    ) -> tuple[Counts, set[int]]:
+        """Write every part as it comes; return the counts and the snapshots of all.
+
+        Args:
+            parts: in the order of their records; closed at the end, with which workers end.
+            writer: of the output.
+            records: what they are made of.
+
+        Raises:
+            TallystickError: of the parts, or a file cannot be written.
+        """
+        counts, snapshots, defects = Counts(), set[int](), DefectLog(self.source)
+        with closing(parts):
+            for part in parts:
+                with output_errors(self.output.path):
+                    writer.append(part.output)
+                self.rejects.write(b"".join(reject.to_json() + b"\n" for reject in part.rejects))
+                defects.tell(part.rejects)
+                counts += part.counts
+                snapshots |= part.snapshots
+                if self.progress is not None:
+                    self.progress(records.bytes_read, records.size)
+        defects.close()
+        return counts, snapshots
 
 
-def run_paths(
+@contextmanager
+def run_files(  # noqa: PLR0913  # the files of a run
     source: Path,
     output: Path,
     rejects: Path | None = None,
     receipt: Path | None = None,
     *,
     follow_links: bool = False,
-) -> RunPaths:
-    """Return the paths of a run's output, rejects and receipt.
+    progress: Progress | None = None,
+) -> Iterator[RunFiles]:
+    """The files of a run, which take their names together when the block ends without an error.
+
+    The receipt is the commit point: it is the last to take its name, and is taken away before the
+    others take theirs.
 
     Args:
         source: what is read.
@@ -81,9 +133,11 @@ def run_paths(
         receipt: where the receipt goes; by default beside the output, with ``.receipt.json``, or
             nowhere.
         follow_links: whether a name may be a link; what it leads to is written.
+        progress: told how far the run is.
 
     Raises:
-        OutputError: the output is a folder by its name, such as ``.``, or two files are one.
+        OutputError: the output is a folder by its name, such as ``.``, two files are one, or a file
+            cannot be written; nothing is left under its name.
     """
     if not output.name:
         raise OutputError(f"{output}: a folder, expected the name of a file to write")
@@ -93,36 +147,18 @@ def run_paths(
     if not is_stream(output):
         rejects = rejects or output.with_name(f"{output.name}.rejects.jsonl")
         receipt = receipt or receipt_beside(output)
-    paths = (output, rejects, receipt)
-    _check_apart(source, [each for each in paths if each is not None and not is_stream(each)])
-    rejects, receipt = (
-        None if path is None else output_path(path, follow_links=follow_links)
-        for path in (rejects, receipt)
-    )
-    return output_path(output, follow_links=follow_links), rejects, receipt
-
-
-@contextmanager
-def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[RunFiles]:
-    """The files of a run, which take their names together when the block ends without an error.
-
-    The receipt is the commit point: it is the last to take its name, and is taken away before the
-    others take theirs.
-
-    Args:
-        paths: from ``run_paths``.
-        progress: told how far the run is.
-
-    Raises:
-        OutputError: a file cannot be written; nothing is left under its name.
-    """
-    places = [path for path in paths if path is not None and path != STANDARD]
-    streams = standard_output(), standard_error(), nowhere()
+    named = [path for path in (output, rejects, receipt) if path is not None and path != STANDARD]
+    _check_apart(source, [path for path in named if not is_stream(path)])
+    places = [output_path(path, follow_links=follow_links) for path in named]
     with atomic_files(*places) as files:
-        result: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
-        pairs = zip(paths, streams, strict=True)
-        output, rejects, receipt = (result.get(path, stream) for path, stream in pairs)
-        yield RunFiles(output, rejects, receipt, progress)
+        opened = dict(zip(named, files, strict=True))
+        yield RunFiles(
+            source,
+            opened.get(output) or standard_output(),
+            opened[rejects] if rejects else standard_error(),
+            opened[receipt] if receipt else nowhere(),
+            progress,
+        )
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:
@@ -145,6 +181,41 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
             f"{paths[0]}: found two of input, output, rejects and receipt in one file, "
             "expected a file for each"
         )
+
+
+@json_fields(empty=("internal_errors",))
+@attrs.frozen
+class Counts:
+    """Numbers of records that were read, scored and rejected.
+
+    Attributes:
+        records: all of them, good and bad.
+        scored: with a quality; of facts, with a submission.
+        missed: valid, but without a submission, hence without a quality.
+        rejected: not valid.
+        internal_errors: those of the rejected on which the engine fails; receipts leave out 0.
+    """
+
+    records: int = 0
+    scored: int = 0
+    missed: int = 0
+    rejected: int = 0
+    internal_errors: int = 0
+
+    @classmethod
+    def of(cls, valid: int, answered: int, rejects: Sequence[Reject]) -> Counts:
+        """Return the counts of some records.
+
+        Args:
+            valid: how many are not rejected.
+            answered: how many of them have a submission.
+            rejects: the others.
+        """
+        rejected, defects = len(rejects), len(defects_of(rejects))
+        return cls(valid + rejected, answered, valid - answered, rejected, defects)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
 
 
 FORMAT = constant("format", 1)
@@ -172,29 +243,6 @@ def engine_name() -> str:
 def plugin_names(registry: Registry) -> dict[str, str]:
     """Return the distribution and version of each plugin, as receipts name them."""
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
-
-
-@json_fields(empty=("internal_errors",))
-@attrs.frozen
-class Counts:
-    """Numbers of records that were read, scored and rejected.
-
-    Attributes:
-        records: all of them, good and bad.
-        scored: with a quality.
-        missed: valid, but without a submission, hence without a quality.
-        rejected: not valid.
-        internal_errors: those of the rejected on which the engine fails; receipts leave out 0.
-    """
-
-    records: int
-    scored: int
-    missed: int
-    rejected: int
-    internal_errors: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
 
 
 @json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings"))
@@ -258,43 +306,7 @@ class RulesFrom:
     digest: str
 
 
-def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
-    rules: BoundRules,
-    *,
-    code: Code,
-    snapshots: Mapping[str, str] | None,
-    input_digest: str,
-    output_digest: str,
-    rejects_digest: str,
-    counts: Counts,
-    shadow_of: str | None = None,
-    settings: str | None = None,
-) -> Receipt:
-    """Return the receipt of scoring under the rules of each epoch."""
-    formulas = {
-        name for each in rules.each() for name in used_formulas(each.rule_set, each.registry)
-    }
-    spans = tuple(_held(rules))
-    return Receipt(
-        rule_set=rules.rule_set.reference,
-        rule_set_digest=rules.digest,
-        formulas={name: rules.registry.formulas[name].digest for name in sorted(formulas)},
-        schemas={name: schema_digest(schema) for name, schema in rules.schemas.items()},
-        engine=engine_name(),
-        plugins=plugin_names(rules.registry),
-        code=code,
-        snapshots=snapshots,
-        input_digest=input_digest,
-        output_digest=output_digest,
-        rejects_digest=rejects_digest,
-        counts=counts,
-        shadow_of=shadow_of,
-        rules_by_epoch=spans if len(spans) > 1 else None,
-        settings=settings,
-    )
-
-
-def _held(rules: BoundRules) -> Iterator[RulesFrom]:
+def rules_by_epoch(rules: BoundRules) -> Iterator[RulesFrom]:
     """Yield each rule set with the epoch from which it holds, by epoch."""
     digests: dict[str, str] = {}
     for epoch, span in rules.spans():

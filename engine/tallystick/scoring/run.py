@@ -16,27 +16,30 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.errors import TallystickError
-from tallystick.io.atomic import output_errors
 from tallystick.io.sources import Chunk, Source
-from tallystick.records.defects import DefectLog, defects_of
-from tallystick.records.rejects import Reject
+from tallystick.records.schema import schema_digest
+from tallystick.rules.digest import used_formulas
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
 from tallystick.scoring.facts.results import Scoring
-from tallystick.scoring.output import Encode, Encoded, encoder, format_of, writing
-from tallystick.scoring.receipt import Counts, Receipt, receipt_of, run_files, run_paths
+from tallystick.scoring.output import OutputFormat, format_of, writing
+from tallystick.scoring.receipt import (
+    Counts,
+    Part,
+    Progress,
+    Receipt,
+    engine_name,
+    plugin_names,
+    rules_by_epoch,
+    run_files,
+)
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-
-if TYPE_CHECKING:
-    from tallystick.scoring.receipt import Progress
-    from tallystick.scoring.table import ResultTable
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,30 +82,27 @@ def score_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    paths = run_paths(source, output, rejects, receipt, follow_links=follow_links)
-    chosen = format_of(output, format_name)
-    # as it is when the run begins: a long one may outlive an installation
-    records, code = source_of(source), code_of(rules)
-    with run_files(paths, progress) as files:
-        with (
-            writing(chosen, files.output, rules.layout, shadow=shadow_of is not None) as out,
-            # workers end with the block, whatever ends it
-            closing(
-                parts(rules, records, chosen, executor or InProcess(), shadow=shadow_of is not None)
-            ) as done,
-        ):
-            counts, epochs, defects = Counts(0, 0, 0, 0), set[int](), DefectLog(source)
-            for part in done:
-                with output_errors(files.output.path):
-                    out.append(part.results)
-                files.rejects.write(part.rejects)
-                defects.tell(part.defects)
-                counts += part.counts
-                epochs |= part.snapshots
-                files.tell(records)
-        defects.close()
-        result = receipt_of(
-            rules,
+    is_shadow = shadow_of is not None
+    with run_files(
+        source, output, rejects, receipt, follow_links=follow_links, progress=progress
+    ) as files:
+        chosen = format_of(output, format_name)
+        # as it is when the run begins: a long one may outlive an installation
+        records, code = source_of(source), code_of(rules)
+        with writing(
+            files.output, lambda file: chosen.writer(file, rules.layout, is_shadow)
+        ) as writer:
+            made = parts(rules, records, chosen, executor or InProcess(), shadow=is_shadow)
+            counts, epochs = files.write(made, writer, records)
+        formulas = {n for r in rules.each() for n in used_formulas(r.rule_set, r.registry)}
+        spans = tuple(rules_by_epoch(rules))
+        result = Receipt(
+            rule_set=rules.rule_set.reference,
+            rule_set_digest=rules.digest,
+            formulas={name: rules.registry.formulas[name].digest for name in sorted(formulas)},
+            schemas={name: schema_digest(schema) for name, schema in rules.schemas.items()},
+            engine=engine_name(),
+            plugins=plugin_names(rules.registry),
             code=code,
             snapshots=_snapshot_digests(rules, epochs),
             input_digest=records.digest,
@@ -110,6 +110,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
             rejects_digest=files.rejects.digest(),
             counts=counts,
             shadow_of=shadow_of,
+            rules_by_epoch=spans if len(spans) > 1 else None,
             settings=settings,
         )
         files.receipt.write(result.to_json().encode())
@@ -117,44 +118,11 @@ def score_file(  # noqa: PLR0913  # what a run needs
     return result
 
 
-def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
+def _snapshot_digests(rules: BoundRules, epochs: Iterable[int]) -> dict[str, str] | None:
     """Return the digests of the snapshots of some epochs; None without a state."""
     if not rules.pinned:
         return None
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
-
-
-@attrs.frozen
-class Part:
-    """The part of a run's files that a chunk adds.
-
-    Attributes:
-        results: encoded for the writer of the format.
-        rejects: lines of the rejects file.
-        counts: how many records there were.
-        snapshots: the epochs of records whose snapshots were pinned.
-        missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
-        defects: the rejects that are defects of the engine.
-    """
-
-    results: Encoded
-    rejects: bytes
-    counts: Counts
-    snapshots: frozenset[int]
-    missing: frozenset[int] = frozenset()
-    defects: tuple[Reject, ...] = ()
-
-
-def _part_of(table: ResultTable, encode: Encode) -> Part:
-    scored, rejected = table.answered, len(table.rejects)
-    defects = defects_of(table.rejects)
-    return Part(
-        results=encode(table),
-        rejects=b"".join(reject.to_json() + b"\n" for reject in table.rejects),
-        counts=Counts(len(table) + rejected, scored, len(table) - scored, rejected, len(defects)),
-        snapshots=table.snapshots,
-        defects=defects,
-    )
 
 
 @attrs.frozen
@@ -173,10 +141,12 @@ class ScoringTask:
 class PartScoring:
     """Scores chunks into parts of a run; a function that executors map over tasks."""
 
-    def __init__(self, rules: BoundRules, format_name: str, *, shadow: bool = False) -> None:
+    def __init__(
+        self, rules: BoundRules, output_format: OutputFormat, *, shadow: bool = False
+    ) -> None:
         """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
         self._scoring, self._pinned = Scoring(rules), rules.pinned
-        self._encode = encoder(format_name, rules.layout, shadow=shadow)
+        self._format, self._shadow = output_format, shadow
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
@@ -192,8 +162,10 @@ class PartScoring:
                 cache.turn_to(_unpickled(task.snapshots))
             table = self._scoring.chunk(task.chunk)
             if cache is not None and cache.missing:
-                return Part(b"", b"", Counts(0, 0, 0, 0), frozenset(), frozenset(cache.missing))
-            return _part_of(table, self._encode)
+                return Part(b"", (), Counts(), missing=frozenset(cache.missing))
+            counts = Counts.of(len(table), table.answered, table.rejects)
+            encoded = self._format.encode(table, self._shadow)
+            return Part(encoded, table.rejects, counts, table.snapshots)
 
 
 @attrs.frozen
@@ -202,13 +174,13 @@ class ScoringSpec:
 
     Attributes:
         scorer: the rule set.
-        format_name: of the results.
+        output_format: of the results.
         epochs: those that have a snapshot, known or not.
         shadow: whether every row is marked.
     """
 
     scorer: ScorerSpec
-    format_name: str
+    output_format: OutputFormat
     epochs: frozenset[int] = frozenset()
     shadow: bool = False
 
@@ -220,7 +192,7 @@ class ScoringSpec:
         """
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
-        return PartScoring(rules, self.format_name, shadow=self.shadow)
+        return PartScoring(rules, self.output_format, shadow=self.shadow)
 
 
 @lru_cache(maxsize=2)
@@ -266,7 +238,7 @@ class SnapshotCache(Mapping[int, ThresholdSnapshot]):
 def parts(
     rules: BoundRules,
     source: Source,
-    format_name: str,
+    output_format: OutputFormat,
     executor: Executor,
     *,
     shadow: bool = False,
@@ -276,7 +248,7 @@ def parts(
     Args:
         rules: the bound rule set.
         source: the records.
-        format_name: of the results.
+        output_format: of the results.
         executor: who scores the chunks.
         shadow: whether every row is marked.
 
@@ -284,9 +256,9 @@ def parts(
         InputError: the records cannot be read.
         EngineError: the workers cannot be used.
     """
-    here = PartScoring(rules, format_name, shadow=shadow)
+    here = PartScoring(rules, output_format, shadow=shadow)
     function = PortableFunction(
-        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, frozenset(rules.pinned), shadow),
+        lambda: ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned), shadow),
         here,
     )
     if executor.is_elsewhere and rules.pinned:

@@ -33,6 +33,7 @@ from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.run import ExtractionSpec, extract_file
 from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_governance.backtest.replay import Start
@@ -41,6 +42,7 @@ from tallystick_state.model import State
 from tallystick_state.rules import state_rules_of
 
 COUNT = 150
+CSV = OUTPUT_FORMATS["csv"]
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +139,7 @@ def test_a_file_that_changes_is_refused(inputs: Inputs, tmp_path: Path) -> None:
 
 
 def test_a_facts_file_that_changes_is_refused(inputs: Inputs) -> None:
-    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), "csv"))
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), CSV))
     task = ScoringTask(FactsChunk(inputs.facts, 0, 0, 12345))
     with pytest.raises(InputError, match=r"facts\.parquet: found another facts file than before"):
         list(Pickled().map(function, [task]))
@@ -195,7 +197,7 @@ def test_a_worker_of_another_kind_is_refused(inputs: Inputs, name: str) -> None:
         installation=attrs.evolve(spec.installation, **installation),
         spans=((0, (other,)),),
     )
-    function = PortableFunction(lambda: ScoringSpec(changed, "csv"))
+    function = PortableFunction(lambda: ScoringSpec(changed, CSV))
     with pytest.raises(EngineError, match=message):
         list(Pickled().map(function, [ScoringTask(FileChunk(inputs.records, 0, 3, 1, 0))]))
 
@@ -236,7 +238,7 @@ def test_a_worker_with_another_back_test_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
-    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), "csv"))
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), CSV))
     task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
     with pytest.raises(InputError, match=r"^/nowhere/records\.jsonl: no such file"):
         list(Pickled().map(function, [task]))

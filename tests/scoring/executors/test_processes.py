@@ -25,6 +25,7 @@ from tallystick.io.sources import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 
 pytestmark = pytest.mark.process
@@ -176,7 +177,7 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
         (spec, InputError, r"/nowhere/records\.jsonl: no such file"),
         (other, EngineError, r"found the engine tallystick \S+, expected 0\.0\.1"),
     ):
-        function = PortableFunction(partial(ScoringSpec, of, "csv"))
+        function = PortableFunction(partial(ScoringSpec, of, OUTPUT_FORMATS["csv"]))
         with pytest.raises(kind, match=f"^{worker}{message}"):
             list(executor.map(function, [task]))
 

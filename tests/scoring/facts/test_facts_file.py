@@ -60,9 +60,10 @@ def written(cuts: list[int], chunk: int = CHUNK, count: int | None = None) -> by
     start = 0
     for end in ends:
         if end > start:
-            writer.write(extracted(data[start:end], start + 1))
+            writer.append(extracted(data[start:end], start + 1))
             start = end
-    writer.close("sha256:0")
+    writer.input_digest = "sha256:0"
+    writer.close()
     return bytes(sink.getvalue())
 
 

@@ -41,7 +41,13 @@ _UNIQUE = ("record", "task_id")
 
 
 class FactsWriter:
-    """Writes batches of consecutive records; close it to complete the file."""
+    """Writes batches of consecutive records; close it to complete the file.
+
+    Attributes:
+        input_digest: of the records, for the metadata.
+    """
+
+    input_digest = ""
 
     def __init__(
         self, file: IO[bytes], catalogs: Mapping[str, FactCatalog], chunk: int = CHUNK
@@ -71,7 +77,7 @@ class FactsWriter:
         self._groups: list[tuple[int, str, int]] = []
         self._lines = 0
 
-    def write(self, batch: FactBatch) -> None:
+    def append(self, batch: FactBatch) -> None:
         """Append the facts of the records that follow those before."""
         end = self._lines + batch.lines
         while self._lines < end:
@@ -82,19 +88,15 @@ class FactsWriter:
             if stop % self._chunk == 0:
                 self._flush()
 
-    def close(self, input_digest: str = "") -> None:
-        """Write what is left, and what the file says of itself.
-
-        Args:
-            input_digest: of the records.
-        """
+    def close(self) -> None:
+        """Write what is left, and what the file says of itself."""
         self._flush()
         metadata = described(self._catalogues) | {
             "chunk": self._chunk,
             "lines": self._lines,
             "records": sum(rows for _, _, rows in self._groups),
             "groups": self._groups,
-            "input_digest": input_digest,
+            "input_digest": self.input_digest,
         }
         self._writer.close({KEY.decode(): sealed(metadata)})
 

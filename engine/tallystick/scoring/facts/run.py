@@ -2,68 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from functools import partial
 
 import attrs
 
 from tallystick.errors import EngineError, OutputError
-from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.sources import Chunk
 from tallystick.io.streams import is_stream
-from tallystick.json_values import json_fields
+from tallystick.json_values import JsonKey, json_fields, json_object
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
-from tallystick.records.defects import DefectLog, defects_of
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
-from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
+from tallystick.scoring.output import writing
 from tallystick.scoring.receipt import (
     FORMAT,
+    Counts,
+    Part,
     Progress,
     RunReceipt,
     engine_name,
     plugin_names,
     run_files,
-    run_paths,
 )
 from tallystick.scoring.sources import source_of
 
 
-@json_fields(empty=("internal_errors",))
+@json_object(
+    "records", "answered", "missed", "rejected", JsonKey("internal_errors", left_out="empty")
+)
 @attrs.frozen
-class FactCounts:
-    """Numbers of records that were read, taken and rejected.
+class FactCounts(Counts):
+    """Numbers of records whose facts were taken: none of them is scored yet."""
 
-    Attributes:
-        records: all of them, good and bad.
-        answered: good ones with a submission.
-        missed: good ones without.
-        rejected: bad ones.
-        internal_errors: those of them on which the engine fails; receipts leave out 0.
-    """
-
-    records: int = 0
-    answered: int = 0
-    missed: int = 0
-    rejected: int = 0
-    internal_errors: int = 0
-
-    def plus(self, batch: FactBatch) -> FactCounts:
-        """Return the counts with those of one more batch."""
-        good = sum(map(len, batch.types.values()))
-        answered = sum(int(rows.answered.sum()) for rows in batch.types.values())
-        return FactCounts(
-            records=self.records + batch.lines,
-            answered=self.answered + answered,
-            missed=self.missed + good - answered,
-            rejected=self.rejected + len(batch.rejects),
-            internal_errors=self.internal_errors + len(defects_of(batch.rejects)),
-        )
+    @property
+    def answered(self) -> int:
+        """The number of good records with a submission."""
+        return self.scored
 
 
 @json_fields(FORMAT, empty=("settings",))
@@ -104,13 +84,16 @@ class ChunkExtraction:
         """Take every fact of some catalogs."""
         self._extractor = every_fact(catalogs)
 
-    def __call__(self, chunk: Chunk) -> FactBatch:
-        """Return the facts of one chunk.
+    def __call__(self, chunk: Chunk) -> Part:
+        """Return the part of one chunk: its facts.
 
         Raises:
             InputError: it cannot be read.
         """
-        return self._extractor.facts(chunk.items(), chunk.first)
+        batch = self._extractor.facts(chunk.items(), chunk.first)
+        answered = sum(int(rows.answered.sum()) for rows in batch.types.values())
+        counts = Counts.of(sum(map(len, batch.types.values())), answered, batch.rejects)
+        return Part(batch, batch.rejects, counts)
 
 
 @attrs.frozen
@@ -188,27 +171,14 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         raise OutputError(f"{output}: found a stream, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     beside = None if rejects is None else path_of(rejects)
-    paths = run_paths(source, output, beside, follow_links=follow_links)
-    counts, defects = FactCounts(), DefectLog(source)
-    records, code = source_of(source), Code.of(registry)
-    function = PortableFunction(lambda: ExtractionSpec.of(registry), ChunkExtraction(catalogs))
-    with run_files(paths, progress) as files:
+    with run_files(source, output, beside, follow_links=follow_links, progress=progress) as files:
+        records, code = source_of(source), Code.of(registry)
+        function = PortableFunction(lambda: ExtractionSpec.of(registry), ChunkExtraction(catalogs))
         chunks = records.places() if executor.is_elsewhere else iter(records)
-        with (
-            _writing(files.output, catalogs, chunk) as writer,
-            # workers end with the block, whatever ends it
-            closing(executor.map(function, chunks)) as result,
-        ):
-            for batch in result:
-                with output_errors(files.output.path):
-                    writer.write(batch)
-                files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
-                defects.tell(batch.rejects)
-                counts = counts.plus(batch)
-                files.tell(records)
-            with output_errors(files.output.path):
-                writer.close(records.digest)
-        defects.close()
+        begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk)
+        with writing(files.output, begin) as writer:
+            counts, _ = files.write(executor.map(function, chunks), writer, records)
+            writer.input_digest = records.digest
         receipt = FactsReceipt(
             schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
             definitions={name: catalog.definitions for name, catalog in catalogs.items()},
@@ -218,22 +188,8 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             input_digest=records.digest,
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
-            counts=counts,
+            counts=FactCounts(*attrs.astuple(counts)),
             settings=settings,
         )
         files.receipt.write(receipt.to_json().encode())
     return receipt
-
-
-@contextmanager
-def _writing(
-    facts: OutputFile, catalogs: Mapping[str, FactCatalog], chunk: int
-) -> Iterator[FactsWriter]:
-    with output_errors(facts.path):
-        writer = FactsWriter(facts.file, catalogs, chunk)
-    try:
-        yield writer
-    except BaseException:
-        # the file is thrown away, but a writer that is left open complains when it is collected
-        writer.abandon()
-        raise
