@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
 from tallystick.scoring.result import GROUP, TEXTS, ResultLayout
 
 if TYPE_CHECKING:
     from tallystick.io.parquet import RowGroupWriter
+    from tallystick.scoring.receipt import Writer
     from tallystick.scoring.table import ResultTable
 
 Encoded: TypeAlias = Any
@@ -23,22 +22,6 @@ Encoded: TypeAlias = Any
 
 SHADOW = "shadow"
 """The field that marks results of rules that are not in force: true in every row of them."""
-
-
-class Writer(Protocol):
-    """Takes tables, encoded for it, then is closed or abandoned; the file itself stays open."""
-
-    def append(self, data: Any) -> None:  # noqa: ANN401  # as the format encodes a table
-        """Append a table."""
-
-    def close(self) -> None:
-        """Write the end of the format."""
-
-    def abandon(self) -> None:
-        """Let go of a file that is thrown away."""
-
-
-Writing = TypeVar("Writing", bound=Writer)
 
 
 @attrs.frozen
@@ -160,26 +143,3 @@ def format_of(path: Path, wanted: str | None) -> OutputFormat:
             f"{path}: found no format in the name, expected .{', .'.join(FORMATS)}, or --format"
         )
     return OUTPUT_FORMATS[name]
-
-
-@contextmanager
-def writing(output: OutputFile, begin: Callable[[IO[bytes]], Writing]) -> Iterator[Writing]:
-    """Yield the writer of an output, closed at the end of the block, abandoned where that fails.
-
-    Args:
-        output: where the bytes go.
-        begin: returns the writer of the open file.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    with output_errors(output.path):
-        writer = begin(output.file)
-    try:
-        yield writer
-    except BaseException:
-        # a writer that is left open complains when it is collected
-        writer.abandon()
-        raise
-    with output_errors(output.path):
-        writer.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol, TypeVar
 
 import attrs
 
@@ -39,10 +39,25 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.output import Writer
 
 Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
+
+
+class Writer(Protocol):
+    """Takes tables, encoded for it, then is closed or abandoned; the file itself stays open."""
+
+    def append(self, data: Any) -> None:  # noqa: ANN401  # as the format encodes a table
+        """Append a table."""
+
+    def close(self) -> None:
+        """Write the end of the format."""
+
+    def abandon(self) -> None:
+        """Let go of a file that is thrown away."""
+
+
+Writing = TypeVar("Writing", bound=Writer)
 
 
 @attrs.frozen
@@ -159,6 +174,29 @@ def run_files(  # noqa: PLR0913  # the files of a run
             opened[receipt] if receipt else nowhere(),
             progress,
         )
+
+
+@contextmanager
+def writing(output: OutputFile, begin: Callable[[IO[bytes]], Writing]) -> Iterator[Writing]:
+    """Yield the writer of an output, closed at the end of the block, abandoned where that fails.
+
+    Args:
+        output: where the bytes go.
+        begin: returns the writer of the open file.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with output_errors(output.path):
+        writer = begin(output.file)
+    try:
+        yield writer
+    except BaseException:
+        # a writer that is left open complains when it is collected
+        writer.abandon()
+        raise
+    with output_errors(output.path):
+        writer.close()
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:

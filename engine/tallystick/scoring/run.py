@@ -27,7 +27,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
 from tallystick.scoring.facts.results import Scoring
-from tallystick.scoring.output import OutputFormat, format_of, writing
+from tallystick.scoring.output import OutputFormat, format_of
 from tallystick.scoring.receipt import (
     Counts,
     Part,
@@ -37,6 +37,7 @@ from tallystick.scoring.receipt import (
     plugin_names,
     rules_by_epoch,
     run_files,
+    writing,
 )
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot

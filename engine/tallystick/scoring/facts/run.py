@@ -19,7 +19,6 @@ from tallystick.scoring.executors.portable import Installation, PortableFunction
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
-from tallystick.scoring.output import writing
 from tallystick.scoring.receipt import (
     FORMAT,
     Counts,
@@ -29,6 +28,7 @@ from tallystick.scoring.receipt import (
     engine_name,
     plugin_names,
     run_files,
+    writing,
 )
 from tallystick.scoring.sources import source_of
 
