@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import is_opaque, reader_of, scale_of
+from tallystick.formula.facts import constraints, is_opaque, reader_of, scale_of
 from tallystick.formula.tree import Kind, Node, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
@@ -32,7 +32,6 @@ from tallystick.scoring.scores import walk
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 from tallystick_conformance.testing.concrete_record import concrete_record_of
-from tallystick_conformance.testing.fact_constraints import constraints_of
 from tallystick_conformance.testing.record_checker import FactReader
 
 Bits = npt.NDArray[np.uint64]
@@ -263,43 +262,28 @@ class _Source:
         return np.asarray(self.raw(count) % np.uint64(limit), np.int64)
 
 
-class _ColumnLogic:
-    """The connectives over columns of truths."""
-
-    def number(self, value: Fraction | int, /) -> float:
-        """Return a number as a double: a search may err."""
-        return float(value)
-
-    def every(self, conditions: Iterable[Any], /) -> Any:  # noqa: ANN401  # one truth or many
-        """Return the conjunction of conditions."""
-        return reduce(np.logical_and, conditions, np.True_)
-
-    def some(self, conditions: Iterable[Any], /) -> Any:  # noqa: ANN401  # one truth or many
-        """Return the disjunction of conditions."""
-        return reduce(np.logical_or, conditions, np.False_)
-
-    def implies(self, condition: Any, consequence: Any, /) -> Any:  # noqa: ANN401  # truths
-        """Return the consequence, where the condition holds."""
-        return np.logical_or(np.logical_not(condition), consequence)
-
-    def negation(self, condition: Any, /) -> Any:  # noqa: ANN401  # one truth or many
-        """Return the opposite."""
-        return np.logical_not(condition)
-
-
-def _number_of(column: Any) -> Any:  # noqa: ANN401  # truths or doubles
-    return column.astype(np.float64)
+_OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+}
 
 
 def faults_of(
-    facts: Sequence[Node], columns: Facts, domains: Mapping[str, Domain], count: int
+    facts: Sequence[Node], conditions: Iterable[Node], columns: Facts, count: int
 ) -> Column:
-    """Return the number of constraints between facts that each row breaks.
+    """Return the number of conditions that each row breaks, in doubles: a search may err.
 
     Args:
-        facts: the facts, each once.
-        columns: by digest, their columns.
-        domains: by digest, their ranges.
+        facts: the facts that they read.
+        conditions: as ``constraints`` of facts gives them.
+        columns: by digest, the columns of the facts.
         count: the number of rows.
     """
     terms = {
@@ -308,9 +292,20 @@ def faults_of(
         else columns[fact.digest] / scale_of(fact)
         for fact in facts
     }
+
+    def value(node: Node) -> Any:  # noqa: ANN401  # truths or doubles
+        match node.op:
+            case "const":
+                return float(value_of(node))
+            case "fact":
+                return terms[node.digest]
+            case "rank":
+                return value(node.args[0])
+        return _OPERATORS[node.op](*map(value, node.args))
+
     faults = np.zeros(count, np.int64)
-    for condition in constraints_of(facts, terms, domains, _ColumnLogic(), _number_of):
-        faults += np.logical_not(condition)
+    for condition in conditions:
+        faults += np.logical_not(value(condition))
     return faults
 
 
@@ -344,13 +339,17 @@ class Space:
     values: tuple[Value, ...]
     plan: Plan = attrs.field(init=False)
 
+    @cached_property
+    def _constraints(self) -> tuple[Node, ...]:
+        return tuple(constraints(self.facts, self.bound.domains))
+
     @plan.default
     def _planned(self) -> Plan:
         return plan_of([Target(0, self.bound, self.thresholds, self.values)])
 
     def faults(self, columns: Facts, count: int) -> Column:
         """Return the number of constraints and requirements that each row breaks."""
-        faults = faults_of(self.facts, columns, self.bound.domains, count)
+        faults = faults_of(self.facts, self._constraints, columns, count)
         # formulas are proved for what keeps the constraints alone
         sound = np.flatnonzero(faults == 0)
         for own in self.bound.requirements if len(sound) else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -29,9 +29,10 @@ from hypothesis import strategies as st
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import (
     FactIndex,
-    FactTerms,
+    constraints,
     count,
     domain_of,
     drafts,
@@ -117,25 +118,6 @@ ENDS: list[tuple[Callable[..., Node], Callable[[Numbers, int], int]]] = [
 """What takes the number at one end, and what it is by hand."""
 
 
-class Whole:
-    """The logic of plain numbers: a condition is true or false."""
-
-    def number(self, value: Any, /) -> Any:  # noqa: ANN401  # as a solver has it
-        return value
-
-    def every(self, conditions: Iterable[bool], /) -> bool:
-        return all(list(conditions))
-
-    def some(self, conditions: Iterable[bool], /) -> bool:
-        return any(list(conditions))
-
-    def implies(self, condition: bool, consequence: bool, /) -> bool:  # as above
-        return consequence or not condition
-
-    def negation(self, condition: bool, /) -> bool:  # as above
-        return not condition
-
-
 def aggregates(empty: int) -> list[tuple[Node, Callable[[Record], int]]]:
     """Every aggregate of every path, with what it is by hand."""
     found: list[tuple[Node, Callable[[Record], int]]] = []
@@ -168,10 +150,10 @@ def test_what_is_told_of_aggregates_holds_for_every_record(made: Record, empty: 
     for small, large in relations(facts):
         assert values[small.digest] <= values[large.digest]
     domains = {fact.digest: domain_of(fact, SCHEMA) for fact in facts}
-    terms = FactTerms(FactIndex(facts), values, domains, Whole())
+    for condition in constraints(facts, domains):
+        assert evaluate(condition, values, {}), condition.form
     for fact in facts:
-        assert all(reader_of(fact).constraints(fact, terms)), fact
-        for absent, value in reader_of(fact).absences(fact, terms.index):
+        for absent, value in reader_of(fact).absences(fact, FactIndex(facts)):
             assert values[absent.digest] or values[fact.digest] == value
 
 

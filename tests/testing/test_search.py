@@ -12,7 +12,7 @@ import pytest
 
 import tallystick
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import reader_of
+from tallystick.formula.facts import constraints, reader_of
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.search import (
     Effort,
@@ -86,7 +86,8 @@ def test_no_valid_record_breaks_the_constraints_between_its_facts(reference: str
         rows = [facts for r in records if (facts := reader.integers(r)) is not None]
         columns = {d: np.array([row[d] for row in rows], np.int64) for d in rows[0]}
         assert len(rows) >= 10
-        assert not faults_of(bound.facts, columns, bound.domains, len(rows)).any()
+        conditions = constraints(bound.facts, bound.domains)
+        assert not faults_of(bound.facts, conditions, columns, len(rows)).any()
 
 
 def test_facts_that_no_record_has_break_a_constraint() -> None:

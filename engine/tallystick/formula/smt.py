@@ -157,34 +157,6 @@ def _times(term: Term, number_of_factors: int) -> Term:
     return product
 
 
-class _Z3Logic:
-    """The connectives of z3."""
-
-    def number(self, value: Fraction | int, /) -> Term:
-        """Return an exact number."""
-        return number(value)
-
-    def every(self, conditions: Iterable[Truth], /) -> Truth:
-        """Return the conjunction of conditions."""
-        return z3.And(list(conditions))
-
-    def some(self, conditions: Iterable[Truth], /) -> Truth:
-        """Return the disjunction of conditions."""
-        return z3.Or(list(conditions))
-
-    def implies(self, condition: Truth, consequence: Truth, /) -> Truth:
-        """Return the consequence, where the condition holds."""
-        return z3.Implies(condition, consequence)
-
-    def negation(self, condition: Truth, /) -> Truth:
-        """Return the opposite."""
-        return z3.Not(condition)
-
-
-LOGIC = _Z3Logic()
-"""The connectives of z3, for the constraints of facts."""
-
-
 def number(value: Fraction | int) -> Term:
     """Return an exact number as a term."""
     exact = Fraction(value)

@@ -19,7 +19,8 @@ import attrs
 
 from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import FactIndex, FactTerms, reader_of, relations, scale_of
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.facts import FactIndex, constraints, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Kind, Node, leaves
 from tallystick.numbers.nano import NANO, to_text
@@ -191,9 +192,7 @@ class Trial:
 
     def _is_coherent(self, record: Record) -> bool:
         facts = tuple(self.facts[digest] for digest in record)
-        terms = FactTerms(FactIndex(facts), record, self._domains, _Truths())
-        conditions = (reader_of(fact).constraints(fact, terms) for fact in facts)
-        return all(condition for each in conditions for condition in each)
+        return all(evaluate(each, record, {}) for each in constraints(facts, self._domains))
 
     @cached_property
     def _samples(self) -> dict[tuple[str, ...], list[Record]]:
@@ -228,30 +227,6 @@ class Trial:
             )
             for digest, value in record.items()
         }
-
-
-class _Truths:
-    """The connectives of facts whose integers are known."""
-
-    def number(self, value: Fraction | int, /) -> Fraction | int:
-        """Return the number."""
-        return value
-
-    def every(self, conditions: Iterable[Any], /) -> bool:
-        """Return whether all conditions hold."""
-        return all(conditions)
-
-    def some(self, conditions: Iterable[Any], /) -> bool:
-        """Return whether one of the conditions holds."""
-        return any(conditions)
-
-    def implies(self, condition: object, consequence: object, /) -> bool:
-        """Return whether the consequence holds where the condition does."""
-        return not condition or bool(consequence)
-
-    def negation(self, condition: object, /) -> bool:
-        """Return whether a condition does not hold."""
-        return not condition
 
 
 def _spread(options: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:

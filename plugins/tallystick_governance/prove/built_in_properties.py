@@ -12,7 +12,6 @@ from tallystick.formula.schema_path import Schema
 from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.plugins.property import Direction, Property
-from tallystick_governance.prove.fact_constraints import with_others_of
 from tallystick_governance.prove.property import QUALITY, Claim, Question
 from tallystick_governance.prove.subject import Subject
 
@@ -101,8 +100,20 @@ def directions(subject: Subject) -> Iterator[Question]:
 
 def _grows_with(subject: Subject, fact: Node) -> frozenset[str]:
     """Return a fact and others that are the same number or choice; a truth is on its own."""
-    others = with_others_of((fact,), subject.facts)
+    others = _with_others_of((fact,), subject.facts)
     return frozenset(f.digest for f in others if f is fact or Kind.TRUTH not in (f.kind, fact.kind))
+
+
+def _with_others_of(changes: Iterable[Node], facts: Mapping[str, Node]) -> tuple[Node, ...]:
+    """Return some facts, and those among others that read the same value and change with them."""
+    changed = {fact.digest: fact for fact in changes}
+    paths = {path_of(fact) for fact in changed.values() if reader_of(fact).of_one_value}
+    others = {
+        digest: fact
+        for digest, fact in facts.items()
+        if reader_of(fact).of_one_value and paths.intersection(reader_of(fact).paths(fact))
+    }
+    return (*changed.values(), *(fact for digest, fact in others.items() if digest not in changed))
 
 
 def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Question:
@@ -142,7 +153,7 @@ def _promise(subject: Subject, promise: Property) -> Question:
         bound=promise.bound,
         where=promise.where,
         instead=promise.instead,
-        varies=frozenset(fact.digest for fact in with_others_of(promise.changes, subject.facts)),
+        varies=frozenset(fact.digest for fact in _with_others_of(promise.changes, subject.facts)),
     )
 
 

@@ -16,7 +16,7 @@ import attrs
 import z3
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import scale_of
+from tallystick.formula.facts import constraints, scale_of
 from tallystick.formula.smt import (
     Division,
     Encoder,
@@ -37,7 +37,6 @@ from tallystick.numbers.nano import NANO
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.value import Value
 from tallystick_governance.prove.built_in_properties import counts_of
-from tallystick_governance.prove.fact_constraints import constraints_of
 from tallystick_governance.prove.property import QUALITY, Question
 from tallystick_governance.prove.subject import Subject
 
@@ -155,9 +154,9 @@ class _Builder:
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
         terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
-        self.assumed += constraints_of(facts, terms, self.subject.domains)
-        for requirement in self.subject.bound.required:
-            self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
+        required = [requirement.condition for requirement in self.subject.bound.required]
+        for condition in (*constraints(facts, self.subject.domains), *required):
+            self.assumed.append(Encoder(terms, {}).truth(condition))
         self._values(terms)
         return SymbolicRecord(
             terms,

@@ -15,8 +15,8 @@ from governance.prove.sample import MEAN, sample, shared, style, turn, wanted, w
 
 import tallystick
 from tallystick.errors import TallystickError
-from tallystick.formula.facts import scale_of
-from tallystick.formula.smt import number
+from tallystick.formula.facts import constraints, scale_of
+from tallystick.formula.smt import Encoder, number
 from tallystick.formula.tree import Kind
 from tallystick.plugins.author import (
     Node,
@@ -49,7 +49,6 @@ from tallystick_governance.prove.built_in_properties import (
     RANGE,
     REPETITION,
 )
-from tallystick_governance.prove.fact_constraints import constraints_of
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 from tallystick_governance.prove.refutation import is_repetition
@@ -332,7 +331,8 @@ def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
                     else number(value) / scale_of(fact)
                     for fact, value in taken
                 }
-                told = z3.And(list(constraints_of(subject.bound.facts, terms, subject.domains)))
+                every = constraints(subject.bound.facts, subject.domains)
+                told = z3.And([Encoder(terms, {}).truth(condition) for condition in every])
                 assert z3.is_true(z3.simplify(told)), line
                 checked += 1
     assert checked >= 10
@@ -346,7 +346,8 @@ def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
     }
     named = {(fact.data[0], fact.data[1]): terms[digest] for digest, fact in subject.facts.items()}
     solver = z3.Solver()
-    solver.add(*constraints_of(subject.bound.facts, terms, subject.domains))
+    for condition in constraints(subject.bound.facts, subject.domains):
+        solver.add(Encoder(terms, {}).truth(condition))
     retries = "checks.actual_retries"
     assert solver.check(named["excess", retries] == 3, named["itemised", retries]) == z3.sat
     unitemised = z3.Not(named["itemised", retries])

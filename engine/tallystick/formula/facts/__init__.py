@@ -39,6 +39,7 @@ from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_n
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scale_of
 from tallystick.formula.facts.families import (
     READERS,
+    constraints,
     domain_of,
     drafts,
     family,
@@ -48,7 +49,7 @@ from tallystick.formula.facts.families import (
     relations,
 )
 from tallystick.formula.facts.opaque import opaque
-from tallystick.formula.facts.reader import FactIndex, FactReader, FactTerms, Logic, Repetition
+from tallystick.formula.facts.reader import FactIndex, FactReader, Repetition
 from tallystick.formula.facts.scalar import choice, flag, given, integer, itemised, number
 from tallystick.formula.facts.summed import item, summed_over
 from tallystick.formula.facts.text import equal, matches
@@ -58,13 +59,12 @@ __all__ = [
     "ExtractionCode",
     "FactIndex",
     "FactReader",
-    "FactTerms",
-    "Logic",
     "RecordObject",
     "Repetition",
     "arguments_of",
     "attribute_name",
     "choice",
+    "constraints",
     "count",
     "distinct",
     "domain_of",

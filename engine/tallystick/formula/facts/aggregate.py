@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any, ClassVar
 
 import attrs
@@ -17,10 +19,8 @@ from tallystick.formula.facts.collection import items_before
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scaled
 from tallystick.formula.facts.reader import (
-    Condition,
     FactIndex,
     FactReader,
-    FactTerms,
     Repetition,
     bound_of,
 )
@@ -262,23 +262,21 @@ class _Extreme(Aggregate):
             for counted in others.find("count", path):
                 yield counted, empty
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that it is ``empty`` where nothing is counted, and else at most the sum."""
-        (empty,), logic, term = arguments_of(fact), record.logic, record.of(fact)
-        for counted, _ in self.absences(fact, record.index):
-            yield logic.implies(record.of(counted) == 0, term == empty)
-        for sum_of_it in record.index.find("total", path_of(fact)):
-            if record.domains[sum_of_it.digest].low >= 0:  # then no number is below 0
-                none = [record.of(sum_of_it) == 0, *self.nothing(fact, record)]
-                yield logic.some([logic.every(none), record.of(sum_of_it) >= term])
+        for counted, empty in self.absences(fact, others):
+            yield (counted != 0) | (fact == empty)
+        for sum_of_it in others.find("total", path_of(fact)):
+            if others.domains[sum_of_it.digest].low >= 0:  # then no number is below 0
+                none = (sum_of_it == 0) & self.nothing(fact, others)
+                yield none | (sum_of_it >= fact)
 
-    def nothing(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """Yield the conditions of a record without any such number."""
-        yield record.of(fact) == arguments_of(fact)[0]
-        for path in (path_of(fact), f"{path_of(fact)}.*"):
-            counted = record.find("count", path)
-            if counted is not None:
-                yield counted == 0
+    def nothing(self, fact: Node, others: FactIndex) -> Node:
+        """Return the condition of a record without any such number."""
+        counts = [others.last("count", path) for path in (path_of(fact), f"{path_of(fact)}.*")]
+        none = [counted == 0 for counted in counts if counted is not None]
+        nothing: Node = reduce(and_, none, fact == arguments_of(fact)[0])
+        return nothing
 
 
 def _counts_of(path: str) -> Iterator[str]:
@@ -305,12 +303,12 @@ class Largest(_Extreme):
         del fact
         return Shape(high=value, among=(value,))
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield also that count · largest is at least the sum."""
-        yield from super().constraints(fact, record)
-        counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
+        yield from super().constraints(fact, others)
+        counted, added = (others.last(r, path_of(fact)) for r in ("count", "total"))
         if counted is not None and added is not None:
-            yield record.logic.some([counted == 0, added <= counted * record.of(fact)])
+            yield (counted == 0) | (added <= counted * fact)
 
 
 class Smallest(_Extreme):
@@ -334,17 +332,15 @@ class Smallest(_Extreme):
             if empty <= arguments_of(other)[0]:
                 yield other
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield also that count · smallest ≤ sum, and that smallest ≤ largest."""
-        yield from super().constraints(fact, record)
-        logic, term = record.logic, record.of(fact)
-        counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
+        yield from super().constraints(fact, others)
+        counted, added = (others.last(r, path_of(fact)) for r in ("count", "total"))
         if counted is not None and added is not None:
-            yield logic.some([counted == 0, added >= counted * term])
-        for other in record.index.find("largest", path_of(fact)):
-            most = record.of(other)
-            none = [*self.nothing(fact, record), most == arguments_of(other)[0]]
-            yield logic.some([logic.every(none), term <= most])
+            yield (counted == 0) | (added >= counted * fact)
+        for most in others.find("largest", path_of(fact)):
+            none = self.nothing(fact, others) & (most == arguments_of(most)[0])
+            yield none | (fact <= most)
 
 
 def _ends_of_sum(numbers: Numbers) -> tuple[int, int]:
@@ -405,17 +401,16 @@ class Excess(_WholeNumbers):
         """Yield the total of the same path."""
         yield from others.find("total", path_of(fact))
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that an empty map exceeds nothing, and that the allowance covers the rest."""
         path, allowance = self.paths(fact)
-        itemised = record.find("itemised", path)
+        itemised = others.last("itemised", path)
         if itemised is None:
             return
-        logic, term = record.logic, record.of(fact)
-        yield logic.implies(logic.negation(itemised), term == 0)
-        total, allowed = record.find("total", path), record.find("total", allowance)
+        yield itemised | (fact == 0)
+        total, allowed = others.last("total", path), others.last("total", allowance)
         if total is not None and allowed is not None:
-            yield logic.implies(itemised, term >= total - allowed)
+            yield ~itemised | (fact >= total - allowed)
 
 
 def _excess(values: object, allowed: object, allowance: Callable[[Any], int | None]) -> int:

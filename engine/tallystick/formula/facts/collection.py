@@ -15,10 +15,8 @@ from tallystick.formula.facts.draft import Demands, Draft, RecordObject, put
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
 from tallystick.formula.facts.reader import (
-    Condition,
     FactIndex,
     FactReader,
-    FactTerms,
     Repetition,
 )
 from tallystick.formula.schema_path import (
@@ -110,13 +108,13 @@ class Items(FactReader):
             raise self.refused(path, "texts, numbers, truths, or objects of these")
         return ("object", *fields)
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that a projection has at most as many values as there are items."""
         for path in self.paths(fact):
             outer = items_before(path)
-            items = None if outer is None else record.find("count", outer)
+            items = None if outer is None else others.last("count", outer)
             if items is not None:
-                yield record.of(fact) <= items
+                yield fact <= items
 
 
 def items_before(path: str) -> str | None:
@@ -182,12 +180,12 @@ class Distinct(Items):
         """Yield the count of the same path."""
         yield from others.find("count", path_of(fact))
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that no item differs only where the list is empty."""
-        items = record.find("count", path_of(fact))
+        items = others.last("count", path_of(fact))
         if items is not None:
-            yield record.logic.implies(record.of(fact) == 0, items == 0)
-        yield from super().constraints(fact, record)
+            yield (fact != 0) | (items == 0)
+        yield from super().constraints(fact, others)
 
 
 class Overlap(Items):

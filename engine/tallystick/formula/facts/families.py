@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from tallystick.errors import FormulaError
@@ -22,7 +23,7 @@ from tallystick.formula.facts import (
     text,
 )
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject
-from tallystick.formula.facts.fact import name_of
+from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
 from tallystick.formula.facts.reader import FactIndex, FactReader
 from tallystick.formula.schema_path import Schema
@@ -114,6 +115,25 @@ def relations(facts: Sequence[Node]) -> Iterator[tuple[Node, Node]]:
     for fact in facts:
         for large in reader_of(fact).upper(fact, index):
             yield fact, large
+
+
+def constraints(facts: Sequence[Node], domains: Mapping[str, Domain]) -> Iterator[Node]:
+    """Yield the conditions that the facts of one record meet by what they are.
+
+    It is more than what formulas are proved with: the facts have to be those of a record.
+
+    Args:
+        facts: some facts, each once.
+        domains: their ranges, by digest.
+    """
+    index = FactIndex(tuple(facts), domains)
+    for one, other in combinations(facts, 2):
+        if path_of(one) == path_of(other):
+            yield from reader_of(one).agreements(one, other)
+    for small, large in relations(facts):
+        yield small <= large
+    for fact in facts:
+        yield from reader_of(fact).constraints(fact, index)
 
 
 def drafts(

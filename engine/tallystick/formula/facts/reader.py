@@ -1,22 +1,18 @@
 """Readers of facts: everything that the engine knows of one kind of fact.
 
 A reader has a fact's range in a record schema, its upper bounds, how it is taken from a record,
-how people read it, and the constraints for a solver. A family is a module of readers that have
-much in common, with the function that writes a record with their facts; nothing outside this
-package tells readers apart.
-
-Terms and conditions of a solver are whatever its ``Logic`` makes: here they are only compared and
-added, so that no solver is imported.
+how people read it, and the conditions that it meets beside other facts. A family is a module of
+readers that have much in common, with the function that writes a record with their facts; nothing
+outside this package tells readers apart.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import attrs
 
@@ -28,36 +24,18 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.schema_path import PathTarget, Schema, target_of
 from tallystick.formula.tree import Node
 
-Term = Any
-"""The value of a fact for a solver: a truth, or a number that is divided by the scale."""
-Condition = Any
-"""Condition of a solver over terms."""
-
-
-class Logic(Protocol):
-    """The connectives of a solver, for conditions that comparisons cannot say."""
-
-    def number(self, value: Fraction | int, /) -> Term:
-        """Return an exact number."""
-
-    def every(self, conditions: Iterable[Condition], /) -> Condition:
-        """Return the conjunction of conditions."""
-
-    def some(self, conditions: Iterable[Condition], /) -> Condition:
-        """Return the disjunction of conditions."""
-
-    def implies(self, condition: Condition, consequence: Condition, /) -> Condition:
-        """Return that the consequence holds where the condition does."""
-
-    def negation(self, condition: Condition, /) -> Condition:
-        """Return the negation."""
-
 
 @attrs.frozen(eq=False, slots=False)
 class FactIndex:
-    """The facts of one record by reader and path, each once."""
+    """The facts of one record by reader and path, each once.
+
+    Attributes:
+        facts: the facts.
+        domains: their ranges, by digest; only conditions on facts need them.
+    """
 
     facts: tuple[Node, ...]
+    domains: Mapping[str, Domain] = attrs.field(factory=dict)
 
     @cached_property
     def _named(self) -> Mapping[tuple[str, str], tuple[Node, ...]]:
@@ -71,31 +49,9 @@ class FactIndex:
         """Return the facts of a reader at a path; their arguments differ."""
         return self._named.get((reader, path), ())
 
-
-@attrs.frozen(eq=False)
-class FactTerms:
-    """The facts of one record as terms of a solver.
-
-    Attributes:
-        index: the facts.
-        terms: their terms, by digest.
-        domains: their ranges, by digest.
-        logic: what makes conditions of terms.
-    """
-
-    index: FactIndex
-    terms: Mapping[str, Term]
-    domains: Mapping[str, Domain]
-    logic: Logic
-
-    def of(self, fact: Node) -> Term:
-        """Return the term of a fact."""
-        return self.terms[fact.digest]
-
-    def find(self, reader: str, path: str) -> Term | None:
-        """Return the term of a reader's fact at a path, for readers without further arguments."""
-        facts = self.index.find(reader, path)
-        return self.of(facts[-1]) if facts else None
+    def last(self, reader: str, path: str) -> Node | None:
+        """Return the fact of a reader at a path, for readers without further arguments."""
+        return next(reversed(self.find(reader, path)), None)
 
 
 class Repetition(Enum):
@@ -184,14 +140,18 @@ class FactReader(ABC):
         del fact, others
         return iter(())
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """Yield the solver's conditions on a fact and those beside it, besides ``upper``."""
-        del fact, record
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Yield conditions on a fact and those beside it that every record meets.
+
+        They are besides ``upper``; whoever counts facts in another way than reading a record, such
+        as a solver, is held to them.
+        """
+        del fact, others
         return iter(())
 
-    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
-        """Yield the solver's conditions on a fact and another of the same path."""
-        del fact, other, record
+    def agreements(self, fact: Node, other: Node) -> Iterator[Node]:
+        """Yield conditions on a fact and another of the same path that every record meets."""
+        del fact, other
         return iter(())
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import reduce
 from itertools import product
+from operator import and_, or_
 from typing import Any
 
 from tallystick.errors import FormulaError
@@ -12,10 +15,8 @@ from tallystick.formula.facts.draft import Demands, Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of, scale_of, scaled
 from tallystick.formula.facts.reader import (
-    Condition,
     FactIndex,
     FactReader,
-    FactTerms,
     TruthReader,
     bound_of,
 )
@@ -91,42 +92,35 @@ class _Numeric(FactReader):
             for presence in others.find("given", path_of(fact)):
                 yield presence, missing
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield a number that is left out, or is an object, has the value for that."""
-        path, logic = path_of(fact), record.logic
+        path = path_of(fact)
         way = [path.rsplit(".", count)[0] for count in range(1, path.count(".") + 1)]
         there = [(reader, before) for before in way for reader in ("given", "itemised")]
-        absent = [
-            logic.negation(presence)
-            for key in [*there, ("given", path)]
-            if (presence := record.find(*key)) is not None
-        ]
-        itemised = record.find("itemised", path)
-        absent += [] if itemised is None else [itemised]
-        for missing in arguments_of(fact):
-            for condition in absent:
-                yield logic.implies(
-                    condition, record.of(fact) == logic.number(missing) / scale_of(fact)
-                )
+        presences = [others.last(*key) for key in [*there, ("given", path)]]
+        present = [presence for presence in presences if presence is not None]
+        itemised = others.last("itemised", path)
+        present += [] if itemised is None else [~itemised]
+        for missing in _when_missing(fact):
+            for condition in present:
+                yield condition | missing
 
-    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
+    def agreements(self, fact: Node, other: Node) -> Iterator[Node]:
         """Numbers of one path are of one value."""
         if name_of(other) not in _NUMERIC:
             return
-        logic, both = record.logic, (fact, other)
-        absent = [_is_missing(number, record) for number in both]
-        whole = [a for number, a in zip(both, absent, strict=True) if name_of(number) == "integer"]
+        both = (fact, other)
+        # of a decimal and a whole number, the whole one is missing where there is a fraction
         mixed = name_of(fact) != name_of(other)
-        same = record.of(fact) == record.of(other)
-        yield logic.some([same, logic.every(whole if mixed else absent)])
+        can_differ = [n for n in both if not mixed or name_of(n) == "integer"]
+        missing = [condition for n in can_differ for condition in _when_missing(n)]
+        same = fact == other
+        yield same | reduce(and_, missing) if len(missing) == len(can_differ) else same
 
 
-def _is_missing(fact: Node, record: FactTerms) -> Condition:
-    """Return whether a number equals the value that stands for an absent one, or is None."""
-    term, number_of = record.of(fact), record.logic.number
-    return record.logic.some(
-        [term == number_of(missing) / scale_of(fact) for missing in arguments_of(fact)]
-    )
+def _when_missing(fact: Node) -> list[Node]:
+    """Return that a number equals the value that stands for an absent one, if it has one."""
+    return [fact == Fraction(missing, scale_of(fact)) for missing in arguments_of(fact)]
 
 
 class Number(_Numeric):
@@ -237,11 +231,11 @@ class Itemised(_Presence):
         """Return code that tests the value for an object."""
         return code.is_object(code.read(path_of(fact)))
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield an object is given."""
-        present = record.find("given", path_of(fact))
+        present = others.last("given", path_of(fact))
         if present is not None:
-            yield record.logic.implies(record.of(fact), present)
+            yield ~fact | present
 
 
 class Choice(FactReader):
@@ -273,14 +267,12 @@ class Choice(FactReader):
         """Return also the options, in order."""
         return {**super().described(fact), "options": list(arguments_of(fact))}
 
-    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
+    def agreements(self, fact: Node, other: Node) -> Iterator[Node]:
         """Choices of one path are of one text."""
         if name_of(other) != self.name:
             return
         names, others = arguments_of(fact), arguments_of(other)
-        both = [(names.index(name), others.index(name)) for name in names if name in others]
-        first, second, logic = record.of(fact), record.of(other), record.logic
-        yield logic.some([logic.every([first == i, second == j]) for i, j in both])
+        yield reduce(or_, [(fact == name) & (other == name) for name in names if name in others])
 
 
 def _listed(alternative: Schema) -> list[Any]:

@@ -19,7 +19,7 @@ from tallystick.formula.facts.collection import READERS as COLLECTION
 from tallystick.formula.facts.collection import Items
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of, scale_of
-from tallystick.formula.facts.reader import Condition, FactReader, FactTerms, Repetition, bound_of
+from tallystick.formula.facts.reader import FactIndex, FactReader, Repetition, bound_of
 from tallystick.formula.schema_path import Schema, alternatives_of, items_at, target_of, type_of
 from tallystick.formula.tree import Data, Kind, Node, Operand, arms_of, const, leaves, value_of
 from tallystick.numbers.nano import NANO, from_double, round_half_even
@@ -153,19 +153,17 @@ class SummedOver(Items):
         """Return the sum without the expression, which formulas write behind it."""
         return f"Σ {named(path_of(fact))}"
 
-    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+    def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that it is within so many times the range of one item, but for the rounding."""
-        counted = next(iter(record.index.find("count", path_of(fact))), None)
-        if counted is None or not record.domains[counted.digest].high:
+        counted = others.last("count", path_of(fact))
+        if counted is None or not others.domains[counted.digest].high:
             return
-        domain, most = record.domains[fact.digest], record.domains[counted.digest].high
-        logic, half = record.logic, record.logic.number(Fraction(1, 2 * NANO))
+        domain, most = others.domains[fact.digest], others.domains[counted.digest].high
+        half = Fraction(1, 2 * NANO)
         if domain.high >= 0:
-            each = logic.number(Fraction(domain.high, most * NANO))
-            yield record.of(fact) <= record.of(counted) * each + half
+            yield fact <= counted * Fraction(domain.high, most * NANO) + half
         if domain.low <= 0:
-            each = logic.number(Fraction(domain.low, most * NANO))
-            yield record.of(fact) >= record.of(counted) * each - half
+            yield fact >= counted * Fraction(domain.low, most * NANO) - half
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
         """Return that a repeated item adds its value, which can be any number."""
