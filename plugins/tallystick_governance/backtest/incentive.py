@@ -121,19 +121,6 @@ class Scenario:
     dividends: Counts = attrs.field(repr=False)
 
 
-@attrs.frozen
-class Point:
-    """The incentive in one epoch when some validators adopt the candidate.
-
-    Attributes:
-        stake: their part of the stake, in nano.
-        incentive: of each miner, in nano.
-    """
-
-    stake: int
-    incentive: Counts = attrs.field(repr=False)
-
-
 @attrs.frozen(slots=False)
 class Incentives:
     """The scenarios of a network, by which validators adopt a candidate.
@@ -142,7 +129,6 @@ class Incentives:
         network: the validators.
         miners: who is weighed; the uid is ``UNKNOWN`` where a rule set names a hotkey alone.
         scenarios: by who adopts: nobody, one, half, two thirds and all of the stake.
-        curve: one validator after the other, the largest first, from nobody to all.
         unweighed: why nobody has a weight under the baseline and under the candidate; empty where
             somebody has.
     """
@@ -150,7 +136,6 @@ class Incentives:
     network: Network
     miners: tuple[MinerTotals, ...] = attrs.field(repr=False)
     scenarios: tuple[Scenario, ...]
-    curve: tuple[Point, ...] = attrs.field(repr=False)
     unweighed: tuple[str, str]
 
     epochs = EPOCHS
@@ -292,7 +277,6 @@ def incentives(
         network,
         miners,
         tuple(attrs.evolve(outcomes[number], name=name) for name, number in counts.items()),
-        tuple(subnet.point(adopting) for adopting in range(validators + 1)),
         (before.reason, after.reason),
     )
 
@@ -319,7 +303,7 @@ class _Subnet:
 
     def scenario(self, adopting: int) -> Scenario:
         """Compute the scenario in which the ``adopting`` largest adopt; it has no name yet."""
-        outputs = list(self._epochs(adopting, EPOCHS))
+        outputs = list(self._epochs(adopting))
         first, last = outputs[0], outputs[-1]
         return Scenario(
             "",
@@ -332,13 +316,8 @@ class _Subnet:
             dividends=self._of_validators(last.dividends),
         )
 
-    def point(self, adopting: int) -> Point:
-        """Compute one epoch in which the ``adopting`` largest validators adopt."""
-        (output,) = self._epochs(adopting, 1)
-        return Point(self._part(adopting), self._of_miners(output.incentive))
-
-    def _epochs(self, adopting: int, many: int) -> Iterator[YumaOutput]:
-        """Yield the outputs of some epochs, from empty bonds."""
+    def _epochs(self, adopting: int) -> Iterator[YumaOutput]:
+        """Yield the outputs of the epochs, from empty bonds."""
         parameters, weights = self.network.parameters, self._weights(adopting)
         case = YumaInput(
             block=parameters.tempo + 2,
@@ -351,7 +330,7 @@ class _Subnet:
             bonds=Cells.of([[]] * self.size),
             permits=(True,) * self.validators,
         )
-        for _ in range(many):
+        for _ in range(EPOCHS):
             output = epoch(parameters, case)
             yield output
             case = attrs.evolve(case, bonds=output.bonds)

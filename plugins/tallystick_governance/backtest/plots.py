@@ -27,7 +27,6 @@ from tallystick_governance.backtest.distribution import (
     losers,
     winners,
 )
-from tallystick_governance.backtest.incentive import Incentives
 from tallystick_governance.backtest.statistics import PERCENT, Uncertainty
 from tallystick_governance.simulation.study import TypeStudy
 from tallystick_simulation.mixture import Course
@@ -160,33 +159,6 @@ def spread(overall: Distribution) -> Plot:
     return _plot(
         (bars + labels).properties(height=alt.Step(18)),
         "How many miners gain or lose how much of the share that they had",
-    )
-
-
-def adoption(incentives: Incentives) -> Plot:
-    """Plot the gain of the incentives that change most, by the stake that adopts."""
-    chosen = incentives.most_changed(DRAWN)
-    last = incentives.scenarios[-1].incentive
-    rows = [
-        {
-            "miner": f"{n}. {short(incentives.miners[miner].hotkey)}",
-            "stake": point.stake * 100 / NANO,
-            "points": (point.incentive[miner] - incentives.nobody.incentive[miner]) * 100 / NANO,
-            "side": "gain" if last[miner] > incentives.nobody.incentive[miner] else "loss",
-        }
-        for n, miner in enumerate(chosen, 1)
-        for point in incentives.curve
-    ]
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X("stake:Q", title="stake that adopts, in %", axis=alt.Axis(tickCount=5)),
-        y=alt.Y("points:Q", title="change of the incentive, in points", axis=alt.Axis(tickCount=5)),
-        detail="miner:N",
-        color=alt.Color("side:N", scale=_SIDES, legend=None),
-    )
-    layers = base.mark_line(interpolate="step-after") + base.mark_circle(size=20, opacity=1)
-    return _plot(
-        layers.properties(height=200),
-        f"The {len(chosen)} incentives that change most, by the stake that adopts it",
     )
 
 

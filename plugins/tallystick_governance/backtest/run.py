@@ -55,9 +55,7 @@ from tallystick_governance.backtest.replay import Start, replays
 from tallystick_governance.backtest.report import Building, Written, building
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
-    ShareChanges,
     Uncertainty,
-    chances_of,
     uncertainty,
 )
 from tallystick_governance.backtest.weights import WeightComparison, compare_weights
@@ -187,29 +185,20 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
     hotkeys = [miner.hotkey for miner in outcome.miners]
 
     @cache
-    def baseline(measure: str) -> list[list[int]]:
-        return stretches.amounts(aggregate, 0, measure, hotkeys)
+    def amounts(candidate: int, measure: str) -> list[list[int]]:
+        return stretches.amounts(aggregate, candidate, measure, hotkeys)
 
-    uncertainties, changes = list[Uncertainty | None](), list[ShareChanges | None]()
-    for candidate, compared in enumerate(chosen, 1):
-        measure = compared.overall.measure
-        before = baseline(measure)
-        after = stretches.amounts(aggregate, candidate, measure, hotkeys)
-        of_candidate = uncertainty(
+    return {
+        compared.position: uncertainty(
             bootstrap,
             hotkeys,
-            before,
-            after,
+            amounts(0, compared.overall.measure),
+            amounts(candidate, compared.overall.measure),
             flips[candidate],
             rounds=stretches.rounds,
             epochs=stretches.epochs,
         )
-        uncertainties.append(of_candidate)
-        changes.append(None if of_candidate is None else ShareChanges.of(before, after))
-    chances = chances_of(bootstrap.seed, bootstrap.draws, changes)
-    return {
-        compared.position: known and attrs.evolve(known, chance=chance)
-        for compared, known, chance in zip(chosen, uncertainties, chances, strict=True)
+        for candidate, compared in enumerate(chosen, 1)
     }
 
 

@@ -1,4 +1,4 @@
-"""Statistics of a back-test: shares, concentration, rank correlation, bootstrap, permutation test.
+"""Statistics of a back-test: shares, concentration, rank correlation, bootstrap.
 
 Everything is whole numbers or fractions, rounded half-even once where it is published; random
 draws come from SHAKE-256 of a seed. So the same history and seed give the same statistics on every
@@ -14,25 +14,14 @@ what Student's t has beyond the normal distribution (Hesterberg 2015, section 4.
 share that changes hands is a distance, which chance makes larger and never smaller, so draws of it
 lie above it. Its interval is that of a distance instead: no farther from the value than 95 of 100
 draws are from the history.
-
-**Permutation test**: how much changes hands where chance alone decides whom a change favours. A
-share that changes hands is never below 0, so no interval can tell it from none. What can is a
-history without a reason (Fisher 1935). The change of the share of a miner is a sum over epochs: of
-each, how much more than its share in the whole history it has of the epoch under the candidate,
-less the same under the baseline. In each epoch these parts are dealt at random to the miners who
-have something in it. Whatever an epoch does to some of its miners stays as it is; that it is the
-same miners in one epoch after another is then chance. The probability is that of a deal in which as
-much changes hands as in the history, the history itself being one of the deals (Phipson and Smyth
-2010). Where there is one epoch, its rounds take the place of epochs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
 from itertools import groupby
 
 import attrs
@@ -67,14 +56,6 @@ _STUDENT = (
 )
 """The quantile 0.975 of Student's t for 1 to 30 degrees of freedom, in thousandths."""
 _MILLION = 10**6
-_PERMUTATION = "tallystick/backtest/permutation/1"
-_SHARE_BITS = 58
-"""Changes of shares are counted in units of 2**-58: their sums fit 64 bits."""
-_CELLS = 1 << 25
-"""Maximum number of parts that are dealt; of a large history fewer deals are made."""
-_FEWEST_DEALS = 99
-_TOGETHER = 1 << 16
-"""Parts of one stretch that are dealt together, so that they stay in the cache."""
 
 
 def published_share(part: int, whole: int) -> int:
@@ -218,26 +199,6 @@ class Interval:
 
 
 @attrs.frozen
-class Chance:
-    """The share that changes hands where chance alone decides whom a candidate favours.
-
-    Attributes:
-        deals: how often it was decided.
-        as_much: in how many of them as much changes hands as in the history, or more.
-        median: what changes hands in the middle one of them, in nano.
-    """
-
-    deals: int
-    as_much: int
-    median: int
-
-    @property
-    def probability(self) -> int:
-        """The probability of a deal in which as much changes hands, in nano, rounded once."""
-        return round_half_even((self.as_much + 1) * NANO, self.deals + 1)
-
-
-@attrs.frozen
 class Uncertainty:
     """The dependence of a candidate's changes on which epochs there are.
 
@@ -250,7 +211,6 @@ class Uncertainty:
         flips: how many records change their tier or gate.
         shares: by hotkey, the change of its share, in nano.
         epochs: how many epochs there are.
-        chance: how much changes hands by chance alone; None of one miner.
     """
 
     bootstrap: Bootstrap
@@ -260,7 +220,6 @@ class Uncertainty:
     flips: Interval
     shares: Mapping[str, Interval] = attrs.field(repr=False)
     epochs: int = 1
-    chance: Chance | None = None
 
     @property
     def clear(self) -> int:
@@ -403,138 +362,3 @@ def widened(far: int, stretches: int) -> int:
     student = _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else _NORMAL + 2400 // freedom
     square = student**2 * stretches * _MILLION**2 // (_NORMAL**2 * freedom)
     return round_half_even(far * math.isqrt(square), _MILLION)
-
-
-@attrs.frozen(eq=False)
-class ShareChanges:
-    """The changes of the shares of miners as sums over stretches of epochs.
-
-    Attributes:
-        parts: by stretch and miner, in units of 2**-58.
-        dealt: by stretch and miner, whether the miner has something in the stretch.
-    """
-
-    parts: Matrix
-    dealt: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, before: Amounts, after: Amounts) -> ShareChanges | None:
-        """Split the changes of shares from some amounts to others by stretch.
-
-        Returns:
-            None where nobody has anything under one of the two.
-        """
-        whole, other = (sum(map(sum, side)) for side in (before, after))
-        if not whole or not other:
-            return None
-        unit = whole * other
-        sums = [[sum(column) for column in zip(*side, strict=True)] for side in (before, after)]
-        # twice the mean of the two shares of each miner
-        means = [old * other + new * whole for old, new in zip(*sums, strict=True)]
-        parts, dealt = [], []
-        for olds, news in zip(before, after, strict=True):
-            epoch = sum(news) * whole - sum(olds) * other
-            pairs = list(zip(olds, news, strict=True))
-            exact = (
-                2 * unit * (new * whole - old * other) - mean * epoch
-                for (old, new), mean in zip(pairs, means, strict=True)
-            )
-            parts.append([((change << _SHARE_BITS) + unit**2) // (2 * unit**2) for change in exact])
-            dealt.append([bool(old or new) for old, new in pairs])
-        return cls(np.array(parts, np.int64), np.array(dealt, np.bool_))
-
-
-def chances_of(
-    seed: str, draws: int, candidates: Sequence[ShareChanges | None]
-) -> list[Chance | None]:
-    """Compute how much changes hands by chance under each candidate.
-
-    Args:
-        seed: any text; another one gives other deals.
-        draws: how many deals, unless the history is too large for as many.
-        candidates: how shares change under each, among the same stretches and miners; None where
-            that is not known.
-
-    Returns:
-        Of each candidate; None without draws, without changes, and where no stretch has two miners
-        to deal to.
-    """
-    tests = [None if changes is None else _Deals.of(changes, draws) for changes in candidates]
-    dealing = [test for test in tests if test is not None]
-    if dealing:
-        stretches, miners = dealing[0].changes.parts.shape
-        deals, step = len(dealing[0].moved), max(1, _TOGETHER // miners)
-        for begin in range(0, deals, step):
-            numbers = range(begin, min(begin + step, deals))
-            sums = [test.undealt(numbers) for test in dealing]
-            for stretch in range(stretches):
-                # candidates that deal to as many miners have the same orders
-                orders = cache(partial(_orders, seed, stretch, numbers))
-                for test, own in zip(dealing, sums, strict=True):
-                    test.deal(stretch, orders, own)
-            for test, own in zip(dealing, sums, strict=True):
-                test.moved[begin : numbers.stop] = np.abs(own).sum(axis=0)
-    return [None if test is None else test.chance() for test in tests]
-
-
-@attrs.frozen(eq=False)
-class _Deals:
-    """The deals of one candidate's permutation test.
-
-    Attributes:
-        changes: how shares change.
-        members: of each stretch, the positions of the miners that its parts are dealt to.
-        moved: by deal, the sum of the absolute changes, which counts what changes hands twice.
-    """
-
-    changes: ShareChanges
-    members: tuple[npt.NDArray[np.intp], ...]
-    moved: Column
-
-    @classmethod
-    def of(cls, changes: ShareChanges, draws: int) -> _Deals | None:
-        """Begin; None without draws, and where no stretch has two miners."""
-        members = tuple(np.flatnonzero(row) for row in changes.dealt)
-        if not draws or max(map(len, members), default=0) < 2:
-            return None
-        deals = min(draws, max(_FEWEST_DEALS, _CELLS // changes.parts.size))
-        return cls(changes, members, np.zeros(deals, np.int64))
-
-    def undealt(self, deals: Sequence[int]) -> Matrix:
-        """Return the changes of the history, a row for each miner and a column for each deal."""
-        sums: Matrix = np.repeat(self.changes.parts.sum(axis=0)[:, None], len(deals), axis=1)
-        return sums
-
-    def deal(
-        self, stretch: int, orders: Callable[[int], npt.NDArray[np.intp]], sums: Matrix
-    ) -> None:
-        """Deal the parts of a stretch by the orders for a number of miners."""
-        who = self.members[stretch]
-        parts = self.changes.parts[stretch, who]
-        sums[who] += parts.take(orders(len(who))) - parts[:, None]
-
-    def chance(self) -> Chance:
-        """Compare the history with its deals."""
-        parts, deals = self.changes.parts, len(self.moved)
-        # what differs by less than the rounding of every part is equal
-        least = int(np.abs(parts.sum(axis=0)).sum()) - parts.size
-        median = int(np.sort(self.moved)[deals // 2])
-        return Chance(
-            deals,
-            int(np.count_nonzero(self.moved >= least)),
-            # each deal counts what changes hands twice: where it comes from, and where it goes
-            round_half_even(median * NANO, 2 << _SHARE_BITS),
-        )
-
-
-def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.NDArray[np.intp]:
-    """Return random orders of the miners of one stretch, a column for each deal.
-
-    An order is that of as many words of four bytes, most significant first, of SHAKE-256 over the
-    domain, the number of the stretch, that of the deal, both from 0, and the seed, a line each.
-    """
-    heads = (f"{_PERMUTATION}\n{stretch}\n{deal}\n{seed}".encode() for deal in deals)
-    words = b"".join(hashlib.shake_256(head).digest(4 * miners) for head in heads)
-    rows = np.frombuffer(words, ">u4").reshape(len(deals), miners)
-    # the few equal words keep their order, everywhere alike
-    return np.ascontiguousarray(np.argsort(rows, axis=1, kind="stable").T)

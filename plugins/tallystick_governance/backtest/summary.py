@@ -42,7 +42,6 @@ from tallystick_governance.backtest.outcome import (
 )
 from tallystick_governance.backtest.statistics import (
     PERCENT,
-    Chance,
     Uncertainty,
     published_share,
 )
@@ -64,7 +63,6 @@ json_object(
     *("summary", "source", "changes"),
     JsonKey("formulas", form=lambda all_: [{"name": f.name, "kind": f.kind} for f in all_]),
 )(Proposal)
-json_object("deals", "as_much", _nano("median"), _nano("probability"))(Chance)
 json_object(_nano("gini"), _nano("hhi"))(Concentration)
 json_object(
     "measure",
@@ -292,7 +290,6 @@ def _intervals(known: Uncertainty) -> JsonObject:
         "share_moved": [nano_value(known.moved.low), nano_value(known.moved.high)],
         "flips": [known.flips.low, known.flips.high],
         "clear_miners": known.clear,
-        "chance": json_value(known.chance),
     }
 
 

@@ -30,7 +30,6 @@ from tallystick_governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Inc
 from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, Period
 from tallystick_governance.backtest.statistics import (
     PERCENT,
-    Chance,
     Interval,
     Uncertainty,
     published_share,
@@ -54,8 +53,6 @@ THRESHOLDS = {
     "fixed": "",
 }
 """Sentences on the thresholds that records are scored by, by `Outcome.thresholds`."""
-RARE = NANO // 20
-"""The probability up to which a change is not taken for chance."""
 _SAME_ORDER = (
     (NANO, "is exactly the same"),
     (NANO * 95 // 100, "stays almost the same"),
@@ -82,10 +79,6 @@ TERMS = {
         "where the value would lie in 95 of 100 histories of the same kind, from epochs that are "
         "drawn with replacement; an interval of a change without 0 says that its direction does "
         "not depend on which epochs the history happens to have"
-    ),
-    "by chance": (
-        "the probability that as much changes hands when, in each epoch, the gains and losses are "
-        "dealt to its miners at random; up to 0.05 it is seldom chance whom a change favours"
     ),
     "tier": "the level that a record reaches by its quality, which multiplies its emission",
     "gate": "a limit of one axis; below it, the quality of a record is set whatever the rest says",
@@ -123,7 +116,6 @@ GLOSSES = {
     "Gini": "0: equal, 1: one has all",
     "HHI": "sum of squared shares",
     "changes hands": "share that others get",
-    "by chance": "probability",
     "refused": "by it alone",
 }
 """The meaning of each column, which stands in its head."""
@@ -287,8 +279,6 @@ def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:
         yield f"    {overall.measure}  {hands}"
     if weight is not None:
         yield from (f"    {line}" for line in _weight_lines(weight))
-    if overall.moved and uncertainty is not None and uncertainty.chance is not None:
-        yield f"    {by_chance(uncertainty.chance)}"
     if candidate.incentives is not None:
         yield from _adoption_lines(candidate.incentives)
     for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
@@ -400,15 +390,6 @@ def drawn_of(uncertainty: Uncertainty) -> str:
     )
 
 
-def by_chance(chance: Chance) -> str:
-    """Say how much changes hands where gains and losses are dealt at random."""
-    return (
-        f"chance alone: {percent(chance.median)} in the middle one of "
-        f"{counted(chance.deals, 'deal')}, as much as here with probability "
-        f"{decimal(chance.probability)}"
-    )
-
-
 def certainty(candidate: CandidateComparison) -> Iterator[str]:
     """Say how far the changes depend on the epochs that the history happens to have."""
     uncertainty = candidate.uncertainty
@@ -420,19 +401,6 @@ def certainty(candidate: CandidateComparison) -> Iterator[str]:
         f"would change hands, and {grouped(flipped.low)} to {grouped(flipped.high)} records would "
         f"flip: intervals {drawn_of(uncertainty)}."
     )
-    if candidate.overall.moved and uncertainty.chance is not None:
-        chance = uncertainty.chance
-        verdict = (
-            "the change favours some miners"
-            if chance.probability <= RARE
-            else "which miners it favours may be chance"
-        )
-        yield (
-            f"Were the gains and losses of each {uncertainty.unit} dealt to its miners at random, "
-            f"{percent(chance.median)} would change hands in the middle one of "
-            f"{counted(chance.deals, 'deal')}, and as much as here with a probability of "
-            f"{decimal(chance.probability)}: {verdict}."
-        )
     clear, many = uncertainty.clear, len(uncertainty.shares)
     yield (
         f"Of {counted(many, 'miner')}, {grouped(clear)} have an interval on one side of 0; for the "

@@ -165,9 +165,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
     to the folder OUTPUT. The share of all weight that changes hands is printed first, the share of
     emission under it, and the records that flip, each with an interval, which shows how far it
-    depends on the epochs in the history; then the probability of at least as large a change by
-    chance alone. The exit status is 1 when a line was no valid
-    record, 3 when the engine itself fails on one.
+    depends on the epochs in the history. The exit status is 1 when a line was no valid record, 3
+    when the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep

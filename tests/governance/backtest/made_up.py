@@ -25,7 +25,7 @@ from tallystick_governance.backtest.outcome import (
     ThresholdRange,
     TypeOutcome,
 )
-from tallystick_governance.backtest.statistics import Bootstrap, Chance, Interval, Uncertainty
+from tallystick_governance.backtest.statistics import Bootstrap, Interval, Uncertainty
 from tallystick_governance.diff.change import Change as RuleChange
 from tallystick_governance.diff.change import FormulaChange
 from tallystick_yuma.inputs import YumaParameters
@@ -204,7 +204,6 @@ def uncertain(found: CandidateComparison) -> CandidateComparison:
             for each in found.overall.changes()
         },
         epochs=12,
-        chance=Chance(999, 17, moved // 2),
     )
     return attrs.evolve(found, uncertainty=known)
 

@@ -16,9 +16,7 @@ import pytest
 
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
-    ShareChanges,
     Uncertainty,
-    chances_of,
     uncertainty,
 )
 
@@ -33,7 +31,6 @@ HEADS = (
     "share of a miner",
     "flips",
     "changes hands",
-    "probability at most 0.05",
     "share, drawn by rounds",
     "flips, drawn by rounds",
 )
@@ -104,10 +101,7 @@ def known(drawn: Drawn, epochs: int) -> Uncertainty:
         epochs=epochs,
     )
     assert found is not None
-    if epochs == 1:
-        return found
-    (chance,) = chances_of(BOOTSTRAP.seed, BOOTSTRAP.draws, [ShareChanges.of(*sides)])
-    return attrs.evolve(found, chance=chance)
+    return found
 
 
 def measured(epochs: int, flips_of_an_epoch: float) -> list[str]:
@@ -123,9 +117,7 @@ def measured(epochs: int, flips_of_an_epoch: float) -> list[str]:
             counts["share" + (name or " of a miner")] += held / MINERS
             counts["flips" + name] += found.flips.low <= truth <= found.flips.high
             if unit > 1:
-                assert found.chance is not None
                 counts["changes hands"] += found.moved.low == 0
-                counts["probability at most 0.05"] += found.chance.probability <= 50_000_000
     return [str(epochs), *(f"{counts[name] * 100 / HISTORIES:.0f} %" for name in HEADS[1:])]
 
 

@@ -123,14 +123,6 @@ def test_a_minority_never_flips_it_and_a_higher_kappa_needs_more() -> None:
     assert [effect.flipped(each) for each in effect.scenarios] == [0, 1, 1, 1, 2]
 
 
-def test_the_curve_goes_from_nobody_to_all() -> None:
-    effect = found()
-    assert [point.stake for point in effect.curve] == [0, 34 * 10**7, 67 * 10**7, 87 * 10**7, NANO]
-    assert effect.curve[0].incentive == effect.nobody.incentive
-    assert effect.curve[2].incentive == effect.scenarios[2].incentive
-    assert effect.curve[-1].incentive == effect.scenarios[-1].incentive
-
-
 def test_a_candidate_that_changes_nothing_flips_nothing() -> None:
     effect = effect_of(network(*STAKES), BEFORE, BEFORE)
     assert (effect.changing, effect.flips, effect.most_changed(5)) == ((), (), ())

@@ -210,8 +210,6 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     for interval in known.shares.values():
         assert f"{points(interval.low)} to {points(interval.high)}" in text
     assert "999 draws of 12 epochs; seed “tallystick”" in text
-    assert known.chance is not None
-    assert f"with a probability of {decimal(known.chance.probability)}" in " ".join(text.split())
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -270,7 +268,7 @@ def test_words_that_are_not_the_candidate_s_own_are_not_shown() -> None:
 def test_a_column_says_what_it_shows_and_a_value_which_formula_reads_it() -> None:
     html = page(outcome(many=8)).html
     heads = re.findall(r'<th scope="col">([^<]*) <small>([^<]*)</small></th>', html)
-    assert {"tau-b", "Gini", "HHI", "changes hands", "by chance"} <= {head for head, _ in heads}
+    assert {"tau-b", "Gini", "HHI", "changes hands"} <= {head for head, _ in heads}
     assert "made-up/care@2 reads slope\n  care = 1 − slope · risk" in Reader(html).text
 
 
