@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from tallystick_state.chain import Entry
     from tallystick_state.rules import StateRules
     from tallystick_state.trust.policy import TrustRoot
-    from tallystick_state.trust.statement import Action, Statement
+    from tallystick_state.trust.statement import Statement
 
 LATEST = "~"
 """Sorts after every written time."""
@@ -193,11 +193,7 @@ def check_carry(in_force: RulesInForce, authority: Authority) -> None:
     carry, root = in_force.origin.carry, in_force.root
     if carry is None:
         return
-    statement = None
-    if root is not None:
-        from tallystick_state.trust.statement import carry as signed  # if signed
-
-        statement = signed(network=root.network, trust=root.digest, digest=carry.digest)
+    statement = None if root is None else root.carry_statement(carry.digest)
     in_force.authorised("carried values", "adopt", statement, authority)
 
 
@@ -567,11 +563,11 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
         """Return what is signed of it."""
         return _adoption_statement(
             in_force,
-            "adopt",
+            self.rule_set["reference"],
+            action="adopt",
             line=self.line,
             previous=self.previous,
             rule_set=self.rule_set["digest"],
-            reference=self.rule_set["reference"],
             epoch=self.epoch,
             sequence=self.sequence,
             major=self.major,
@@ -645,13 +641,14 @@ class Withdraw(RulesEntry, frozen=True, kw_only=True):
         last = in_force.adoptions[self.line][-1]
         return _adoption_statement(
             in_force,
-            "withdraw",
+            last.rules.rule_set.reference,
+            action="withdraw",
             line=last.line,
             previous=last.previous,
             rule_set=last.rules.digest,
-            reference=last.rules.rule_set.reference,
             epoch=last.epoch,
             sequence=self.sequence,
+            major=False,
         )
 
     def after(
@@ -702,14 +699,15 @@ class Share(RulesEntry, frozen=True, kw_only=True):
         """Return what is signed of it."""
         if in_force.root is None:
             return None
-        from tallystick_state.trust.statement import pools  # if signed
+        from tallystick_state.trust.statement import POOLS, Statement, Subject  # if signed
 
-        return pools(
+        return Statement.of(
+            POOLS,
+            Subject.of("pools", self._change(in_force).pools.digest),
             genesis=in_force.genesis,
             network=in_force.root.network,
             previous=self.previous,
             pools=self.pools,
-            digest=self._change(in_force).pools.digest,
             epoch=self.epoch,
             sequence=self.sequence,
         )
@@ -743,14 +741,20 @@ class Share(RulesEntry, frozen=True, kw_only=True):
 
 def _adoption_statement(
     in_force: RulesInForce,
-    action: Action,
-    **parts: Any,  # noqa: ANN401  # those of `trust.statement.adoption`
+    reference: str,
+    **members: Any,  # noqa: ANN401  # those of ``predicate-adoption-1``
 ) -> Statement | None:
     if in_force.root is None:
         return None
-    from tallystick_state.trust.statement import adoption  # if signed
+    from tallystick_state.trust.statement import ADOPTION, Statement, Subject  # if signed
 
-    return adoption(action, genesis=in_force.genesis, network=in_force.root.network, **parts)
+    return Statement.of(
+        ADOPTION,
+        Subject.of(reference, members["rule_set"]),
+        genesis=in_force.genesis,
+        network=in_force.root.network,
+        **members,
+    )
 
 
 KINDS: Mapping[str, type[EntryBody]] = MappingProxyType(

@@ -72,7 +72,6 @@ COMMANDS = CommandRows(
             below=(
                 "adoption",
                 "carry",
-                "checkpoint",
                 "events",
                 "join",
                 "pools",

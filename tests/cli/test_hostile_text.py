@@ -175,7 +175,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "trust", TRUST, "--key", KEY, "-o", SIGNED), 0),
     (("sign", "join", STATEMENT, TRUST, "-o", SIGNED), 1),
     (("sign", "join", STATEMENT, STATEMENT, "-o", SIGNED), 0),
-    (("sign", "checkpoint", STATEMENT, "--key", KEY, "-o", SIGNED), 1),
     (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
     (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", *SIGNING), 2),

@@ -169,14 +169,6 @@ def test_a_receipt(folder: Path) -> None:
     assert run("sign", "receipt", "other.json", "--key", "alice.pem", "-o", "x").status == 1
 
 
-def test_a_checkpoint() -> None:
-    Path("checkpoint").write_text("tallystick/a/b\n3\n" + "A" * 43 + "=\n")
-    made = ("sign", "checkpoint", "checkpoint", "--wallet", "eve", "-o", "out.json")
-    assert run(*made).status == 0
-    found = run("verify", "out.json", "--key", str(signer("eve", "sr25519").public), "--json")
-    assert found.json()["predicate"]["checkpoint"] == Path("checkpoint").read_text()
-
-
 def verified(*options: str) -> Finished:
     return run("verify", "out.json", *options)
 

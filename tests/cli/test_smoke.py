@@ -102,7 +102,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "rule-set", "skills@1.1.0", *BY_ALICE), 0),
     (("sign", "receipt", "results.parquet.receipt.json", *BY_ALICE), 0),
     (("sign", "trust", "trust.toml", *BY_ALICE), 0),
-    (("sign", "checkpoint", "checkpoint", *BY_ALICE), 0),
     (("sign", "events", "late.jsonl", "--validator", "5Peer", *BY_ALICE, *TRUSTING), 0),
     (("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *BY_ALICE, *TRUSTING), 0),
     (("sign", "join", "signed.json", "signed.json", "-o", "signed.json"), 0),
@@ -162,7 +161,6 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     council = {"council": {"keys": ["alice"], "threshold": 1}}
     Path("trust.toml").write_text(toml(tables(groups=council)))
     Path("alice.pem").write_bytes(key_file("alice"))
-    Path("checkpoint").write_text(f"tallystick/a/b\n0\n{'A' * 43}=\n")
     Ledger.create(TRUSTING[1], "skills@1.0.0", trust="trust.toml").close()
     Ledger.create(SHARING[1], ["skills@1.0.0", "workflow@1.0.0"], trust="trust.toml").close()
     Path("network.toml").write_text(NETWORK_FILE)

@@ -1,10 +1,15 @@
 """``docs/errors.md`` has every exception and every code."""
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from manual.page import Page
 
+import tallystick
+import tallystick_state
 from tallystick import errors
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
@@ -16,7 +21,6 @@ from tallystick_state.claims import REASONS
 from tallystick_state.ingest import CODES as OF_FILES
 from tallystick_state.ingest import LINE_CODES
 from tallystick_state.miner_list import CODES as OF_LISTS
-from tallystick_state.trust.errors import CODES as OF_SIGNATURES
 
 OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}
 _PAGE = Page.of("docs/errors.md")
@@ -49,10 +53,9 @@ def test_every_exception_of_the_core_is_documented_below_its_parent() -> None:
         ("States", OF_STATES),
         ("Adoptions", OF_ADOPTIONS),
         ("Locks", OF_LOCKS),
-        ("Signatures", OF_SIGNATURES),
         ("Plugins", OF_KIT),
     ],
-    ids=["records", "groups", "states", "adoptions", "locks", "signatures", "plugins"],
+    ids=["records", "groups", "states", "adoptions", "locks", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     spans = _PAGE.section(section).spans()
@@ -67,9 +70,28 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
 
 
 def test_a_code_means_on_the_page_what_the_engine_says() -> None:
-    codes = OF_GROUPS | OF_STATES | OF_ADOPTIONS | OF_SIGNATURES
+    codes = OF_GROUPS | OF_STATES | OF_ADOPTIONS
     assert _PAGE.lacking(f"| `{code}` | {meaning} | " for code, meaning in codes.items()) == []
 
 
 def test_the_page_of_states_has_every_code_that_refuses_a_file() -> None:
     assert Page.of("docs/state.md").section("Late events").differs_from(sorted(OF_FILES)) == []
+
+
+def codes_of(source: str) -> Iterator[str]:
+    """The codes that a module gives its errors of trust, where they are written out."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="TrustError"), keywords=keywords):
+                for each in keywords:
+                    if each.arg == "code" and isinstance(each.value, ast.Constant):
+                        yield str(each.value.value)
+
+
+@pytest.mark.nightly
+def test_every_code_is_on_the_page_of_errors() -> None:
+    packages = (Path(each.__file__).parent for each in (tallystick, tallystick_state))
+    sources = (path for package in packages for path in package.rglob("*.py"))
+    found = {code for path in sources for code in codes_of(path.read_text("utf-8"))}
+    assert "threshold-not-met" in found
+    assert found <= {*_PAGE.spans()}

@@ -13,7 +13,7 @@ from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.keys import KeyType, PairSigner
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.statement import Action, Statement, adoption
+from tallystick_state.trust.statement import ADOPTION, Statement, Subject
 
 GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
 NETWORK = "subnet-42"
@@ -77,19 +77,20 @@ def root(**changes: Any) -> TrustRoot:  # noqa: ANN401  # as above
     return trust_file.parse(toml(tables(**changes)), "trust.toml")
 
 
-def to_adopt(action: Action = "adopt", **changes: Any) -> Statement:  # noqa: ANN401  # as above
+def to_adopt(action: str = "adopt", **changes: Any) -> Statement:  # noqa: ANN401  # as above
     """A statement of an adoption."""
     said = {
+        "action": action,
         "genesis": GENESIS,
         "network": NETWORK,
         "line": "skills",
         "previous": OLD,
         "rule_set": NEW,
-        "reference": "skills@1.1.0",
         "epoch": 20,
         "sequence": 1,
-    }
-    return adoption(action, **{**said, **changes})
+        "major": False,
+    } | changes
+    return Statement.of(ADOPTION, Subject.of("skills@1.1.0", said["rule_set"]), **said)
 
 
 def signed(statement: Statement, signers: Sequence[PairSigner | str]) -> Envelope:

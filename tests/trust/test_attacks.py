@@ -18,7 +18,7 @@ from tallystick_state.trust.policy import (
     authorise_rotation,
     check_succession,
 )
-from tallystick_state.trust.statement import Statement, events, rule_set
+from tallystick_state.trust.statement import RULE_SET, Statement, Subject, events
 
 COUNCIL = ["alice", "bob"]
 OTHER = f"sha256:{'d' * 64}"
@@ -67,7 +67,10 @@ def test_a_withdrawal_is_no_adoption() -> None:
 
 
 def test_a_statement_of_another_kind() -> None:
-    assert code(rule_set(reference="a@1", digest=OTHER, text=OTHER)) == "other-predicate"
+    other = Statement.of(
+        RULE_SET, Subject.of("a@1", OTHER), reference="a@1", digest=OTHER, text=OTHER
+    )
+    assert code(other) == "other-predicate"
     batch = events(
         genesis=GENESIS,
         network=NETWORK,

@@ -105,16 +105,18 @@ def rule_set_command(reference: str) -> _Signable:
     from tallystick.canonical import digest_of_bytes  # loads what signs
     from tallystick.plugins.registry import installed_plugins
     from tallystick.rules.loading import load
-    from tallystick_state.trust.statement import rule_set  # loads what signs
+    from tallystick_state.trust.statement import RULE_SET, Statement, Subject
 
     rules = load(reference, installed_plugins())
-    statement = rule_set(
-        reference=rules.rule_set.reference,
+    name = rules.rule_set.reference
+    statement = Statement.of(
+        RULE_SET,
+        Subject.of(name, rules.digest),
+        reference=name,
         digest=rules.digest,
         text=digest_of_bytes(rules.text.encode("utf-8")),
     )
-    types = ", ".join(map(visible, rules.rule_set.skill_types))
-    return statement, [f"{rules.rule_set.reference} holds, for {types}"]
+    return statement, [f"{name} holds, for {', '.join(map(visible, rules.rule_set.skill_types))}"]
 
 
 @_action(
@@ -259,18 +261,16 @@ def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -
         raise click.UsageError(message)
     from tallystick_state.carry_file import CarryFile
     from tallystick_state.rules_in_force import begin_under
-    from tallystick_state.trust.statement import carry
 
     in_force = begin_under(references, None, trust)
     carried, _ = CarryFile.of(path, in_force.at(0)).carried(in_force.at(0))
     root = in_force.root
     assert root is not None  # noqa: S101  # a trust file was read
-    statement = carry(network=root.network, trust=root.digest, digest=carried.digest)
     miners = numbered(len(carried.state.miners), "miner")
     records = numbered(carried.records, "record")
     names = ", ".join(rules.rule_set.reference for rules in in_force.at(0).lines)
     words = f"a state of {root.network} under {names} begins with {miners} and {records}"
-    return statement, [words]
+    return root.carry_statement(carried.digest), [words]
 
 
 @_action(
@@ -322,27 +322,6 @@ def events_command(path: Path, validator: str, groups: Path | None, where: str) 
         statement = batch_statement(ledger, path, validator, groups)
     lines = numbered(len(statement.predicate["events"]), "line")
     return statement, [f"{lines} of {visible(str(path))} are of the validator {visible(validator)}"]
-
-
-@_action(
-    "checkpoint",
-    examples(
-        "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
-    ),
-)
-@click.argument("path", metavar="FILE", type=PATH)
-def checkpoint_command(path: Path) -> _Signable:
-    """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
-    from tallystick_state.trust.checkpoint import (
-        MAX_NOTE_BYTES,
-        read_checkpoint,  # loads what signs
-    )
-    from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.statement import checkpoint
-
-    content = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
-    statement = checkpoint(origin=content.origin, root=content.root.hex(), note=content.text)
-    return statement, [f"the log {content.origin} has {numbered(content.size, 'closed epoch')}"]
 
 
 @_action(

@@ -12,11 +12,10 @@ from typing import Literal
 import attrs
 
 from tallystick.errors import TrustError
-from tallystick_state.trust import statement as statements
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.statement import Action, Statement, statement_of
+from tallystick_state.trust.statement import CARRY, TRUST, Action, Statement, Subject, statement_of
 
 Permission = Action | Literal["events"]
 """Actions that a trust file allows or refuses; a rotation is `authorise_rotation`."""
@@ -118,7 +117,14 @@ class TrustRoot:
 
     def statement(self) -> Statement:
         """Return the statement that a rotation to the file signs."""
-        return statements.trust(version=self.version, previous=self.previous, digest=self.digest)
+        before = {} if self.previous is None else {"previous": self.previous}
+        subject = Subject.of("trust.toml", self.digest)
+        return Statement.of(TRUST, subject, version=self.version, digest=self.digest, **before)
+
+    def carry_statement(self, digest: str) -> Statement:
+        """Return the statement that a state of the file begins with values of a digest."""
+        subject = Subject.of("carry", digest)
+        return Statement.of(CARRY, subject, network=self.network, trust=self.digest, carry=digest)
 
 
 def key_of_hotkey(hotkey: str) -> PublicKey | None:

@@ -26,18 +26,9 @@ MAX_RECEIPT_BYTES = 1024 * 1024
 _RECEIPT_SUFFIX = ".receipt.json"
 
 _PREDICATES = "urn:tallystick:predicate:"
-RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT, CARRY = _KINDS = tuple(
+RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CARRY = _KINDS = tuple(
     f"{_PREDICATES}{name}-1"
-    for name in (
-        "rule-set",
-        "adoption",
-        "pools",
-        "events",
-        "receipt",
-        "trust",
-        "checkpoint",
-        "carry",
-    )
+    for name in ("rule-set", "adoption", "pools", "events", "receipt", "trust", "carry")
 )
 
 Action = Literal["adopt", "withdraw"]
@@ -75,6 +66,26 @@ class Statement:
     predicate_type: str
     predicate: Mapping[str, Any]
     subject: tuple[Subject, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        predicate_type: str,
+        *subject: Subject,
+        **members: Any,  # noqa: ANN401  # those of its schema
+    ) -> Statement:
+        """Return the statement with a predicate of this engine, in format 1.
+
+        >>> digest = f"sha256:{'0' * 64}"
+        >>> Statement.of(CARRY, Subject.of("carry", digest), carry=digest).kind
+        'carry'
+
+        Args:
+            predicate_type: the kind, such as `ADOPTION`.
+            subject: what it is about.
+            members: of the predicate, as ``docs/trust.md`` lists them.
+        """
+        return cls(predicate_type, {"format": 1, **members}, subject)
 
     @property
     def payload(self) -> bytes:
@@ -141,101 +152,6 @@ def statement_of(envelope: Envelope, where: str) -> Statement:
     return statement
 
 
-def rule_set(*, reference: str, digest: str, text: str) -> Statement:
-    """Return the statement that the authors of a rule set sign.
-
-    >>> digest = f"sha256:{'0' * 64}"
-    >>> rule_set(reference="skills@1.2.0", digest=digest, text=digest).kind
-    'rule-set'
-
-    Args:
-        reference: its name and version.
-        digest: of what it means.
-        text: the digest of its file.
-    """
-    predicate = {"format": 1, "reference": reference, "digest": digest, "text": text}
-    return Statement(RULE_SET, predicate, (Subject.of(reference, digest),))
-
-
-def adoption(  # noqa: PLR0913  # each is a part of what is signed
-    action: Action,
-    *,
-    genesis: str,
-    network: str,
-    line: str,
-    previous: str,
-    rule_set: str,
-    reference: str,
-    epoch: int,
-    sequence: int,
-    major: bool = False,
-    expires_at_block: int | None = None,
-) -> Statement:
-    """Return the statement of an adoption of a rule set, or of the withdrawal of one.
-
-    Args:
-        action: ``adopt`` or ``withdraw``.
-        genesis: the digest of how the state began.
-        network: that of the trust file in force.
-        line: the name of the line of rule sets.
-        previous: the digest of the rules before.
-        rule_set: the digest of the rules that are adopted, or withdrawn.
-        reference: their name and version.
-        epoch: the first under them.
-        sequence: counts adoptions and withdrawals of the line, from 1.
-        major: whether a major change is meant.
-        expires_at_block: from this block on it cannot be used any more.
-    """
-    predicate: dict[str, Any] = {
-        "format": 1,
-        "action": action,
-        "genesis": genesis,
-        "network": network,
-        "line": line,
-        "previous": previous,
-        "rule_set": rule_set,
-        "epoch": epoch,
-        "sequence": sequence,
-        "major": major,
-    }
-    if expires_at_block is not None:
-        predicate["expires_at_block"] = expires_at_block
-    return Statement(ADOPTION, predicate, (Subject.of(reference, rule_set),))
-
-
-def pools(  # noqa: PLR0913  # each is a part of what is signed
-    *,
-    genesis: str,
-    network: str,
-    previous: str | None,
-    pools: Mapping[str, Any],
-    digest: str,
-    epoch: int,
-    sequence: int,
-) -> Statement:
-    """Return the statement of new shares of all weight for the lines of a state.
-
-    Args:
-        genesis: the digest of how the state began.
-        network: that of the trust file in force.
-        previous: the digest of the pools of the epoch before; None where it has none.
-        pools: what they are, as the log has it.
-        digest: of that.
-        epoch: the first with them.
-        sequence: counts the changes of pools, from 1.
-    """
-    predicate = {
-        "format": 1,
-        "genesis": genesis,
-        "network": network,
-        "previous": previous,
-        "pools": pools,
-        "epoch": epoch,
-        "sequence": sequence,
-    }
-    return Statement(POOLS, predicate, (Subject.of("pools", digest),))
-
-
 def events(  # noqa: PLR0913  # each is a part of what is signed
     *, genesis: str, network: str, validator: str, digests: Iterable[str], file: str, digest: str
 ) -> Statement:
@@ -256,56 +172,10 @@ def events(  # noqa: PLR0913  # each is a part of what is signed
     if not 1 <= len(listed) <= MAX_EVENTS:
         message = f"{file}: found {len(listed)} events, expected 1 to {MAX_EVENTS} in a batch"
         raise TrustError(message, code="bad-statement")
-    predicate = {
-        "format": 1,
-        "genesis": genesis,
-        "network": network,
-        "validator": validator,
-        "events": listed,
-    }
-    return Statement(EVENTS, predicate, (Subject.of(PurePath(file).name, digest),))
-
-
-def receipt(value: Mapping[str, Any], subject: Iterable[Subject]) -> Statement:
-    """Return the statement of the receipt of a run, with the files that it is about."""
-    return Statement(RECEIPT, {"format": 1, "receipt": value}, tuple(subject))
-
-
-def trust(*, version: int, previous: str | None, digest: str) -> Statement:
-    """Return the statement that a rotation to a trust file signs.
-
-    Args:
-        version: its version.
-        previous: the digest of the trust file before; None of a first one.
-        digest: that of the trust file.
-    """
-    predicate: dict[str, Any] = {"format": 1, "version": version, "digest": digest}
-    if previous is not None:
-        predicate["previous"] = previous
-    return Statement(TRUST, predicate, (Subject.of("trust.toml", digest),))
-
-
-def checkpoint(*, origin: str, root: str, note: str) -> Statement:
-    """Return the statement of a checkpoint of a log of epochs.
-
-    Args:
-        origin: the name of the log.
-        root: the hash of its tree, in hexadecimal digits.
-        note: the text of the checkpoint.
-    """
-    return Statement(CHECKPOINT, {"format": 1, "checkpoint": note}, (Subject.of(origin, root),))
-
-
-def carry(*, network: str, trust: str, digest: str) -> Statement:
-    """Return the statement that a council signs of the values with which a state begins.
-
-    Args:
-        network: that of the trust file that the state begins with.
-        trust: the digest of that file.
-        digest: of the carry.
-    """
-    predicate = {"format": 1, "network": network, "trust": trust, "carry": digest}
-    return Statement(CARRY, predicate, (Subject.of("carry", digest),))
+    subject = Subject.of(PurePath(file).name, digest)
+    return Statement.of(
+        EVENTS, subject, genesis=genesis, network=network, validator=validator, events=listed
+    )
 
 
 def statement_of_receipt(path: Path) -> Statement:
@@ -323,12 +193,13 @@ def statement_of_receipt(path: Path) -> Statement:
     if isinstance(value, dict) and "policy" in value:
         check_schema("gate-receipt-1", value, where, "bad-statement")
         sides = (value["old"], value["new"])
-        return receipt(value, [Subject.of(side["reference"], side["digest"]) for side in sides])
+        subjects = [Subject.of(side["reference"], side["digest"]) for side in sides]
+        return Statement.of(RECEIPT, *subjects, receipt=value)
     is_of_facts = isinstance(value, dict) and "definitions" in value
     check_schema("facts-receipt-1" if is_of_facts else "receipt-1", value, where, "bad-statement")
     output = path.name.removesuffix(_RECEIPT_SUFFIX)
-    subjects = (
+    subjects = [
         Subject.of(output, value["output_digest"]),
         Subject.of(f"{output}: rejects", value["rejects_digest"]),
-    )
-    return receipt(value, subjects)
+    ]
+    return Statement.of(RECEIPT, *subjects, receipt=value)
