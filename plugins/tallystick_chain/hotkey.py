@@ -17,9 +17,9 @@ import attrs
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick_state.trust.encoding import check_private, ss58_text
-from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
-from tallystick_state.trust.signers import is_encrypted_wallet, read_wallet
-from tallystick_state.trust.sr25519 import Pair, is_wrapped, wrapped
+from tallystick_state.trust.keys import PublicKey, Signer
+from tallystick_state.trust.signers import Sr25519Signer, is_encrypted_wallet, read_wallet
+from tallystick_state.trust.sr25519 import is_wrapped, wrapped
 
 WALLETS = Path("~/.bittensor/wallets")
 """The folder of wallets."""
@@ -37,25 +37,13 @@ class Hotkey:
     _sign: Callable[[bytes], bytes] = attrs.field(repr=False, alias="sign_bytes")
 
     @classmethod
-    def of_pair(cls, pair: Pair) -> Hotkey:
-        """Return the hotkey of a pair of keys."""
-
-        def sign_bytes(data: bytes) -> bytes:
-            import sr25519  # the pair was made by it
-
-            signature: bytes = sr25519.sign((pair.public, pair.secret), data)
-            return signature
-
-        return cls(PublicKey("sr25519", pair.public), sign_bytes)
-
-    @classmethod
     def of_seed(cls, seed: bytes) -> Hotkey:
         """Return the hotkey of a seed of 32 bytes.
 
         Raises:
             TrustError: the library is missing.
         """
-        return cls.of_pair(Pair.of_seed(seed))
+        return hotkey_of(Sr25519Signer.of_seed(seed))
 
     @property
     def address(self) -> str:
@@ -90,8 +78,8 @@ def hotkey_of(key: Signer) -> Hotkey:
     """
     if isinstance(key, Hotkey):
         return key
-    if isinstance(key, PairSigner) and isinstance(key.pair, Pair):
-        return Hotkey.of_pair(key.pair)
+    if isinstance(key, Sr25519Signer):
+        return Hotkey(key.public, key.sign_unwrapped)
     message = f"found a signer of {key.public}, expected the key of a hotkey, of sr25519"
     raise TrustError(message, code="unknown-key-type")
 
@@ -119,9 +107,7 @@ def of_wallet(
     folder = path.expanduser()
     file = folder / name / "hotkeys" / hotkey
     if not is_encrypted_wallet(file):
-        pair = read_wallet(file).pair
-        assert isinstance(pair, Pair)  # noqa: S101  # a wallet has no other keys
-        return Hotkey.of_pair(pair)
+        return hotkey_of(read_wallet(file))
     check_private(file, "a private key")
     secret = password() if password is not None else b""
     if not secret:

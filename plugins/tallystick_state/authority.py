@@ -335,7 +335,7 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
 
     envelope = authority.signed("a batch of events")
     statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
-    authorise(root, "events", statement, envelope, authority.block)
+    authorise(root, statement, envelope, authority.block)
     batch = statement_of(envelope, "the batch").predicate
     return Batch(batch["validator"], frozenset(batch["events"]), authority)
 

@@ -194,7 +194,7 @@ def check_carry(in_force: RulesInForce, authority: Authority) -> None:
     if carry is None:
         return
     statement = None if root is None else root.carry_statement(carry.digest)
-    in_force.authorised("carried values", "adopt", statement, authority)
+    in_force.authorised("carried values", statement, authority)
 
 
 def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) -> None:
@@ -587,7 +587,7 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
             # of the log itself, as a forged entry may say anything
             previous = in_force.lines[self.line].at(self.epoch).digest
             check_gate(policy, receipt, previous, rules.digest)
-        signed_by = in_force.authorised("rules", "adopt", self.to_statement(in_force), authority)
+        signed_by = in_force.authorised("rules", self.to_statement(in_force), authority)
         adoption = Adoption(
             line=self.line,
             epoch=self.epoch,
@@ -660,7 +660,7 @@ class Withdraw(RulesEntry, frozen=True, kw_only=True):
     ) -> RulesInForce:
         """Return the rules without the adoption."""
         _check_sequence(in_force, self.line, self.sequence)
-        in_force.authorised("rules", "withdraw", self.to_statement(in_force), authority)
+        in_force.authorised("rules", self.to_statement(in_force), authority)
         return in_force.withdrawn(self.line, self.sequence, seq)
 
 
@@ -720,7 +720,7 @@ class Share(RulesEntry, frozen=True, kw_only=True):
         where: str,  # noqa: ARG002  # of all
     ) -> RulesInForce:
         """Return the rules with the pools from their epoch on."""
-        signed_by = in_force.authorised("pools", "adopt", self.to_statement(in_force), authority)
+        signed_by = in_force.authorised("pools", self.to_statement(in_force), authority)
         change = attrs.evolve(
             self._change(in_force),
             block=authority.block,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick_state.trust.gate_receipt import GateReceipt
     from tallystick_state.trust.policy import TrustRoot
-    from tallystick_state.trust.statement import Action, Statement
+    from tallystick_state.trust.statement import Statement
 
 
 @json_object(
@@ -189,13 +189,12 @@ class RulesInForce:
         return digest({"format": 1, "lines": lines, **shared})
 
     def authorised(
-        self, what: str, action: Action, statement: Statement | None, authority: Authority
+        self, what: str, statement: Statement | None, authority: Authority
     ) -> tuple[str, ...]:
         """Return the names of those who signed a statement as the trust file asks for.
 
         Args:
             what: it is of, for errors.
-            action: whose signers are asked for.
             statement: None without a trust file.
             authority: what stands behind it.
 
@@ -208,9 +207,9 @@ class RulesInForce:
         from tallystick_state.trust.policy import authorise  # where something is signed
 
         envelope = authority.signed(what)
-        authorise(self.root, action, statement, envelope, authority.block)
+        authorise(self.root, statement, envelope, authority.block)
         keys = self.root.keys.values()
-        signers = envelope.signers(key.public for key in keys)
+        signers = envelope.verify(key.public for key in keys).signers
         return tuple(sorted(key.name for key in keys if key.public in signers))
 
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:

@@ -27,7 +27,7 @@ from tallystick_chain.network import Network
 from tallystick_validator.intake import MAX_WAITING_BYTES
 
 if TYPE_CHECKING:
-    from tallystick_state.trust.keys import PairSigner, Signer
+    from tallystick_state.trust.keys import Signer
 
 POLL_SECONDS = 6.0
 """Time between two looks at the chain, by default, in seconds: half a block of a real one."""
@@ -136,7 +136,7 @@ class Configuration(Options):
         _check(configuration, source)
         return configuration
 
-    def signer(self) -> PairSigner | None:
+    def signer(self) -> Signer | None:
         """Return the key of the hotkey; None where only its address is known.
 
         Raises:

@@ -15,8 +15,8 @@ from trust.council import signer
 
 from tallystick_service.challenge import Challenge
 from tallystick_service.settings import Settings
-from tallystick_state.trust import sr25519
 from tallystick_state.trust.encoding import ss58_text
+from tallystick_state.trust.signers import Sr25519Signer
 
 ADDRESS = f"/api/v1/miners/{OWN}/epochs"
 
@@ -133,10 +133,8 @@ def test_a_proof_may_be_of_an_ed25519_key(service: Live) -> None:
 def test_a_wallet_that_signs_without_its_brackets_is_believed(service: Live) -> None:
     found = signer("own miner", "sr25519")
     challenge = Challenge(service.address, OWN, int(time.time()) + 500)
-    library = sr25519._library()
-    pair = found.pair
-    assert isinstance(pair, sr25519.Pair)
-    signature = library.sign((pair.public, pair.secret), challenge.message)
+    assert isinstance(found, Sr25519Signer)
+    signature = found.sign_unwrapped(challenge.message)
     assert status(service, challenge.header(signature)) == 200
 
 

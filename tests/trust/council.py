@@ -8,11 +8,12 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tallystick_state.trust import ed25519, sr25519, trust_file
+from tallystick_state.trust import trust_file
 from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.keys import KeyType, PairSigner
+from tallystick_state.trust.keys import KeyType, Signer
 from tallystick_state.trust.policy import TrustRoot
+from tallystick_state.trust.signers import Ed25519Signer, Sr25519Signer
 from tallystick_state.trust.statement import ADOPTION, Statement, Subject
 
 GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
@@ -20,12 +21,12 @@ NETWORK = "subnet-42"
 
 
 @cache
-def signer(name: str, kind: KeyType = "ed25519") -> PairSigner:
+def signer(name: str, kind: KeyType = "ed25519") -> Signer:
     """A signer whose seed is its name."""
     seed = name.encode().ljust(32, b".")
     if kind == "sr25519":
-        return PairSigner.of(sr25519.Pair.of_seed(seed))
-    return PairSigner.of(ed25519.Pair.of(Ed25519PrivateKey.from_private_bytes(seed)))
+        return Sr25519Signer.of_seed(seed)
+    return Ed25519Signer.of(Ed25519PrivateKey.from_private_bytes(seed))
 
 
 def key_file(name: str) -> bytes:
@@ -93,7 +94,7 @@ def to_adopt(action: str = "adopt", **changes: Any) -> Statement:  # noqa: ANN40
     return Statement.of(ADOPTION, Subject.of("skills@1.1.0", said["rule_set"]), **said)
 
 
-def signed(statement: Statement, signers: Sequence[PairSigner | str]) -> Envelope:
+def signed(statement: Statement, signers: Sequence[Signer | str]) -> Envelope:
     """An envelope of a statement; a signer of Ed25519 may be given by its name."""
     envelope = statement.envelope()
     for each in signers:

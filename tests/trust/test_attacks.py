@@ -12,7 +12,6 @@ from tallystick_state.trust import envelope as envelopes
 from tallystick_state.trust.envelope import MAX_SIGNATURES, Envelope, Signature
 from tallystick_state.trust.points import ORDER
 from tallystick_state.trust.policy import (
-    Action,
     TrustRoot,
     authorise,
     authorise_rotation,
@@ -28,14 +27,13 @@ def code(
     statement: Statement,
     *,
     expected: Statement | None = None,
-    action: Action = "adopt",
     trusted: TrustRoot | None = None,
     block: int | None = None,
 ) -> str:
     """The code by which a state refuses what the council has signed; empty where it does not."""
     envelope = signed(statement, COUNCIL)
     try:
-        authorise(trusted or root(), action, expected or to_adopt(), envelope, block)
+        authorise(trusted or root(), expected or to_adopt(), envelope, block)
     except TrustError as error:
         return error.code
     return ""
@@ -62,8 +60,8 @@ def test_mix_and_match(changes: dict[str, Any], expected: str) -> None:
 
 def test_a_withdrawal_is_no_adoption() -> None:
     assert code(to_adopt("withdraw")) == "other-action"
-    assert code(to_adopt(), expected=to_adopt("withdraw"), action="withdraw") == "other-action"
-    assert code(to_adopt("withdraw"), expected=to_adopt("withdraw"), action="withdraw") == ""
+    assert code(to_adopt(), expected=to_adopt("withdraw")) == "other-action"
+    assert code(to_adopt("withdraw"), expected=to_adopt("withdraw")) == ""
 
 
 def test_a_statement_of_another_kind() -> None:
@@ -87,7 +85,7 @@ def test_a_payload_of_another_type() -> None:
     for name in COUNCIL:
         envelope = envelope.signed(signer(name))
     with pytest.raises(TrustError) as error:
-        authorise(root(), "adopt", to_adopt(), envelope, None)
+        authorise(root(), to_adopt(), envelope, None)
     assert error.value.code == "other-payload-type"
 
 
@@ -97,7 +95,7 @@ def test_another_spelling_of_a_statement() -> None:
     for name in COUNCIL:
         envelope = envelope.signed(signer(name))
     with pytest.raises(TrustError) as error:
-        authorise(root(), "adopt", to_adopt(), envelope, None)
+        authorise(root(), to_adopt(), envelope, None)
     assert error.value.code == "not-canonical"
 
 
@@ -166,8 +164,8 @@ def test_a_duplicate_key_in_a_quorum() -> None:
         signatures=(signature, Signature("", signature.data), Signature("alias", signature.data)),
     )
     with pytest.raises(TrustError, match="council has 1 of 3 keys, expected 2"):
-        authorise(trusted, "adopt", to_adopt(), doubled, None)
-    authorise(trusted, "adopt", to_adopt(), signed(to_adopt(), COUNCIL), None)
+        authorise(trusted, to_adopt(), doubled, None)
+    authorise(trusted, to_adopt(), signed(to_adopt(), COUNCIL), None)
 
 
 def test_two_signatures_of_one_key() -> None:
@@ -177,7 +175,7 @@ def test_two_signatures_of_one_key() -> None:
     both = [Signature(alice.public.keyid, alice.sign(statement.pae)) for _ in range(2)]
     assert both[0] != both[1]
     with pytest.raises(TrustError, match="council has 1 of 2 keys, expected 2"):
-        authorise(trusted, "adopt", to_adopt(), attrs.evolve(statement, signatures=both), None)
+        authorise(trusted, to_adopt(), attrs.evolve(statement, signatures=both), None)
 
 
 def test_truncated() -> None:
@@ -200,7 +198,7 @@ def test_malleable(kind: Any) -> None:  # noqa: ANN401  # one of the two
     other = data[:32] + (scalar + marker).to_bytes(32, "little")
     forged = attrs.evolve(envelope, signatures=(Signature(signature.keyid, other),))
     with pytest.raises(TrustError, match="is not canonical") as error:
-        authorise(trusted, "adopt", to_adopt(), forged, None)
+        authorise(trusted, to_adopt(), forged, None)
     assert error.value.code == "threshold-not-met"
 
 
@@ -209,7 +207,7 @@ def test_signatures_of_strangers_do_no_harm() -> None:
     rubbish = [Signature("", bytes([n]) * 64) for n in range(60)]
     shorter = [Signature("", b""), Signature("x" * 256, b"short")]
     more = attrs.evolve(envelope, signatures=(*rubbish, *shorter, *envelope.signatures))
-    authorise(root(), "adopt", to_adopt(), more, None)
+    authorise(root(), to_adopt(), more, None)
 
 
 def test_too_many_signatures() -> None:

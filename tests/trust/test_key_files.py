@@ -124,8 +124,7 @@ def test_a_wallet_signs(tmp_path: Path) -> None:
     found = read_wallet(path)
     assert found.public == alice
     assert alice.verifies(MESSAGE, found.sign(MESSAGE))
-    pair = found.pair
-    said |= {"secretSeed": None, "privateKey": f"0x{pair.secret.hex()}"}  # type: ignore[union-attr]  # of sr25519
+    said |= {"secretSeed": None, "privateKey": f"0x{found.secret.hex()}"}
     path.write_text(json.dumps(said))
     assert read_wallet(path).public == alice
 
@@ -133,7 +132,7 @@ def test_a_wallet_signs(tmp_path: Path) -> None:
 def test_no_secret_is_shown(tmp_path: Path) -> None:
     found = signer("alice", "sr25519")
     assert _SEED.hex() not in repr(found)
-    assert repr(found.pair).count("secret") == 0
+    assert repr(found).count("secret") == 0
     assert "private" not in repr(new_key(tmp_path / "key.pem", None))
 
 

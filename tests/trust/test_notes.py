@@ -7,7 +7,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from trust.council import signer as signer_of
 
 from tallystick.errors import TrustError
-from tallystick_state.trust import ed25519
 from tallystick_state.trust.checkpoint import (
     MAX_NOTE_BYTES,
     Checkpoint,
@@ -16,7 +15,8 @@ from tallystick_state.trust.checkpoint import (
     read_checkpoint,
     read_note,
 )
-from tallystick_state.trust.keys import KEY_TYPES, PairSigner, PublicKey
+from tallystick_state.trust.keys import KEY_TYPES, PublicKey, Signer
+from tallystick_state.trust.signers import Ed25519Signer
 
 # of golang.org/x/mod, in its tests of sumdb/note (BSD-3-Clause)
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -98,7 +98,7 @@ def test_what_stands_above_the_last_empty_line_is_the_text() -> None:
 
 def test_a_published_key_signs_the_published_note() -> None:
     private = Ed25519PrivateKey.from_private_bytes(b64decode(PETER_SEED)[1:])
-    signer = PairSigner.of(ed25519.Pair.of(private))
+    signer = Ed25519Signer.of(private)
     assert signer.public == key(PETER)
     assert Note(TEXT).signed("PeterNeumann", signer).to_text() == f"{TEXT}\n{PETER_LINE}"
 
@@ -129,7 +129,7 @@ def test_a_large_note_is_refused_before_it_is_read() -> None:
 
 
 @BOTH
-def test_a_note_of_either_type_holds_and_a_changed_one_does_not(signer: PairSigner) -> None:
+def test_a_note_of_either_type_holds_and_a_changed_one_does_not(signer: Signer) -> None:
     note = Note("one\n\ntwo\n").signed("log.example/7", signer)
     text = note.to_text()
     assert read_note(text.encode()).signers([signer.public]) == {signer.public}
@@ -142,7 +142,7 @@ def test_a_note_of_either_type_holds_and_a_changed_one_does_not(signer: PairSign
 
 
 @BOTH
-def test_a_checkpoint_is_signed_under_its_origin(signer: PairSigner) -> None:
+def test_a_checkpoint_is_signed_under_its_origin(signer: Signer) -> None:
     bare = Checkpoint("tallystick/net/hk-1", 60, bytes(range(32)))
     assert read_checkpoint(bare.to_text().encode()) == bare
     signed = bare.signed(signer)

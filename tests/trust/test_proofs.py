@@ -12,7 +12,7 @@ from trust.council import signer as signer_of
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
 from tallystick_state.trust.checkpoint import Checkpoint
-from tallystick_state.trust.keys import KEY_TYPES, PairSigner
+from tallystick_state.trust.keys import KEY_TYPES, Signer
 from tallystick_state.trust.merkle import Tree, leaf_hash
 from tallystick_state.trust.proof import (
     MAX_PROOF_BYTES,
@@ -93,7 +93,7 @@ def test_a_proof_is_read_as_it_was_written_and_holds(proof: Proof) -> None:
 
 
 @pytest.mark.parametrize("signer", [signer_of("alice", kind) for kind in KEY_TYPES], ids=KEY_TYPES)
-def test_no_changed_file_holds(signer: PairSigner) -> None:
+def test_no_changed_file_holds(signer: Signer) -> None:
     """500 changes: bits, bytes left out, doubled or moved, and the ends cut off."""
     data, random = proof_bytes(signed(proven(), signer)), Random(6962)
     assert checked(data).signers([signer.public]) == {signer.public}
@@ -103,11 +103,11 @@ def test_no_changed_file_holds(signer: PairSigner) -> None:
             assert not holds(changed, signer)
 
 
-def signed(proof: Proof, signer: PairSigner) -> Proof:
+def signed(proof: Proof, signer: Signer) -> Proof:
     return attrs.evolve(proof, checkpoint=proof.checkpoint.signed(signer))
 
 
-def holds(data: bytes, signer: PairSigner) -> bool:
+def holds(data: bytes, signer: Signer) -> bool:
     """Whether a file is a proof that the key signed."""
     try:
         return bool(checked(data).signers([signer.public]))

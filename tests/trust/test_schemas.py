@@ -15,7 +15,7 @@ from trust.council import toml as toml_text
 from tallystick.errors import TrustError
 from tallystick.resources import folder
 from tallystick_state.trust import statement as statements
-from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.keys import PublicKey, Signer
 from tallystick_state.trust.signers import read_key
 from tallystick_state.trust.statement import Statement, Subject, statement_of
 
@@ -129,7 +129,7 @@ def test_events_of_a_batch_are_sorted_and_each_once() -> None:
 )
 def test_a_missing_library_is_named(
     library: str,
-    key: PairSigner,
+    key: Signer,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:

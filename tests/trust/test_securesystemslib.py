@@ -9,9 +9,9 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey
 from trust.council import signed, signer, to_adopt
 
-from tallystick_state.trust import ed25519
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.signers import Ed25519Signer
 from tallystick_state.trust.statement import PAYLOAD_TYPE
 
 
@@ -36,7 +36,7 @@ def test_we_verify_theirs() -> None:
     envelope = TheirEnvelope(to_adopt().payload, PAYLOAD_TYPE, {})
     envelope.sign(theirs)
     found = Envelope.of_json(json.dumps(envelope.to_dict()).encode(), "theirs")
-    public = PairSigner.of(ed25519.Pair.of(private)).public
+    public = Ed25519Signer.of(private).public
     assert theirs.public_key.keyid == public.keyid
-    assert found.signers([public, signer("alice").public]) == {public}
-    assert not found.signers([signer("alice").public])
+    assert found.verify([public, signer("alice").public]).signers == {public}
+    assert not found.verify([signer("alice").public]).signers

@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from tallystick.errors import TrustError
-from tallystick_state.trust import ed25519, points
+from tallystick_state.trust import points
 from tallystick_state.trust.encoding import ss58_bytes, ss58_text
 from tallystick_state.trust.envelope import Envelope, pae
-from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.signers import Ed25519Signer
 from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of
 
 _VECTORS = Path(__file__).parent / "vectors"
@@ -58,7 +59,7 @@ def vectors(name: str) -> Any:  # noqa: ANN401  # any JSON value
 )
 def test_rfc_8032(seed: str, public: str, message: str, signature: str) -> None:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seed))
-    signer = PairSigner.of(ed25519.Pair.of(private))
+    signer = Ed25519Signer.of(private)
     assert signer.public.data.hex() == public
     assert signer.sign(bytes.fromhex(message)).hex() == signature
     assert signer.public.verifies(bytes.fromhex(message), bytes.fromhex(signature))
@@ -84,7 +85,7 @@ def test_dsse(vector: dict[str, Any]) -> None:
     keys = [PublicKey.of_text(f"ed25519:{known[name]}") for name in vector["trusted"]]
     try:
         envelope = Envelope.of_json(json.dumps(vector["envelope"]).encode(), "vector")
-        signers = envelope.signers(keys)
+        signers = envelope.verify(keys).signers
     except TrustError:
         assert vector["expect"] == "reject"
         return

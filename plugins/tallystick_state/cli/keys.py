@@ -69,10 +69,10 @@ def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
     )
 
     if is_key_file(path):
-        signer = read_key(path, lambda: password_of(path, password_file))
+        public = read_key(path, lambda: password_of(path, password_file)).public
     else:
-        signer = read_wallet(path)
-    _show(path, signer.public, as_json=as_json)
+        public = read_wallet(path).public
+    _show(path, public, as_json=as_json)
 
 
 def _show(path: Path, public: PublicKey, *, as_json: bool) -> None:

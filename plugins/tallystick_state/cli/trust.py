@@ -90,7 +90,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups are written by hand.
     """
-    from tallystick_state.trust.trust_file import TrustFile, read, write_new  # loads what signs
+    from tallystick_state.trust.trust_file import TrustFile, read, write  # loads what signs
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
@@ -102,7 +102,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         expires_at_block=expires_at_block,
         gate=gate,
     )
-    root = write_new(path, wanted, None if after is None else read(after))
+    root = write(path, wanted, None if after is None else read(after))
     show(_view(root), lines_of(path, root), as_json=as_json)
 
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import attrs
-
 from tallystick import extras
 from tallystick.errors import TrustError
 from tallystick_state.trust.points import ORDER, is_edwards_key, scalar_of
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-NAME = "ed25519"
 SIGNATURE_SIZE = 64
 
 is_key = is_edwards_key
@@ -54,25 +46,3 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
 def missing() -> TrustError:
     """Return the error where the library is not installed."""
     return TrustError(extras.missing("cryptography"), code="library-missing")
-
-
-@attrs.frozen
-class Pair:
-    """A private key with its public one.
-
-    Attributes:
-        public: the 32 bytes of the public key.
-        private: the key as the library has it.
-    """
-
-    public: bytes
-    private: Ed25519PrivateKey = attrs.field(repr=False)
-
-    @classmethod
-    def of(cls, private: Ed25519PrivateKey) -> Pair:
-        """Return the pair of a private key."""
-        return cls(private.public_key().public_bytes_raw(), private)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message; the same each time."""
-        return self.private.sign(message)

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from tallystick.errors import InputError, TrustError
+from tallystick.errors import InputError, OutputError, TrustError
 from tallystick.io.documents import parse_json
 from tallystick.io.inputs import start_of
 from tallystick.io.json_schema import first_problem
@@ -48,6 +48,36 @@ def read_file(path: Path, most: int, what: str) -> bytes:
         raise InputError(f"{path}: {what} cannot be read ({reason}): check the name") from error
     check_size(data, most, str(path), what)
     return data
+
+
+def write_new(path: Path, data: bytes, what: str, mode: int) -> None:
+    """Write a file that is not there yet, and keep it through a failure of the power.
+
+    Args:
+        path: the file; a link is none.
+        data: what it holds.
+        what: what it is, for the error.
+        mode: who may read and write it.
+
+    Raises:
+        OutputError: the file is there, or cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        number = os.open(path, flags, mode)
+    except FileExistsError as error:
+        message = f"{path}: found a file, expected none: {what} is never replaced"
+        raise OutputError(message) from error
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
 
 
 def check_private(path: Path, what: str) -> None:

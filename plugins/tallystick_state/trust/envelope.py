@@ -7,7 +7,7 @@ is signed has one, of what is signed. See github.com/secure-systems-lab/dsse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -183,62 +183,31 @@ class Envelope:
             raise TrustError(message, code="too-many-signatures")
         return attrs.evolve(self, signatures=ordered)
 
-    def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Return the keys whose signature the envelope has, each once; see `verify`."""
-        return self.verify(keys).signers
-
     def verify(self, keys: Iterable[PublicKey]) -> Verification:
         """Verify the signatures by some keys.
 
-        A signature is tried with the keys that it hints at first, then with those that have none
-        yet; no hint decides.
+        A signature is tried with the keys that it hints at first; no hint decides.
 
         Raises:
             TrustError: that takes more than ``MOST_TRIES`` tries, or a library is missing.
         """
         candidates = tuple(dict.fromkeys(keys))
-        tries = _Tries()
-        signers = set[PublicKey]()
-        rest = list[Signature]()
+        signers, failed, tries = set[PublicKey](), list[tuple[Signature, str]](), 0
         for signature in self.signatures:
-            hinted = [key for key in candidates if key.keyid == signature.keyid]
-            signer = tries.signer(self.pae, signature, hinted)
-            signers.add(signer) if signer else rest.append(signature)
-        failed = list[tuple[Signature, str]]()
-        for signature in rest:
-            open_keys = [
-                key for key in candidates if key not in signers and key.keyid != signature.keyid
-            ]
-            signer = tries.signer(self.pae, signature, open_keys)
-            signers.add(signer) if signer else failed.append(
-                (signature, _reason(signature, candidates))
-            )
+            for key in sorted(candidates, key=lambda key: key.keyid != signature.keyid):
+                if key.defect(signature.data) is not None:
+                    continue
+                # a stranger decides what is computed here
+                tries += 1
+                if tries > MOST_TRIES:
+                    message = f"found signatures that want more than {MOST_TRIES} tries"
+                    raise TrustError(f"{message}, expected no more", code="too-many-signatures")
+                if key.verifies(self.pae, signature.data):
+                    signers.add(key)
+                    break
+            else:
+                failed.append((signature, _reason(signature, candidates)))
         return Verification(frozenset(signers), tuple(failed))
-
-
-class _Tries:
-    """Counts what a stranger makes us compute."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def signer(
-        self, message: bytes, signature: Signature, keys: Iterable[PublicKey]
-    ) -> PublicKey | None:
-        return next(self._signers(message, signature, keys), None)
-
-    def _signers(
-        self, message: bytes, signature: Signature, keys: Iterable[PublicKey]
-    ) -> Iterator[PublicKey]:
-        for key in keys:
-            if key.defect(signature.data) is not None:
-                continue
-            self._count += 1
-            if self._count > MOST_TRIES:
-                text = f"found signatures that want more than {MOST_TRIES} tries, expected no more"
-                raise TrustError(text, code="too-many-signatures")
-            if key.verifies(message, signature.data):
-                yield key
 
 
 def _reason(signature: Signature, keys: Iterable[PublicKey]) -> str:

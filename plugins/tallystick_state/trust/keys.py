@@ -109,26 +109,3 @@ class Signer(Protocol):
 
     def sign(self, message: bytes) -> bytes:
         """Return a signature of a message, which ``public`` verifies."""
-
-
-@attrs.frozen
-class PairSigner:
-    """A signer whose key is at hand.
-
-    Attributes:
-        public: its public key.
-        pair: the private key.
-    """
-
-    public: PublicKey
-    pair: ed25519.Pair | sr25519.Pair = attrs.field(repr=False)
-
-    @classmethod
-    def of(cls, pair: ed25519.Pair | sr25519.Pair) -> PairSigner:
-        """Return the signer of a pair of keys."""
-        kind: KeyType = "ed25519" if isinstance(pair, ed25519.Pair) else "sr25519"
-        return cls(PublicKey(kind, pair.public), pair)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message."""
-        return self.pair.sign(message)

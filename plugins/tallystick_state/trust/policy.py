@@ -7,7 +7,6 @@ group, and a key in two groups in each.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Literal
 
 import attrs
 
@@ -15,10 +14,7 @@ from tallystick.errors import TrustError
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.statement import CARRY, TRUST, Action, Statement, Subject, statement_of
-
-Permission = Action | Literal["events"]
-"""Actions that a trust file allows or refuses; a rotation is `authorise_rotation`."""
+from tallystick_state.trust.statement import CARRY, EVENTS, TRUST, Statement, Subject, statement_of
 
 _WHERE = "the envelope"
 _MOST_TOLD = 5
@@ -135,19 +131,13 @@ def key_of_hotkey(hotkey: str) -> PublicKey | None:
         return None
 
 
-def authorise(
-    root: TrustRoot,
-    action: Permission,
-    statement: Statement,
-    envelope: Envelope,
-    block: int | None,
-) -> None:
-    """Allow an action by a trust file, or refuse it.
+def authorise(root: TrustRoot, statement: Statement, envelope: Envelope, block: int | None) -> None:
+    """Allow what a statement says by a trust file, or refuse it.
+
+    A batch of events is signed by its validator, all else by the groups of ``adopt``.
 
     Args:
         root: the trust file in force.
-        action: what is to be done. A batch of ``events`` is signed by its validator, the others by
-            the groups of ``adopt``.
         statement: what must have been signed, as the caller knows it from its own state. Keys that
             its predicate leaves out are not compared, nor are subjects where it has none.
         envelope: what was signed.
@@ -161,7 +151,7 @@ def authorise(
     check_agreement(statement, signed)
     check_root_block(root, block)
     check_block(signed, block)
-    if action == "events":
+    if statement.predicate_type == EVENTS:
         _check_validator(root, signed.predicate["validator"], envelope)
     else:
         check_thresholds(root, root.adopt, envelope)
@@ -286,11 +276,6 @@ def check_thresholds(root: TrustRoot, groups: Collection[str], envelope: Envelop
     ]
     if lacking:
         raise _not_met(root, "; ".join(lacking), verification)
-
-
-def reached(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> bool:
-    """Return whether a group of a trust file reaches its threshold by some keys."""
-    return _lacking(root, name, signers) is None
 
 
 def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str | None:

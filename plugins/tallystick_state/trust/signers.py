@@ -7,18 +7,17 @@ What it asks its user goes to the terminal. Nothing that it gives is taken unver
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import OutputError, TrustError
+from tallystick.errors import TrustError
 from tallystick_state.trust import ed25519, sr25519
 from tallystick_state.trust.encoding import (
     base64_bytes,
@@ -27,14 +26,86 @@ from tallystick_state.trust.encoding import (
     read_file,
     sound_json,
     ss58_bytes,
+    write_new,
 )
-from tallystick_state.trust.keys import PairSigner, PublicKey
-from tallystick_state.trust.sr25519 import wrapped
+from tallystick_state.trust.keys import PublicKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MAX_KEY_FILE_BYTES = 64 * 1024
 """Maximum size of the file of a key, in bytes."""
 MAX_ANSWER_BYTES = 1024
 """Maximum size of the signature that an outside signer writes, in bytes."""
+
+
+@attrs.frozen
+class Ed25519Signer:
+    """A signer by a private key of Ed25519.
+
+    Attributes:
+        public: the public key.
+        private: the key as the library has it.
+    """
+
+    public: PublicKey
+    private: Ed25519PrivateKey = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, private: Ed25519PrivateKey) -> Ed25519Signer:
+        """Return the signer of a private key."""
+        return cls(PublicKey("ed25519", private.public_key().public_bytes_raw()), private)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature of a message; the same each time."""
+        return self.private.sign(message)
+
+
+@attrs.frozen
+class Sr25519Signer:
+    """A signer by a secret key of sr25519.
+
+    Attributes:
+        public: the public key.
+        secret: the 64 bytes of the secret key: a scalar and a nonce.
+    """
+
+    public: PublicKey
+    secret: bytes = attrs.field(repr=False)
+
+    @classmethod
+    def of_seed(cls, seed: bytes) -> Sr25519Signer:
+        """Return the signer of a seed of 32 bytes."""
+        public, secret = sr25519.library().pair_from_seed(seed)
+        return cls(PublicKey("sr25519", public), secret)
+
+    @classmethod
+    def of_secret(cls, secret: bytes) -> Sr25519Signer:
+        """Return the signer of a secret key of 64 bytes.
+
+        Raises:
+            TrustError: it is no secret key.
+        """
+        try:
+            public = sr25519.library().public_from_secret_key(secret)
+        except ValueError as error:
+            raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
+        return cls(PublicKey("sr25519", public), secret)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return a signature of a message, wrapped as wallets do; another one each time.
+
+        Raises:
+            TrustError: the message begins as a wrapped one does.
+        """
+        return self.sign_unwrapped(sr25519.wrapped(message))
+
+    def sign_unwrapped(self, message: bytes) -> bytes:
+        """Return a signature of a message as it is, such as a call of the chain."""
+        pair = self.public.data, self.secret
+        signature: bytes = sr25519.library().sign(pair, message)
+        return signature
+
 
 Password = Callable[[], bytes]
 """Asks for the password of a key file, when it is needed."""
@@ -47,7 +118,7 @@ _OUTSIDE = "--sign-with"
 """The option of an outside signer, which can open what we cannot."""
 
 
-def new_key(path: Path, password: bytes | None) -> PairSigner:
+def new_key(path: Path, password: bytes | None) -> Ed25519Signer:
     """Return a new key of Ed25519, in a file that its owner alone may read.
 
     Args:
@@ -72,27 +143,8 @@ def new_key(path: Path, password: bytes | None) -> PairSigner:
     data = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
     )
-    _write(path, data)
-    return PairSigner.of(ed25519.Pair.of(private))
-
-
-def _write(path: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        number = os.open(path, flags, _OWNER_ALONE)
-    except FileExistsError as error:
-        message = f"{path}: found a file, expected none: a key is never replaced"
-        raise OutputError(message) from error
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
+    write_new(path, data, "a key", _OWNER_ALONE)
+    return Ed25519Signer.of(private)
 
 
 def is_key_file(path: Path) -> bool:
@@ -105,7 +157,7 @@ def is_key_file(path: Path) -> bool:
     return b"-----BEGIN" in read_file(path, MAX_KEY_FILE_BYTES, "a key file")
 
 
-def read_key(path: Path, password: Password) -> PairSigner:
+def read_key(path: Path, password: Password) -> Ed25519Signer:
     """Return the key of Ed25519 in a file of PKCS#8.
 
     Args:
@@ -142,7 +194,7 @@ def read_key(path: Path, password: Password) -> PairSigner:
     if not isinstance(key, Ed25519PrivateKey):
         message = f"{path}: found a key of another type, expected one of Ed25519"
         raise TrustError(message, code="unknown-key-type")
-    return PairSigner.of(ed25519.Pair.of(key))
+    return Ed25519Signer.of(key)
 
 
 def _asked(password: Password) -> bytes:
@@ -162,7 +214,7 @@ def is_encrypted_wallet(path: Path) -> bool:
     return read_file(path, MAX_KEY_FILE_BYTES, "a wallet file").startswith(_ENCRYPTED)
 
 
-def read_wallet(path: Path) -> PairSigner:
+def read_wallet(path: Path) -> Sr25519Signer:
     """Return the key of sr25519 in a wallet file that is not encrypted.
 
     Args:
@@ -181,18 +233,18 @@ def read_wallet(path: Path) -> PairSigner:
     value = sound_json(data, str(path), "bad-key")
     if not isinstance(value, dict):
         raise TrustError(f"{path}: found no wallet, expected a JSON object", code="bad-key")
-    pair = _pair(path, value)
-    _check_named(path, value, pair.public)
-    return PairSigner.of(pair)
+    signer = _signer(path, value)
+    _check_named(path, value, signer.public.data)
+    return signer
 
 
-def _pair(path: Path, value: Mapping[str, Any]) -> sr25519.Pair:
+def _signer(path: Path, value: Mapping[str, Any]) -> Sr25519Signer:
     seed = _field(path, value, "secretSeed", 32)
     if seed is not None:
-        return sr25519.Pair.of_seed(seed)
+        return Sr25519Signer.of_seed(seed)
     secret = _field(path, value, "privateKey", 64)
     if secret is not None:
-        return sr25519.Pair.of_secret(secret)
+        return Sr25519Signer.of_secret(secret)
     if value.get("secretPhrase") is None:
         message = f"{path}: found no secret key, expected secretSeed or privateKey"
         raise TrustError(message, code="bad-key")
@@ -266,7 +318,9 @@ class OutsideSigner:
         Raises:
             TrustError: the command fails, or gives no signature of the message by the key.
         """
-        signature = self._signature(wrapped(message) if self.public.type == "sr25519" else message)
+        signature = self._signature(
+            sr25519.wrapped(message) if self.public.type == "sr25519" else message
+        )
         if not self.public.verifies(message, signature):
             raise self._failed(f"gave no signature by {self.public}")
         return signature

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-import attrs
-
 from tallystick.errors import TrustError
 from tallystick.extras import missing
 from tallystick_state.trust.points import ORDER, is_ristretto_key, scalar_of
 
-NAME = "sr25519"
 SIGNATURE_SIZE = 64
 
 is_key = is_ristretto_key
@@ -64,13 +61,13 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
     """
     if defect(signature) is not None or is_wrapped(message):
         return False
-    library = _library()
-    return any(_verifies(library, public, form, signature) for form in (wrapped(message), message))
+    forms = wrapped(message), message
+    return any(_verifies(library(), public, form, signature) for form in forms)
 
 
-def _verifies(library: ModuleType, public: bytes, message: bytes, signature: bytes) -> bool:
+def _verifies(sr25519: ModuleType, public: bytes, message: bytes, signature: bytes) -> bool:
     try:
-        return bool(library.verify(signature, message, public))
+        return bool(sr25519.verify(signature, message, public))
     except ValueError:
         return False
     except BaseException as error:
@@ -80,49 +77,15 @@ def _verifies(library: ModuleType, public: bytes, message: bytes, signature: byt
         return False
 
 
-def _library() -> ModuleType:
+def library() -> ModuleType:
+    """Return the library.
+
+    Raises:
+        TrustError: it is not installed.
+    """
     try:
         import sr25519  # an extra
     except ImportError as error:
         raise TrustError(missing("sr25519"), code="library-missing") from error
-    library: ModuleType = sr25519
-    return library
-
-
-@attrs.frozen
-class Pair:
-    """A secret key with its public one.
-
-    Attributes:
-        public: the 32 bytes of the public key.
-        secret: the 64 bytes of the secret key: a scalar and a nonce.
-    """
-
-    public: bytes
-    secret: bytes = attrs.field(repr=False)
-
-    @classmethod
-    def of_seed(cls, seed: bytes) -> Pair:
-        """Return the pair of a seed of 32 bytes."""
-        return cls(*_library().pair_from_seed(seed))
-
-    @classmethod
-    def of_secret(cls, secret: bytes) -> Pair:
-        """Return the pair of a secret key of 64 bytes.
-
-        Raises:
-            TrustError: it is no secret key.
-        """
-        try:
-            return cls(_library().public_from_secret_key(secret), secret)
-        except ValueError as error:
-            raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
-
-    def sign(self, message: bytes) -> bytes:
-        """Return a signature of a message, wrapped as wallets do; another one each time.
-
-        Raises:
-            TrustError: the message begins as a wrapped one does.
-        """
-        signature: bytes = _library().sign((self.public, self.secret), wrapped(message))
-        return signature
+    module: ModuleType = sr25519
+    return module

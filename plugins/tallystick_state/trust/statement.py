@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
@@ -30,9 +30,6 @@ RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CARRY = _KINDS = tuple(
     f"{_PREDICATES}{name}-1"
     for name in ("rule-set", "adoption", "pools", "events", "receipt", "trust", "carry")
 )
-
-Action = Literal["adopt", "withdraw"]
-"""Action of the statement of an adoption."""
 
 
 @attrs.frozen

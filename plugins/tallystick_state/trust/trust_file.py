@@ -6,16 +6,21 @@ has no dates: what expires, expires at a block.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.errors import OutputError, TrustError
-from tallystick_state.trust.encoding import check_schema, check_size, hex_bytes, read_file
+from tallystick.errors import TrustError
+from tallystick_state.trust.encoding import (
+    check_schema,
+    check_size,
+    hex_bytes,
+    read_file,
+    write_new,
+)
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import (
     SignerGroup,
@@ -28,9 +33,7 @@ from tallystick_state.trust.policy import (
 MAX_TRUST_FILE_BYTES = 1024 * 1024
 """Maximum size of a trust file, in bytes."""
 
-_TABLES = (dict, list, str, bool, int)
 _COUNCIL = "council"
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read(path: Path) -> TrustRoot:
@@ -43,14 +46,12 @@ def read(path: Path) -> TrustRoot:
         InputError: the file cannot be read.
         TrustError: it is no trust file, or contradicts itself.
     """
-    return parse(_text(read_file(path, MAX_TRUST_FILE_BYTES, "a trust file"), str(path)), str(path))
-
-
-def _text(data: bytes, where: str) -> str:
+    data = read_file(path, MAX_TRUST_FILE_BYTES, "a trust file")
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise _bad(where, "found bytes that are no UTF-8, expected text") from None
+        raise _bad(str(path), "found bytes that are no UTF-8, expected text") from None
+    return parse(text, str(path))
 
 
 def _tables(text: str, where: str) -> dict[str, Any]:
@@ -75,15 +76,14 @@ def _tables(text: str, where: str) -> dict[str, Any]:
 
 def _refuse_other_values(value: object, where: str, path: str) -> None:
     """Refuse what has no canonical form: numbers with a point, dates and times."""
-    if not isinstance(value, _TABLES):
-        raise _bad(where, f"{path}: found {value}, expected text or a whole number: no dates")
-    inner: Iterator[tuple[Any, object]] = iter(())
     if isinstance(value, dict):
-        inner = iter(value.items())
+        for name, item in value.items():
+            _refuse_other_values(item, where, f"{path}.{name}".removeprefix("."))
     elif isinstance(value, list):
-        inner = iter(enumerate(value))
-    for name, item in inner:
-        _refuse_other_values(item, where, f"{path}.{name}".removeprefix("."))
+        for index, item in enumerate(value):
+            _refuse_other_values(item, where, f"{path}.{index}")
+    elif not isinstance(value, str | int):
+        raise _bad(where, f"{path}: found {value}, expected text or a whole number: no dates")
 
 
 def _refuse_other_types(keys: object, where: str) -> None:
@@ -194,7 +194,7 @@ class TrustFile:
     gate: str | None = None
 
 
-def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
+def write(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
     """Write a trust file that can be put in force, and return what it says.
 
     Args:
@@ -210,19 +210,7 @@ def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) ->
     root = parse(text, str(path))
     if before is not None:
         check_succession(before, root, held=[before.digest])
-    try:
-        number = os.open(path, _NEW_FILE, 0o644)
-    except FileExistsError as error:
-        message = f"{path}: found a file, expected none: a trust file is never replaced"
-        raise OutputError(message) from error
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
-    try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
+    write_new(path, text.encode(), "a trust file", 0o644)
     return root
 
 

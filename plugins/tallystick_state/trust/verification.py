@@ -207,10 +207,9 @@ def _trusted(
     candidates = [key.public for key in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
     if statement is not None and kind in (ADOPTION, CARRY, EVENTS, POOLS):
-        action: policy.Permission = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})
-        policy.authorise(root, action, expected, envelope, block)
+        policy.authorise(root, expected, envelope, block)
         candidates += root.keys_for(statement.predicate.get("validator", ""))
     elif kind == TRUST:
         policy.check_thresholds(root, root.root, envelope)

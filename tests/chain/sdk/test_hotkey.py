@@ -28,7 +28,7 @@ def code_of(error: pytest.ExceptionInfo[TrustError]) -> str:
 def test_a_hotkey_signs_the_statements_of_a_state() -> None:
     key = Hotkey.of_seed(SEED)
     envelope = to_adopt().envelope().signed(key)
-    assert envelope.signers([key.public, signer("alice").public]) == {key.public}
+    assert envelope.verify([key.public, signer("alice").public]).signers == {key.public}
 
 
 @given(st.binary(max_size=100).filter(lambda message: not message.startswith(b"<Bytes>")))

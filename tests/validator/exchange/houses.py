@@ -33,7 +33,7 @@ from tallystick_service.health import Problem
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
-from tallystick_state.trust.keys import PairSigner, Signer
+from tallystick_state.trust.keys import Signer
 from tallystick_validator.closing import Counted, close
 from tallystick_validator.exchange import BatchExchange
 from tallystick_validator.health import Watch
@@ -314,7 +314,7 @@ class Subnet:
 def subnet(  # noqa: PLR0913  # what a test changes
     folder: Path,
     *,
-    keys: Sequence[str | PairSigner] = tuple(map(hotkey_of, ("ann", "ben", "cem"))),
+    keys: Sequence[str | Signer] = tuple(map(hotkey_of, ("ann", "ben", "cem"))),
     signers: Sequence[Signer | None] = (None, None, None),
     rules: Sequence[str] = (RULES,) * 3,
     trust: Path | None = None,
