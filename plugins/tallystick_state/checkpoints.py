@@ -8,10 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tallystick.canonical import PREFIX
-from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.errors import StateError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.epoch_log import EpochLog
-from tallystick_state.pruned import PrunedPoint
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, place_of, step_tree
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint, check_name
@@ -110,34 +109,6 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
             "was rewritten, or is of another state; tallystick audit states finds where, beside a "
             "sound copy",
             code="rewritten-history",
-        )
-
-
-def check_pruned_leaves(log: EpochLog, point: PrunedPoint) -> None:
-    """Refuse leaves of pruned epochs that are others than as they were pruned.
-
-    Raises:
-        DamagedError: a leaf is missing, or their tree has another root.
-    """
-    leaves = log.transaction.epoch_leaves()
-    missing = next((epoch for epoch in range(point.epoch) if epoch not in leaves), None)
-    if missing is not None:
-        raise DamagedError(
-            f"found no leaf of the epoch {missing}, expected one, as its records were pruned: "
-            "restore a copy"
-        )
-    for epoch, leaf in enumerate(log.leaves[: point.epoch]):
-        own = leaf.snapshot, leaf.genesis
-        if own != (log.closed[epoch].snapshot, log.in_force.genesis):
-            raise DamagedError(
-                f"the leaf of the epoch {epoch}: found another snapshot or genesis than the log "
-                "has: the store was changed, restore a copy"
-            )
-    root = log.tree.root_at(point.epoch).hex()
-    if root != point.root:
-        raise DamagedError(
-            f"found that the first {point.epoch} epochs have the root {root}, expected "
-            f"{point.root}, which they had as records were pruned: restore a copy"
         )
 
 

@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
-from msgspec.structs import replace
 
 from tallystick_state.claims import (
     DROPPED,
@@ -27,9 +26,8 @@ from tallystick_state.claims import (
     is_over,
     united,
 )
-from tallystick_state.event import COUNTED_IN, StateEvent, scope_of
-from tallystick_state.pruned import CODE as PRUNED
-from tallystick_state.pruned import PrunedClaim, line_digest
+from tallystick_state.event import StateEvent, scope_of
+from tallystick_state.pruned import PrunedClaim
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.claims import Claims as Limits
 from tallystick_state.sections.claims import claims_of
@@ -98,13 +96,12 @@ class ClaimRegister:
         self._has_quarantine = self._rows.has_waiting()
         self._counts: dict[_Scope, Counter[tuple[int, int]]] = {}
         self._over: dict[_Scope, frozenset[tuple[Rank, int]]] = {}
-        # until a batch is settled: what is known of its identities, whose counts have changed, and
-        # whose claims are above a limit now, or no longer
+        # until a batch is settled: what is known of its identities, also of pruned claims, whose
+        # counts have changed, and whose claims are above a limit now, or no longer
         self._known: _Groups = {}
+        self._pruned: Mapping[bytes, PrunedClaim] = {}
         self._changed, self._passed = set[_Scope](), set[_Scope]()
         self._has_pruned = transaction.pruned() is not None
-        self._incoming: dict[bytes, StateEvent] = {}
-        self._pruned_seen = 0
 
     def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
         """Sort the events of a batch into new ones, known ones and those above a limit.
@@ -115,12 +112,13 @@ class ClaimRegister:
             epoch: the open one.
         """
         identities = [event.identity for event in events]
-        if self._has_pruned:
-            self._incoming = dict(zip(identities, events, strict=True))
-        self._known = self._claims_of(identities)
+        self._known, self._pruned = self._claims_of(identities), self._pruned_of(identities)
         new, raised, duplicates = list[int](), dict[int, Claim](), 0
         seen: dict[bytes, list[StateEvent]] = {}
         for index, (identity, event) in enumerate(zip(identities, events, strict=True)):
+            if identity in self._pruned and self._pruned[identity] == PrunedClaim.of(event):
+                duplicates += 1
+                continue
             if identity not in seen and identity not in self._known:
                 # nearly all
                 seen[identity] = [event]
@@ -188,7 +186,8 @@ class ClaimRegister:
         simple, others = list[Numbered](), list[Numbered]()
         for numbered in new:
             _, event, identity = numbered
-            alone = times[identity] == 1 and identity not in self._known
+            known = identity in self._known or identity in self._pruned
+            alone = times[identity] == 1 and not known
             ready = rank >= Rank.ACCEPTED or not self._waits(event)
             calm = not self._counting or not self._over_of((event.validator, event.epoch))
             (simple if alone and ready and calm else others).append(numbered)
@@ -205,14 +204,18 @@ class ClaimRegister:
         }
         present = {**before, **{claim.seq: claim for claim in drafts}}
         records, alone = _groups(present.values())
+        closed = self._pruned_of(records)
         after = [
-            claim for group in records.values() for claim in self._with_reasons(group, epoch, {})
+            claim
+            for identity, group in records.items()
+            for claim in self._with_reasons(group, epoch, {}, is_closed=identity in closed)
         ]
         if self._waiting:
             epochs: dict[bytes, int | None] = {
                 identity: event.epoch for _, event, identity in simple if event.is_record
             }
             epochs |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
+            epochs |= {task: claim.epoch for task, claim in closed.items()}
             more = self._waiting_for(epochs, before.values(), alone)
             before |= {claim.seq: claim for group in more.values() for claim in group}
             alone |= more
@@ -223,8 +226,11 @@ class ClaimRegister:
             epochs |= {task: claim.epoch for task, claim in pruned.items()}
         else:
             epochs = {}
+        closed = self._pruned_of(alone)
         after += [
-            claim for group in alone.values() for claim in self._with_reasons(group, epoch, epochs)
+            claim
+            for identity, group in alone.items()
+            for claim in self._with_reasons(group, epoch, epochs, is_closed=identity in closed)
         ]
         moves = [Move(before.get(claim.seq), claim) for claim in after]
         moves = [move for move in moves if move.before != move.after]
@@ -246,11 +252,16 @@ class ClaimRegister:
         return self._claims_of(identities.difference(alone))
 
     def _with_reasons(
-        self, group: Sequence[Claim], epoch: int, epochs: Mapping[bytes, int | None]
+        self,
+        group: Sequence[Claim],
+        epoch: int,
+        epochs: Mapping[bytes, int | None],
+        *,
+        is_closed: bool,
     ) -> Iterator[Claim]:
         """Yield the claims of one identity, each with what becomes of it."""
         over = {claim.seq for claim in group if self._is_over(claim)}
-        for claim, lost in contenders(group, epoch, over):
+        for claim, lost in contenders(group, epoch, over, is_closed=is_closed):
             if claim.is_final(epoch):
                 yield claim
                 continue
@@ -295,31 +306,10 @@ class ClaimRegister:
         groups: _Groups = defaultdict(list)
         for claim in self._rows.of([*identities], waiting=self._has_quarantine):
             groups[claim.event.identity].append(claim)
-        for pruned in self._pruned_of(identities).values():
-            earlier = self._pruned_claim(pruned, groups.get(pruned.identity, ()))
-            if earlier is not None:
-                groups[pruned.identity].append(earlier)
         return dict(groups)
 
     def _pruned_of(self, identities: Collection[bytes]) -> Mapping[bytes, PrunedClaim]:
         return self._transaction.pruned_claims(identities) if self._has_pruned else {}
-
-    def _pruned_claim(self, pruned: PrunedClaim, others: Sequence[Claim]) -> Claim | None:
-        """Return a claim that was pruned, as far as one of the same identity must know it.
-
-        It was counted in an epoch that is closed, which stays. Of what it said there is a digest
-        alone: so it is the claim at hand, or one that differs from it in what nobody reads.
-        """
-        event = self._incoming.get(pruned.identity)
-        if event is None:
-            event = next((claim.event for claim in others), None)
-        if event is None:
-            return None
-        if line_digest(event) != pruned.digest:
-            event = replace(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
-        self._pruned_seen += 1
-        # no entry of the log has such a number
-        return Claim(-self._pruned_seen, event, Rank.OWN, None, COUNTED_IN)
 
     def _count(
         self,

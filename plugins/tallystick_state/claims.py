@@ -126,7 +126,7 @@ EVERYONE = AllowedValidators()
 
 
 def contenders(
-    claims: Sequence[Claim], epoch: int, over: Collection[int] = ()
+    claims: Sequence[Claim], epoch: int, over: Collection[int] = (), *, is_closed: bool = False
 ) -> Iterator[tuple[Claim, str | None]]:
     """Yield each claim of one identity, and why it is not recorded; None for the one that can be.
 
@@ -135,6 +135,7 @@ def contenders(
         epoch: the open epoch.
         over: numbers of those that are above a limit. They stand against nothing: more of their
             kind may have come, which nobody kept.
+        is_closed: whether a claim that was pruned since is the one that an epoch has counted.
     """
     final = next((claim for claim in claims if claim.is_final(epoch)), None)
     standing = [claim for claim in claims if claim.reason != DROPPED and claim.seq not in over]
@@ -143,7 +144,7 @@ def contenders(
     for claim in claims:
         if claim.reason == DROPPED:
             yield claim, DROPPED
-        elif final is not None:
+        elif is_closed or final is not None:
             yield claim, None if claim is final else CLOSED
         elif claim.seq in over:
             yield claim, OVER

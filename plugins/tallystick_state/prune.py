@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from operator import itemgetter
 
 import attrs
@@ -28,12 +28,12 @@ from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import json_object
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.carry import carried_names
-from tallystick_state.chain import Entry
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.event import COUNTED_IN, StateEvent
 from tallystick_state.event_log import RANKS
 from tallystick_state.miners import FLAG
 from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
+from tallystick_state.pruned_base import rows_digest, staying_rows
 from tallystick_state.replay import replaying
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
@@ -49,6 +49,8 @@ _CLAIMS = (*RANKS, CARRIED)
 """Kinds of the entries that can be removed."""
 _COUNTED_IN = EVENTS.names.index("counted_in")
 _WAITING = itemgetter(*map(QUARANTINE.names.index, ("seq", "rank", "reason")))
+_Waiting = tuple[tuple[int, int, str], ...]
+_Counts = tuple[tuple[str, str], ...]
 
 
 @json_object("epoch", "already", "entries", "events", "left", "bytes_before", "bytes_after")
@@ -119,35 +121,35 @@ class _Pruner:
         for line in self.in_force.lines:
             for rules in self._rules_from(line):
                 check_prunable(rules)
-        # the rows of these epochs can never be computed again
+        # kept as they are made: the rows of these epochs can never be computed again
         log = EpochLog(self.transaction, self.in_force, keeps=True)
-        root = log.tree.root_at(self.epoch).hex()
-        closing = self._closing(log.closed[self.epoch - 1].seq)
-        base = self._base(closing.seq)
-        removed = self._remove(closing.seq, base, self._needed(closing.seq))
-        previous = {} if before is None else before.removed
-        named = dict({} if before is None else before.named)
-        for event in removed.events:
+        last = log.leaves[self.epoch - 1]
+        seq = log.closed[last.epoch].seq
+        head, quarantine, counts = self._replayed(seq)
+        entries, events = self._removable(seq, quarantine, self._needed(seq))
+        self._remove(seq, entries, events)
+        removed = Counter({} if before is None else before.removed)
+        removed.update(epoch for _, epoch in events.values())
+        named = {} if before is None else dict(before.named)
+        last_round = -1 if before is None else before.last_round
+        for event, _ in events.values():
             line = self.in_force.line_of(event.skill_type) or ""
             named[line] = max(event.epoch, named.get(line, -1))
-        last_rounds = [event.round for event in removed.events]
-        last_rounds += [] if before is None else [before.last_round]
+            last_round = max(event.round, last_round)
         self.transaction.put_pruned(
             PrunedPoint(
                 epoch=self.epoch,
-                seq=closing.seq,
-                hash=closing.hash,
-                root=root,
-                entries=removed.entries + (0 if before is None else before.entries),
-                removed=dict(Counter(previous) + Counter(removed.counted)),
-                last_round=max(last_rounds, default=-1),
+                seq=seq,
+                hash=head,
+                rows=rows_digest(staying_rows(self.transaction, self.epoch, seq)),
+                removed=dict(removed),
+                last_round=last_round,
                 named=named,
-                quarantine=base.quarantine,
-                counts=base.counts,
+                quarantine=quarantine,
+                counts=counts,
             )
         )
-        left = self._left(self.epoch)
-        return Pruning(self.epoch, removed.entries, len(removed.events), left, 0, 0)
+        return Pruning(self.epoch, len(entries), len(events), self._left(self.epoch), 0, 0)
 
     def _check_epoch(self) -> None:
         head = self.transaction.head()
@@ -165,25 +167,23 @@ class _Pruner:
         yield timeline.at(self.epoch)
         yield from (rules for start, rules in timeline.later if start > self.epoch)
 
-    def _closing(self, seq: int) -> Entry:
-        """Return the entry that closed the epoch before."""
-        closing = next(self.transaction.entries(seq), None)
-        if closing is None:
-            raise DamagedError(f"found no entry {seq} of the log, expected it: restore a copy")
-        return closing
+    def _replayed(self, seq: int) -> tuple[str, _Waiting, _Counts]:
+        """Return the hash of an entry, and what waited and was counted as of it, by a replay.
 
-    def _base(self, seq: int) -> _Base:
-        """Return what waited and was counted as of an entry, by replaying the log up to it."""
+        Raises:
+            DamagedError: the log does not lead to the snapshots that are stored.
+        """
         with replaying(self.ledger, self.transaction, seq) as log:
-            replayed = log.transaction
+            replayed, epochs = log.transaction, range(log.state.epoch + 1)
+            other = (e for e in epochs if self.transaction.snapshot(e) != replayed.snapshot(e))
+            if (epoch := next(other, None)) is not None or self.epoch not in epochs:
+                raise DamagedError(
+                    f"found another snapshot of the epoch {epoch} than that to which the log up to "
+                    f"entry {seq} leads: restore a copy"
+                )
             quarantine = tuple(map(_WAITING, replayed.rows(QUARANTINE)))
             counts = tuple((scope.hex(), body) for scope, _, body in replayed.rows(CLAIM_COUNTS))
-            if log.state.epoch != self.epoch:
-                raise DamagedError(
-                    f"found that the log up to entry {seq} opens the epoch {log.state.epoch}, "
-                    f"expected {self.epoch}: restore a copy"
-                )
-        return _Base(quarantine, counts)
+            return log.hash, quarantine, counts
 
     def _needed(self, seq: int) -> frozenset[bytes]:
         """Return the identities of records that something reads still."""
@@ -251,12 +251,14 @@ class _Pruner:
         head = self.transaction.head()
         return [] if head is None else [*head.state.miners]
 
-    def _remove(self, seq: int, base: _Base, needed: Collection[bytes]) -> _Removed:
-        waiting = {number for number, *_ in base.quarantine}
+    def _removable(
+        self, seq: int, quarantine: _Waiting, needed: Collection[bytes]
+    ) -> tuple[list[int], dict[int, tuple[StateEvent, int]]]:
+        """Return the entries that can go, and of those that are events the event and its epoch."""
+        waiting = {number for number, *_ in quarantine}
         waiting |= {row[0] for row in self.transaction.rows(QUARANTINE)}
         counted_in = {row[0]: row[_COUNTED_IN] for row in self.transaction.rows(EVENTS)}
-        events, numbers, entries = list[StateEvent](), list[int](), list[int]()
-        counted = Counter[int]()
+        entries, events = list[int](), dict[int, tuple[StateEvent, int]]()
         for entry in self.transaction.entries():
             if entry.seq > seq:
                 break
@@ -267,17 +269,20 @@ class _Pruner:
                 event = StateEvent.from_line(entry.body)
                 if _is_needed(event, needed):
                     continue
-                numbers.append(entry.seq)
-                events.append(event)
-                counted[epoch] += 1
+                events[entry.seq] = event, epoch
             # else it raised a claim that an earlier entry has
             entries.append(entry.seq)
-        self.transaction.put_pruned_claims(map(PrunedClaim.of, events))
+        return entries, events
+
+    def _remove(
+        self, seq: int, entries: list[int], events: Mapping[int, tuple[StateEvent, int]]
+    ) -> None:
+        claims = (PrunedClaim.of(event) for event, _ in events.values())
+        self.transaction.put_pruned_claims(claims)
         connection = self.transaction.connection
-        delete(connection, EVENTS, numbers)
+        delete(connection, EVENTS, [*events])
         delete(connection, LOG, entries)
         delete(connection, ENVELOPES, sorted(self._batches_before(seq)))
-        return _Removed(len(entries), tuple(events), counted)
 
     def _batches_before(self, seq: int) -> set[str]:
         """Return the signed statements that batches up to an entry alone name."""
@@ -292,19 +297,6 @@ class _Pruner:
 
     def _left(self, epoch: int) -> int:
         return sum(row[_COUNTED_IN] < epoch for row in self.transaction.rows(EVENTS))
-
-
-@attrs.frozen
-class _Base:
-    quarantine: tuple[tuple[int, int, str], ...]
-    counts: tuple[tuple[str, str], ...]
-
-
-@attrs.frozen
-class _Removed:
-    entries: int
-    events: tuple[StateEvent, ...]
-    counted: Counter[int]
 
 
 def check_prunable(rules: StateRules) -> None:

@@ -1,24 +1,19 @@
-"""The base of a pruned state: its rows as of the point up to which records were pruned.
+"""The base of a pruned state: what its log begins with in place of the first entry.
 
-A replay begins with them instead of an empty store, and so does an import. They are the rows that
-are kept of then; what waited at the point, and what was counted, has changed since and stands in
-the point itself.
+It is the point up to which records were pruned, with the rows that stay as they were then. A replay
+lays them into an empty store and goes on with the entries behind the point, and so does an import.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
 from typing import Any
 
+from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import DamagedError
-from tallystick_state.authority import Envelopes
-from tallystick_state.entries import with_entries
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Snapshot
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     ENVELOPES,
@@ -31,46 +26,50 @@ from tallystick_state.store.tables import (
     SNAPSHOTS,
     StoreTable,
 )
-from tallystick_state.store.transaction import LogHead, Transaction, document_row, insert
+from tallystick_state.store.transaction import (
+    LogHead,
+    Transaction,
+    document_row,
+    insert,
+    waiting_row,
+)
 
 Row = tuple[Any, ...]
-TABLES: Mapping[str, StoreTable] = {
-    table.name: table
-    for table in (
-        *(PRUNED, PRUNED_CLAIMS, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS),
-        *(SNAPSHOTS, ENVELOPES, LEAVES),
-    )
-}
+BaseRow = tuple[StoreTable, Row]
+"""A row, behind its table."""
+STAYING = (PRUNED_CLAIMS, EVENTS, LOG, SNAPSHOTS, LEAVES)
+"""Tables whose rows of before a point stay as they are."""
+TABLES: Mapping[str, StoreTable] = {table.name: table for table in (PRUNED, *STAYING, ENVELOPES)}
 """The tables of a base by name, in the order in which an export has their rows."""
 _COUNTED_IN, _IS_RECORD = map(EVENTS.names.index, ("counted_in", "is_record"))
-_BODY = LOG.names.index("body")
 
 
-def base_rows(stored: Transaction, point: PrunedPoint) -> Iterator[tuple[StoreTable, Row]]:
-    """Yield the rows of a pruned store as of the point, table after table.
+def base_rows(stored: Transaction) -> Iterator[BaseRow]:
+    """Yield the rows of the base of a store, table after table; none where nothing was pruned."""
+    point = stored.pruned()
+    if point is not None:
+        yield PRUNED, document_row(1, point.to_text())
+        yield from staying_rows(stored, point.epoch, point.seq)
+        yield from ((ENVELOPES, row) for row in stored.rows(ENVELOPES))
 
-    Raises:
-        DamagedError: a row that the point needs is missing.
+
+def staying_rows(stored: Transaction, epoch: int, seq: int) -> Iterator[BaseRow]:
+    """Yield the rows that stay as they are from a point on, table after table.
+
+    Args:
+        stored: the store.
+        epoch: the first one whose records are whole.
+        seq: the number of the entry that closed the epoch before it.
     """
-    yield PRUNED, document_row(1, point.to_text())
     yield from ((PRUNED_CLAIMS, row) for row in stored.rows(PRUNED_CLAIMS))
-    lines: dict[int, StateEvent] = {}
-    waiting = {seq for seq, _, _ in point.quarantine}
-    for row in takewhile(lambda row: row[0] <= point.seq, stored.rows(LOG)):
-        if row[0] in waiting:
-            lines[row[0]] = StateEvent.from_line(row[_BODY])
-        yield LOG, row
     for row in stored.rows(EVENTS):
-        if row[_COUNTED_IN] < point.epoch:
+        if row[_COUNTED_IN] < epoch:
             yield EVENTS, with_truth(row)
-    yield from _waiting(point, lines)
-    for scope, counts in point.counts:
-        yield CLAIM_COUNTS, document_row(bytes.fromhex(scope), counts)
-    snapshots = takewhile(lambda row: row[0] <= point.epoch, stored.rows(SNAPSHOTS))
-    yield from ((SNAPSHOTS, row) for row in snapshots)
-    yield from ((ENVELOPES, row) for row in stored.rows(ENVELOPES))
-    leaves = takewhile(lambda row: row[0] < point.epoch, stored.rows(LEAVES))
-    yield from ((LEAVES, row) for row in leaves)
+    for table, last in ((LOG, seq), (SNAPSHOTS, epoch), (LEAVES, epoch - 1)):
+        for row in stored.rows(table):
+            if row[0] > last:
+                break
+            yield table, row
 
 
 def with_truth(row: Row) -> Row:
@@ -78,65 +77,66 @@ def with_truth(row: Row) -> Row:
     return (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
 
 
-def _waiting(
-    point: PrunedPoint, lines: Mapping[int, StateEvent]
-) -> Iterator[tuple[StoreTable, Row]]:
-    """Yield the rows of the claims that waited at the point."""
-    for seq, rank, reason in point.quarantine:
-        if seq not in lines:
-            raise DamagedError(
-                f"found no entry {seq} of the log, expected the claim that waited as records were "
-                "pruned: restore a copy"
-            )
-        event = lines[seq]
-        yield QUARANTINE, (seq, event.identity, event.task, event.scope, rank, reason)
+def row_line(table: StoreTable, row: Row) -> bytes:
+    """Return the line of a row in an export, which the digest of rows covers."""
+    values = [{"hex": bytes(v).hex()} if isinstance(v, bytes | memoryview) else v for v in row]
+    return canonical_bytes({"row": values, "table": table.name}) + b"\n"
 
 
-def lay(rows: Iterable[tuple[StoreTable, Row]], empty: Transaction) -> PrunedPoint:
-    """Put the rows of a base into an empty store; give the point.
+def rows_digest(rows: Iterable[BaseRow]) -> str:
+    """Return the digest of rows, in their order."""
+    sha256 = hashlib.sha256()
+    for table, row in rows:
+        sha256.update(row_line(table, row))
+    return PREFIX + sha256.hexdigest()
+
+
+def lay(rows: Iterable[BaseRow], empty: Transaction) -> None:
+    """Put the rows of a base into an empty store, with what waited and was counted at its point.
+
+    Args:
+        rows: those of `base_rows`; without any the store stays empty.
+        empty: on the store.
 
     Raises:
-        DamagedError: the entry at the point is not what its hash says, or names another snapshot.
+        DamagedError: rows are missing, or are not as they were when records were pruned.
     """
-    for table, row in rows:
-        insert(empty.connection, table, [row])
+    digest = rows_digest(_laid(rows, empty))
     point = empty.pruned()
     if point is None:
-        raise DamagedError("found no point up to which records were pruned, expected one")
-    snapshot = check_point(empty, point)
+        return
+    snapshot = empty.snapshot(point.epoch)
+    if digest != point.rows or snapshot is None:
+        raise DamagedError(
+            f"found rows of the digest {digest} before the entry {point.seq}, expected "
+            f"{point.rows}, which they had as records were pruned: restore a copy"
+        )
+    _lay_claims(point, empty)
     empty.put_head(LogHead(point.epoch, point.seq, point.hash, snapshot.state))
-    return point
 
 
-def check_point(stored: Transaction, point: PrunedPoint) -> Snapshot:
-    """Return the snapshot at a point, whose entry and snapshots are found to be what it says.
-
-    Raises:
-        DamagedError: they are not.
-    """
-    entry = next(stored.entries(point.seq), None)
-    if entry is None or (entry.seq, entry.kind, entry.hash) != (point.seq, "epoch", point.hash):
-        raise _other("the entry", point)
-    snapshot = stored.snapshot(point.epoch)
-    if snapshot is None:
-        raise _other("the snapshot", point)
-    for epoch, digest, _ in stored.snapshots():
-        closing = stored.closing(epoch - 1) if 0 < epoch <= point.epoch else None
-        if closing is not None and json.loads(closing)["snapshot"] != digest:
-            raise _other(f"the snapshot of the epoch {epoch}", point)
-    return snapshot
+def _laid(rows: Iterable[BaseRow], empty: Transaction) -> Iterator[BaseRow]:
+    """Yield the rows of a base that its point covers, each once it is in the store."""
+    for table, row in rows:
+        insert(empty.connection, table, [row])
+        if table in STAYING:
+            yield table, row
 
 
-def in_force_at(
-    in_force: RulesInForce, stored: Transaction, point: PrunedPoint, envelopes: Envelopes
-) -> RulesInForce:
-    """Return the rules as of the point, from the entries that are kept."""
-    entries = (entry for entry in stored.rules_entries() if entry.seq <= point.seq)
-    return with_entries(in_force.at_genesis(), entries, "the log", envelopes)
-
-
-def _other(what: str, point: PrunedPoint) -> DamagedError:
-    return DamagedError(
-        f"{what} at the point of pruning, entry {point.seq}: found another one, expected that with "
-        f"the hash {point.hash}: the store was changed, restore a copy"
+def _lay_claims(point: PrunedPoint, empty: Transaction) -> None:
+    """Put the claims that waited at a point, and the counts of claims, into a store."""
+    waiting = {seq: (rank, reason) for seq, rank, reason in point.quarantine}
+    claims = [entry for entry in empty.entries() if entry.seq in waiting]
+    if len(claims) < len(waiting):
+        raise DamagedError(
+            f"found {len(claims)} claims that waited as records were pruned, expected "
+            f"{len(waiting)}: restore a copy"
+        )
+    events = ((entry.seq, StateEvent.from_line(entry.body)) for entry in claims)
+    insert(
+        empty.connection,
+        QUARANTINE,
+        (waiting_row(seq, event, *waiting[seq]) for seq, event in events),
     )
+    counts = (document_row(bytes.fromhex(scope), body) for scope, body in point.counts)
+    insert(empty.connection, CLAIM_COUNTS, counts)

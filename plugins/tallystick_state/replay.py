@@ -25,15 +25,15 @@ from tallystick_state.authority import (
     no_envelopes,
     stored_envelopes,
 )
-from tallystick_state.chain import GENESIS_HASH, Entry, check
-from tallystick_state.checkpoints import check_leaves, check_pruned_leaves, check_signed
+from tallystick_state.chain import Entry, check
+from tallystick_state.checkpoints import check_leaves, check_signed
 from tallystick_state.claims import Rank
 from tallystick_state.entries import Genesis, begin, body_of, read
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.ingest import refusal
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.pruned_base import base_rows, in_force_at, lay, with_truth
+from tallystick_state.pruned_base import base_rows, lay, with_truth
 from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
@@ -172,16 +172,12 @@ def replaying(
             str(Path(folder) / "replayed"), shown=f"the replay of {where} in {folder}"
         ) as (_, transaction),
     ):
+        lay(base_rows(stored), transaction)
         # the rules as this transaction sees them, which may be one that writes
-        genesis = next(stored.entries(), None)
-        in_force = read(genesis, (), where, ledger.plugins, envelopes)
-        point, after = stored.pruned(), (0, GENESIS_HASH)
-        if point is not None:
-            lay(base_rows(stored, point), transaction)
-            in_force = in_force_at(in_force, stored, point, envelopes)
-            after = point.seq, point.hash
+        genesis, later = next(stored.entries(), None), transaction.rules_entries()
+        in_force = read(genesis, later, where, ledger.plugins, envelopes)
         log = EventLog(transaction, in_force, ledger.allowed)
-        entries = check(stored.entries(after[0] + 1), after=after)
+        entries = check(stored.entries(log.entries + 1), after=(log.entries, log.hash))
         if last is not None:
             entries = takewhile(lambda entry: entry.seq <= last, entries)
         replay(log, entries, envelopes)
@@ -240,10 +236,7 @@ def rebuild(
 def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
     """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
     with ledger.epoch_log(trust=False) as log:
-        stored, point = log.transaction.epoch_leaves(), log.transaction.pruned()
-        if point is not None:
-            check_pruned_leaves(log, point)
-        for epoch, leaf in stored.items():
+        for epoch, leaf in log.transaction.epoch_leaves().items():
             if epoch >= len(log.closed) or log.leaves[epoch].to_bytes() != leaf.encode():
                 raise DamagedError(
                     f"the leaf of the epoch {epoch}: found {leaf:.200}, expected what the log "

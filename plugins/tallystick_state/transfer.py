@@ -5,21 +5,19 @@ entries of the log. Before the first entry that names a signed statement stands 
 Everything else follows from them and is made again by the import, so that a file that was changed
 or cut cannot come in.
 
-The file of a state whose records were pruned begins with the rows that are left of them.
+The file of a state whose records were pruned begins with the rows of its base; see `pruned_base`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
-from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.documents import parse_json
@@ -29,7 +27,6 @@ from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import (
     ROTATION,
-    Envelopes,
     read_root,
     stored_envelope,
     stored_envelopes,
@@ -38,11 +35,10 @@ from tallystick_state.chain import GENESIS_HASH, Entry, check
 from tallystick_state.entries import Genesis, read
 from tallystick_state.event_log import EventLog
 from tallystick_state.pruned_base import TABLES as BASE_TABLES
-from tallystick_state.pruned_base import Row, base_rows, in_force_at, lay
+from tallystick_state.pruned_base import BaseRow, base_rows, lay, row_line
 from tallystick_state.replay import replay
 from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.store.store import PLACE, Store
-from tallystick_state.store.tables import StoreTable
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
 
@@ -50,7 +46,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
-FORMAT = 6
+FORMAT = 7
 """Version of the file; earlier ones are of unreleased engines."""
 LONGEST_ENTRY = 1 << 26
 """Maximum length of a line, in bytes: 65 536 miners of a thousand bytes each."""
@@ -64,18 +60,14 @@ class Exported:
     Attributes:
         entries: how many entries.
         hash: of the last one.
-        rows: the digest of the rows with which the file begins, as records were pruned; None of a
-            whole log.
     """
 
     entries: int
     hash: str
-    rows: str | None = None
 
     def to_line(self) -> bytes:
         """Return the header of the file."""
-        rows = {} if self.rows is None else {"rows": self.rows}
-        header = {"entries": self.entries, "hash": self.hash, **rows, "tallystick_state": FORMAT}
+        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": FORMAT}
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
@@ -99,11 +91,10 @@ def export_state(
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
         point = transaction.pruned()
-        rows = None if point is None else _rows_digest(base_rows(transaction, point))
-        exported = Exported(head.entries, head.hash, rows)
+        exported = Exported(head.entries, head.hash)
         file.write(exported.to_line())
-        for table, row in () if point is None else base_rows(transaction, point):
-            file.write(_row_line(table, row))
+        for table, row in base_rows(transaction):
+            file.write(row_line(table, row))
         before = set[str]()
         after = (0, GENESIS_HASH) if point is None else (point.seq, point.hash)
         entries = transaction.entries(after[0] + 1)
@@ -123,20 +114,6 @@ def _statement_of(entry: Entry) -> str | None:
         return None
     statement: str | None = json.loads(entry.body).get("statement")
     return statement
-
-
-def _row_line(table: StoreTable, row: Row) -> bytes:
-    """Return the line of a row of a pruned state in the file."""
-    values = [{"hex": bytes(v).hex()} if isinstance(v, bytes | memoryview) else v for v in row]
-    return canonical_bytes({"row": values, "table": table.name}) + b"\n"
-
-
-def _rows_digest(rows: Iterable[tuple[StoreTable, Row]]) -> str:
-    """Return the digest of rows as an export has them."""
-    sha256 = hashlib.sha256()
-    for table, row in rows:
-        sha256.update(_row_line(table, row))
-    return PREFIX + sha256.hexdigest()
 
 
 def _envelope_line(statement: str, text: str | None) -> bytes:
@@ -205,37 +182,28 @@ def _imported(
 ) -> Exported:
     with opened(path) as file, Store.create(where) as (_, transaction):
         header = _header(path, file.readline(MAX_LINE_BYTES))
-        lines = _Lines(path, file)
-        after, point = (0, GENESIS_HASH), None
-        if header.rows is not None:
-            point = lay(lines.rows(), transaction)
-            after = point.seq, point.hash
-            if lines.rows_digest != header.rows:
-                raise InputError(
-                    f"{path}: found rows of the digest {lines.rows_digest}, expected "
-                    f"{header.rows}, which the first line has: the file was cut or changed, export "
-                    "it again"
-                )
+        lines = _Lines(path, file, transaction)
+        lay(lines.rows(), transaction)
+        base = transaction.head()
+        after = (0, GENESIS_HASH) if base is None else (base.entries, base.hash)
         entries = check(lines.entries(), after=after)
-        genesis = next(transaction.entries() if point is not None else entries, None)
+        genesis = next(entries if base is None else transaction.entries(), None)
         if genesis is None:
             raise _cut(path, 0, header)
-        envelopes = lines.envelopes_of(transaction)
-        rules = read(genesis, (), str(path), registry, lines.envelope)
-        if point is not None:
-            rules = in_force_at(rules, transaction, point, envelopes)
-        else:
+        if base is None:
             entries = chain([genesis], entries)
+        later = transaction.rules_entries()
+        rules = read(genesis, later, str(path), registry, lines.envelope)
         log = EventLog(transaction, rules, Genesis.read(genesis, str(path)).allowed)
         try:
-            replay(log, entries, envelopes)
+            replay(log, entries, lines.take_envelope)
         except TrustError as error:
             raise TrustError(f"{path}: {error}", code=error.code) from error
         if (log.entries, log.hash) != (header.entries, header.hash):
             raise _cut(path, log.entries, header)
         check_whole(log)
         log.finish()
-        if point is not None:
+        if base is not None:
             # rows are no entries, and no replay reads all of them
             transaction.check()
     return header
@@ -270,7 +238,7 @@ def _header(path: Path, line: bytes) -> Exported:
     try:
         header = parse_json(line)
         version = header["tallystick_state"]
-        exported = Exported(header["entries"], header["hash"], header.get("rows"))
+        exported = Exported(header["entries"], header["hash"])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _bad_header(path) from None
     if version != FORMAT:
@@ -290,26 +258,20 @@ def _bad_header(path: Path) -> InputError:
 class _Lines:
     """The lines of a file behind its header."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BinaryIO, transaction: Transaction) -> None:
         self._path, self._file = path, file
+        self._stored = stored_envelopes(transaction.envelope, str(path))
         self._kept: dict[str, Envelope] = {}
         self._number = 1
         self._next: tuple[int, bytes] | None = None
-        self._rows = hashlib.sha256()
 
-    @property
-    def rows_digest(self) -> str:
-        """The digest of the rows that were read."""
-        return PREFIX + self._rows.hexdigest()
-
-    def rows(self) -> Iterator[tuple[StoreTable, Row]]:
+    def rows(self) -> Iterator[BaseRow]:
         """Yield the rows of a pruned state, with which the file begins."""
         for number, line in self._numbered():
             if not line.startswith(_ROW):
                 # the first line behind them
                 self._next = number, line
                 return
-            self._rows.update(line)
             yield _row(self._path, number, line)
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
@@ -339,31 +301,26 @@ class _Lines:
             yield entry
 
     def envelope(self, statement: str) -> Envelope | None:
-        """Return an envelope that was read and not yet used."""
-        return self._kept.get(statement)
+        """Return an envelope: of those that were read and not yet taken, or of the store."""
+        return self._kept.get(statement) or self._stored(statement)
 
-    def envelopes_of(self, transaction: Transaction) -> Envelopes:
-        """Return the envelopes: those read and not yet used, and those of the store."""
-        stored = stored_envelopes(transaction.envelope, str(self._path))
-
-        def envelopes(statement: str) -> Envelope | None:
-            return self._kept.pop(statement, None) or stored(statement)
-
-        return envelopes
+    def take_envelope(self, statement: str) -> Envelope | None:
+        """Return the same, which the store has from then on."""
+        return self._kept.pop(statement, None) or self._stored(statement)
 
 
 _ENVELOPE = b'{"envelope":'
 _ROW = b'{"row":'
 
 
-def _row(path: Path, number: int, line: bytes) -> tuple[StoreTable, Row]:
+def _row(path: Path, number: int, line: bytes) -> BaseRow:
     try:
         value = json.loads(line)
         table = BASE_TABLES[value["table"]]
         row = tuple(
             bytes.fromhex(item["hex"]) if isinstance(item, dict) else item for item in value["row"]
         )
-        is_whole = len(row) == len(table.names) and _row_line(table, row) == line
+        is_whole = len(row) == len(table.names) and row_line(table, row) == line
     except (ValueError, KeyError, TypeError, RecursionError):
         is_whole = False
     if not is_whole:

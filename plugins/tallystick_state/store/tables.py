@@ -5,7 +5,8 @@ from it and can be made again:
 
 - documents, each with its digest: the head, which is the end of the log with the live state;
   snapshots, the states that rounds pin; leaves of epochs, which take long to make; counts of
-  claims by validator; where records were pruned, the point up to which, and what stays of each;
+  claims by validator; where records were pruned, the point up to which;
+- what stays of each pruned claim;
 - indexes over entries of the log, with the columns that are searched by: the events, in a table
   that is named after the kind of their entries, and the quarantine, for claims that are not
   recorded.
@@ -21,7 +22,7 @@ import attrs
 
 PREFIX = "tallystick_"
 """Prefix of the name of every table of a store."""
-FORMAT = 1
+FORMAT = 2
 """Version of a store that this engine reads and writes."""
 VERSION_TABLE = f"{PREFIX}format"
 """Table with the version, in its one row."""
@@ -47,6 +48,8 @@ class StoreTable:
         key: how many of the first columns are the primary key.
         indexes: by name, the columns of each beside that of the key, and its condition.
         unique: names of the indexes that no two rows may be alike in.
+        by_key: whether SQLite keeps the rows in the index of the key: for short rows whose key is
+            no number.
     """
 
     name: str
@@ -54,6 +57,7 @@ class StoreTable:
     key: int = 1
     indexes: dict[str, str] = attrs.field(factory=dict)
     unique: frozenset[str] = frozenset()
+    by_key: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -76,8 +80,9 @@ class StoreTable:
             for name, kind in self._columns.items()
         ]
         columns.append(f"PRIMARY KEY ({', '.join(self.keys)})")
+        options = " WITHOUT ROWID" if is_sqlite and self.by_key else ""
         return [
-            f"CREATE TABLE {self.name} ({', '.join(columns)})",
+            f"CREATE TABLE {self.name} ({', '.join(columns)}){options}",
             *(
                 f"CREATE {'UNIQUE ' if name in self.unique else ''}INDEX {self.name}_{name} "
                 f"ON {self.name} {columns_of_index}"
@@ -137,10 +142,16 @@ QUARANTINE = StoreTable(
 """The claims that are not recorded."""
 ENVELOPES = StoreTable(f"{PREFIX}envelopes", {"statement": "text", "envelope": "text"})
 """The signed statements, by digest."""
+PRUNED_CLAIMS = StoreTable(
+    f"{PREFIX}pruned_claims",
+    {"identity": "bytes", "epoch": "integer", "digest": "bytes"},
+    by_key=True,
+)
+"""The claims that were pruned, by which a claim that comes again is known: see `pruned`."""
 
 
-def _documents(name: str, key: str, kind: ColumnType, body: ColumnType = "text") -> StoreTable:
-    return StoreTable(f"{PREFIX}{name}", {key: kind, "digest": "text", "body": body})
+def _documents(name: str, key: str, kind: ColumnType) -> StoreTable:
+    return StoreTable(f"{PREFIX}{name}", {key: kind, "digest": "text", "body": "text"})
 
 
 HEAD = _documents("head", "id", "integer")
@@ -153,10 +164,8 @@ CLAIM_COUNTS = _documents("claim_counts", "scope", "bytes")
 """Numbers of claims by validator and epoch."""
 PRUNED = _documents("pruned", "id", "integer")
 """The point up to which records were pruned: one row, or none."""
-PRUNED_CLAIMS = _documents("pruned_claims", "bucket", "integer", "bytes")
-"""The claims that were pruned, by which a claim that comes again is known: see `pruned`."""
 
-DOCUMENTS = (HEAD, PRUNED, SNAPSHOTS, LEAVES, CLAIM_COUNTS, PRUNED_CLAIMS)
+DOCUMENTS = (HEAD, PRUNED, SNAPSHOTS, LEAVES, CLAIM_COUNTS)
 """Tables of documents: a key, the digest of the body, and the body."""
-TABLES = (LOG, EVENTS, QUARANTINE, ENVELOPES, *DOCUMENTS)
+TABLES = (LOG, EVENTS, QUARANTINE, ENVELOPES, PRUNED_CLAIMS, *DOCUMENTS)
 """Every table."""

@@ -17,7 +17,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -29,14 +29,7 @@ from tallystick_state.claims import REASONS, UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, SampledEvent, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
-from tallystick_state.pruned import (
-    PrunedClaim,
-    PrunedPoint,
-    bucket_of,
-    by_bucket,
-    packed,
-    unpacked,
-)
+from tallystick_state.pruned import PrunedClaim, PrunedPoint
 from tallystick_state.store.connection import MAX_VALUES, Connection, marks
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
@@ -184,7 +177,7 @@ class ClaimRows:
 
     def quarantine(self, claims: Iterable[Claim]) -> None:
         """Put claims into quarantine."""
-        rows = (_waiting_row(c.seq, c.event, int(c.rank), str(c.reason)) for c in claims)
+        rows = (waiting_row(c.seq, c.event, int(c.rank), str(c.reason)) for c in claims)
         insert(self.connection, QUARANTINE, rows)
 
     def recorded(self, condition: str, values: Iterable[Any]) -> list[Claim]:
@@ -213,7 +206,7 @@ def _claim(connection: Connection, table: StoreTable, entry: Entry, row: tuple[A
     fields = dict(zip(table.names, row, strict=True))
     rank, reason, counted_in = fields["rank"], fields.get("reason"), fields.get("counted_in")
     if counted_in is None:
-        own = _waiting_row(entry.seq, event, rank, reason)
+        own = waiting_row(entry.seq, event, rank, reason)
     else:
         own = _indexed(entry.seq, event, counted_in, rank)
     if row != own or rank not in _RANKS or not (reason is None or reason in REASONS):
@@ -571,23 +564,19 @@ class Transaction:
         put_document(self.connection, PRUNED, 1, point.to_text())
 
     def pruned_claims(self, identities: Collection[bytes]) -> dict[bytes, PrunedClaim]:
-        """Return those of some identities that were pruned."""
-        claims = self._bucketed({bucket_of(identity) for identity in identities})
-        return {claim.identity: claim for claim in claims if claim.identity in identities}
+        """Return the pruned claims of some identities, by identity."""
+        several, pruned = [*identities], dict[bytes, PrunedClaim]()
+        names = ", ".join(PRUNED_CLAIMS.names)
+        for start in range(0, len(several), MAX_VALUES):
+            page = several[start : start + MAX_VALUES]
+            query = f"SELECT {names} FROM {PRUNED_CLAIMS} WHERE identity IN ({marks(page)})"
+            claims = starmap(PrunedClaim, self.connection.rows(query, page))
+            pruned |= {claim.identity: claim for claim in claims}
+        return pruned
 
     def put_pruned_claims(self, claims: Iterable[PrunedClaim]) -> None:
         """Keep what stays of claims that are pruned, beside those of before."""
-        added = by_bucket(claims)
-        known = by_bucket(self._bucketed(added))
-        for bucket, new in sorted(added.items()):
-            body = packed([*known.get(bucket, ()), *new])
-            put_document(self.connection, PRUNED_CLAIMS, bucket, body)
-
-    def _bucketed(self, buckets: Iterable[int]) -> Iterator[PrunedClaim]:
-        for bucket in sorted(buckets):
-            body = document(self.connection, PRUNED_CLAIMS, bucket)
-            if body is not None:
-                yield from unpacked(body)
+        insert(self.connection, PRUNED_CLAIMS, claims)
 
     def epoch_leaves(self) -> dict[int, str]:
         """Return the stored leaves by epoch."""
@@ -788,7 +777,7 @@ def _log_row(entry: Entry) -> tuple[Any, ...]:
     return entry.seq, entry.kind, entry.body, *hashes
 
 
-def document(connection: Connection, table: StoreTable, key: object) -> Any:  # noqa: ANN401  # text or bytes
+def document(connection: Connection, table: StoreTable, key: object) -> str | None:
     """Return the body of a document, found to have its digest; None where there is none.
 
     Raises:
@@ -799,33 +788,27 @@ def document(connection: Connection, table: StoreTable, key: object) -> Any:  # 
     return _checked_document(connection, table, rows[0]) if rows else None
 
 
-def _checked_document(connection: Connection, table: StoreTable, row: tuple[Any, ...]) -> Any:  # noqa: ANN401  # text or bytes
+def _checked_document(connection: Connection, table: StoreTable, row: tuple[Any, ...]) -> str:
     key, digest, body = row
-    with suppress(AttributeError, TypeError, ValueError):
-        if digest == _document_digest(body):
-            return body
+    # text that somebody changed may be bytes
+    if isinstance(body, str) and digest == digest_of_bytes(body.encode()):
+        return body
     raise connection.damaged(
         f"row {key!s:.40} of {table}: found {body!s:.80} with another digest, expected what "
         "tallystick wrote: the file was damaged or changed"
     )
 
 
-def put_document(
-    connection: Connection, table: StoreTable, key: object, body: str | bytes | None
-) -> None:
+def put_document(connection: Connection, table: StoreTable, key: object, body: str | None) -> None:
     """Keep a document in place of the one with its key; None leaves none."""
     delete(connection, table, [key])
     if body is not None:
         insert(connection, table, [document_row(key, body)])
 
 
-def document_row(key: object, body: str | bytes) -> tuple[object, str, str | bytes]:
+def document_row(key: object, body: str) -> tuple[object, str, str]:
     """Return the row of a document."""
-    return key, _document_digest(body), body
-
-
-def _document_digest(body: str | bytes) -> str:
-    return digest_of_bytes(body if isinstance(body, bytes) else body.encode())
+    return key, digest_of_bytes(body.encode()), body
 
 
 def create(connection: Connection, table: StoreTable) -> None:
@@ -854,7 +837,8 @@ def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[A
     return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
 
 
-def _waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> tuple[Any, ...]:
+def waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> tuple[Any, ...]:
+    """Return the row of a claim in quarantine."""
     return seq, event.identity, event.task, event.scope, rank, reason
 
 
