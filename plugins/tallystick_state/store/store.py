@@ -287,8 +287,9 @@ def _check_version(place: Place, connection: Connection) -> None:
         versions = [row[0] for row in connection.rows(f"SELECT version FROM {VERSION_TABLE}")]
         if versions != [FORMAT]:
             raise StoreError(
-                f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: update "
-                "tallystick, or take the store back from a copy"
+                f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: use "
+                "the tallystick that made it, or begin anew with tallystick state init, and record "
+                "its rounds again"
             )
     elif OLDER_TABLE in names:
         raise StoreError(
