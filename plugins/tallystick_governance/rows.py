@@ -1,6 +1,6 @@
 """Rows of the commands for changes of rules."""
 
-from tallystick.plugins.commands import SECOND_PASS, VALUE, Command, CommandOption, CommandRows
+from tallystick.plugins.commands import Command, CommandRows
 
 tallystick_api = 1
 
@@ -48,48 +48,6 @@ COMMANDS = CommandRows(
             "Simulate what each strategy of miners pays under RULES, beside honest work.",
             heading="govern",
             example="tallystick simulate mine.toml --against skills@1.2.0 -o simulated",
-        ),
-        Command(
-            ("shadow",),
-            "tallystick_governance.cli.shadow:shadow",
-            "Report on rules that are tried beside those in force.",
-            below=("report",),
-            heading="govern",
-        ),
-    ),
-    options=(
-        CommandOption(
-            command=("score",),
-            flag="--shadow",
-            metavar="RULES",
-            help="Score by these as well, into OUTPUT with .shadow in its name, every row marked.",
-            kind=SECOND_PASS,
-            home="tallystick_governance.cli.shadow_options:shadow_pass",
-            after="--receipt",
-            paragraph="With --shadow results are the same as without. The results "
-            "under the other rules go beside them, with rejects and a receipt of its own.",
-        ),
-        CommandOption(
-            command=("round", "close"),
-            flag="--shadow",
-            metavar="RULES",
-            help="Rules to try beside those in force.",
-            kind=SECOND_PASS,
-            home="tallystick_governance.cli.shadow_options:round_shadow",
-            after="--at",
-            paragraph="With --shadow the state is the same as without. The round scores under "
-            "the other rules are printed second, and the facts of the records go to "
-            "--shadow-folder. With --groups they have to compute the same consensus as the rules "
-            "in force.",
-        ),
-        CommandOption(
-            command=("round", "close"),
-            flag="--shadow-folder",
-            metavar="PATH",
-            help="Where facts are kept for `shadow report`.",
-            kind=VALUE,
-            home="tallystick_governance.cli.shadow_options:check_folder",
-            after="--shadow",
         ),
     ),
 )

@@ -15,8 +15,6 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 
-import attrs
-
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
 from tallystick.numbers.nano import from_decimal, to_decimal, to_decimals, to_text
@@ -190,22 +188,6 @@ class StateQueries:
         self._check_round(number)
         events = self._transaction.events_of_round(number)
         return frozenset(event.record for event in events if event.record is not None)
-
-    def shadow_scores(
-        self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
-    ) -> dict[str, Decimal]:
-        """Return the scores of a round under other rules, by hotkey, with the reputations it had.
-
-        Args:
-            number: the round.
-            scored: what they make of its records, by the digest of the record.
-            rules: the other rules.
-        """
-        self._check_round(number)
-        events = self._transaction.events_of_round(number)
-        digests = (event.record for event in events)
-        theirs = [scored[event] for event in digests if event is not None and event in scored]
-        return to_decimals(round_scores(theirs, rules, _ShadowPins(self, rules)))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """Return a miner, whole.
@@ -610,23 +592,6 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
-
-
-@attrs.frozen
-class _ShadowPins:
-    """Other rules for a round, with the reputations that it had."""
-
-    queries: StateQueries
-    rules: StateRules
-
-    def base_rules(self, _: int, /) -> StateRules:
-        """Return the other rules."""
-        return self.rules
-
-    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
-        """Return the reputation by the rules of the state."""
-        own = self.queries.in_force.at(epoch).of_type(skill_type)
-        return pinned_reputation(self.queries.pinned(epoch), own, hotkey, skill_type)
 
 
 _CLOSE = "close rounds with tallystick round close"

@@ -230,22 +230,14 @@ def scores(lines: Mapping[str, Mapping[str, Decimal]]) -> View:
     return of_lines({line: {"scores": json_value(own)} for line, own in lines.items()})
 
 
-def rounds(
-    closed: Iterable[ClosedRound],
-    outcome: Ingested,
-    tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]],
-) -> View:
-    """Return the closed rounds, the outcome of their file, and the scores of second passes."""
+def rounds(closed: Iterable[ClosedRound], outcome: Ingested) -> View:
+    """Return the closed rounds, and the outcome of their file."""
     told: View = json_value(outcome)
-    return {"rounds": [_round(closed_round, tried) for closed_round in closed], **told}
+    return {"rounds": [_round(each) for each in closed], **told}
 
 
-def _round(
-    closed_round: ClosedRound, tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]]
-) -> View:
-    number = closed_round.round
-    passes = {name: json_value(own[number]) for name, own in tried.items() if number in own}
-    return {"round": number, "epoch": closed_round.epoch, **scores(closed_round.lines), **passes}
+def _round(closed: ClosedRound) -> View:
+    return {"round": closed.round, "epoch": closed.epoch, **scores(closed.lines)}
 
 
 def weights(

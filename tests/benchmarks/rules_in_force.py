@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # the folder itself too, since another script has the name of the package
 sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 
-from subnet import TYPES, record, written
+from subnet import TYPES
 from trust.council import signer
 
 from tallystick_state.checkpoints import checkpoint
@@ -114,17 +114,6 @@ def of_adoptions(folder: Path) -> Iterator[tuple[str, Pair]]:
     yield "an Ed25519 signature, its verification", least(signing, verifying)
 
 
-def of_shadows(folder: Path) -> Iterator[tuple[str, Pair]]:
-    """A round of every miner that is closed, without and with other rules beside it."""
-    lines = [record("t", f"hk-{uid}", round=0, consensus=0.8) for uid in range(MINERS)]
-    source = written(folder / "round.jsonl", lines)
-    for name in ("e", "f"):
-        ledger_at(str(folder / name), ()).close()
-    plain = ("round", "close", source, "--state", folder / "e")
-    shadow = ("--state", folder / "f", "--shadow", NEW, "--shadow-folder", folder / "tried")
-    yield "round close, with a shadow", (cpu(*plain), cpu("round", "close", source, *shadow))
-
-
 def main() -> None:
     """Print the table."""
     count = 100 if TINY else int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -134,12 +123,7 @@ def main() -> None:
         records = folder / "records.jsonl"
         cpu("records", "generate", "--seed", "1", "--count", str(count), "-o", records)
         print(f"{'CPU seconds':<58} {'first':>9} {'second':>9} {'ratio':>7}")
-        for rows in (
-            of_locks(records),
-            of_adoptions(folder),
-            of_shadows(folder),
-            of_audits(records),
-        ):
+        for rows in (of_locks(records), of_adoptions(folder), of_audits(records)):
             for name, (first, second) in rows:
                 print(f"{name:<58} {first:>9.5f} {second:>9.5f} {second / first:>7.2f}", flush=True)
         os.chdir("/")

@@ -85,8 +85,8 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
 def written(batch: ResultTable, layout: ResultLayout) -> None:
     """Write one batch as Parquet, to memory."""
     parquet = OUTPUT_FORMATS["parquet"]
-    out = parquet.writer(io.BytesIO(), layout, False)
-    out.append(parquet.encode(batch, False))
+    out = parquet.writer(io.BytesIO(), layout)
+    out.append(parquet.encode(batch))
     out.close()
 
 

@@ -81,7 +81,6 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("lock", "--check", f"lock{HOSTILE}"), 0),
     (("lock", "--check", BROKEN), 2),
     (("lock", "--rules", RULES, "--self-test"), 1),
-    (("shadow", "report", f"tried{HOSTILE}", "-o", "tried-report"), 2),
     (("plugins", "list"), 0),
     (("plugins", "new", "acme", "-o", f"acme{HOSTILE}"), 0),
     (("plugins", "new", HOSTILE), 2),

@@ -185,7 +185,7 @@ COMPLETED = {
     "tallystick miner re": ["register"],
     "tallystick st": ["state"],
     "tallystick rules l": ["lint", "list"],
-    "tallystick score --s": ["--shadow", "--state", "--settings"],
+    "tallystick score --s": ["--state", "--settings"],
     "tallystick state s": ["show"],
     "tallystick audit ": ["folder", "records", "states"],
     "tallystick state show --st": ["--state"],
@@ -320,63 +320,38 @@ def test_a_stranger_that_the_environment_leaves_out_is_not_imported(
 
 
 OPTION = """
-from tallystick.plugins.commands import SECOND_PASS, SOURCE, CommandOption, CommandRows
+from tallystick.plugins.commands import SOURCE, CommandOption, CommandRows
 tallystick_api = 1
 COMMANDS = CommandRows(
     options=(
         CommandOption(
-            ("score",), "--twin", "RULES", "Score by a twin, too.", SECOND_PASS, "acme_hail:twin",
-            after="--rejects", paragraph="With --twin all is done twice.",
-        ),
-        CommandOption(
             ("explain",), "--oracle", "NAME", "Rules of an oracle.", SOURCE, "acme_hail:oracle",
+            after="--state", paragraph="With --oracle somebody else knows.",
         ),
     ),
 )
 """
-TWIN = """
+ORACLE = """
 from contextlib import contextmanager
 from tallystick import load
-class Twin:
-    name, title, heading = "twin", "scoring the twin", "twin:"
-    def __init__(self, reference):
-        self.rules = load(reference)
-    @contextmanager
-    def scoring(self):
-        yield self.rules
-def twin(reference, options):
-    return Twin(reference)
 @contextmanager
 def oracle(name, reference, held):
     rules = load(name)
     held.require(rules)
     yield rules
 """
+EXPLAIN = ("explain", SKILLS, "--json")
 
 
-SCORE = ("score", SKILLS, "--rules", "skills@1.1.0")
-
-
-@of_acme(OPTION, TWIN)
-def test_a_stranger_brings_a_second_pass(offered: Path) -> None:
-    helped = run("score", "--help").out
-    flags = ["  --rejects", "  --twin", "  --receipt"]
-    assert sorted(flags, key=helped.index) == flags
-    assert "With --twin all is done twice." in helped
-    found = run(*SCORE, "-o", offered / "o.jsonl", "--twin", "skills@1.0.0", "--json")
-    assert found.json()["twin"]["rule_set"] == "skills@1.0.0"
-    plain = run(*SCORE, "-o", offered / "p.jsonl", "--json")
-    assert found.json()["output_digest"] == plain.json()["output_digest"]
-    assert (offered / "o.twin.jsonl").exists()
-
-
-@of_acme(OPTION, TWIN)
+@of_acme(OPTION, ORACLE)
 def test_a_stranger_brings_a_source_of_rules(offered: Path) -> None:
     assert offered
-    explain = ("explain", SKILLS, "--json")
-    told = run(*explain, "--oracle", "skills@1.0.0").json()
-    assert told == run(*explain, "--rules", "skills@1.0.0").json()
-    assert "By default those of --state or --oracle." in one_line(run("explain", "--help").out)
+    told = run(*EXPLAIN, "--oracle", "skills@1.0.0").json()
+    assert told == run(*EXPLAIN, "--rules", "skills@1.0.0").json()
+    helped = run("explain", "--help").out
+    assert "By default those of --state or --oracle." in one_line(helped)
+    assert "With --oracle somebody else knows." in helped
+    assert helped.index("  --state") < helped.index("  --oracle") < helped.index("  --locked")
     both = run("explain", SKILLS, "--oracle", "a", "--state", "b")
     assert (both.status, "found --state and --oracle, expected one" in both.err) == (2, True)
 
@@ -385,19 +360,16 @@ def test_a_stranger_brings_a_source_of_rules(offered: Path) -> None:
 def test_an_option_whose_home_cannot_be_imported_stops_those_alone_who_give_it(
     offered: Path,
 ) -> None:
-    score = (*SCORE, "-o", offered / "o.jsonl")
-    assert run(*score).status == 0
-    told = message_of(run(*score, "--twin", "skills@1.0.0"))
-    assert told.startswith("plugin 'acme': the import of acme_hail:twin failed: RuntimeError: no")
+    assert offered
+    assert run(*EXPLAIN, "--rules", "skills@1.0.0").status == 0
+    told = message_of(run(*EXPLAIN, "--oracle", "skills@1.0.0"))
+    assert told.startswith("plugin 'acme': the import of acme_hail:oracle failed: RuntimeError: no")
 
 
 def test_an_option_that_a_command_has_already_is_not_taken(tmp_path: Path) -> None:
-    rows = OPTION.replace('"--twin"', '"--state"').replace('"--oracle"', '"--line"')
-    before = {command: run(command, "--help").out for command in ("score", "explain")}
-    with beside(site_of(tmp_path, rows, TWIN)):
-        for command, helped in before.items():
-            found = run(command, "--help").out
-            assert found.replace("\n\n  With --twin all is done twice.", "") == helped
+    helped = run("explain", "--help").out
+    with beside(site_of(tmp_path, OPTION.replace('"--oracle"', '"--line"'), ORACLE)):
+        assert run("explain", "--help").out == helped
 
 
 @pytest.mark.parametrize(

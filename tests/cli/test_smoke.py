@@ -22,7 +22,6 @@ TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_serve
 RULES = ("--rules", "skills@1.0.0")
 REWARD = ("--rules", "reward@1.0.0")
 STATE = ("--state", "subnet.db")
-SHADOW = ("--shadow", "skills@1.1.0", "--shadow-folder", "tried")
 NAMED = ("--state", "named.db")
 TRUSTING, SHARING = ("--state", "trusting.db"), ("--state", "sharing.db")
 POOLS = ("--pool", "skills=0.7", "--pool", "workflow=0.3", "--at-epoch", "2")
@@ -65,8 +64,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
     (("state", "rebuild", *STATE), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
-    (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
-    (("shadow", "report", "tried", "-o", "tried-report"), 0),
+    (("round", "close", "round.jsonl", *STATE, "--facts", "kept"), 0),
     (("events", "import", "round.jsonl", *STATE), 0),
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),

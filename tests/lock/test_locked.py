@@ -1,6 +1,5 @@
 """Commands that are held to a lock: refused before anything is scored or written."""
 
-import json
 import re
 import shutil
 import sqlite3
@@ -31,7 +30,6 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
     ("audit", "records", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
     ("audit", "folder", "tried", *RULES, "--format", "nobody/hour"),
-    ("shadow", "report", "tried", "-o", "out.jsonl"),
     ("allocate", "miners.csv", *RULES, "-o", "out.json"),
     ("consensus", str(SKILLS), *RULES, "-o", "out.jsonl"),
     ("weights", *STATE),
@@ -70,15 +68,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Ledger.create(at / STATE[1], RULES[1]) as ledger:
         ledger.register("hk-1", 1, ["mcp_server"])
         export_state(ledger, at / "state.jsonl")
-    texts = {
-        name: {"reference": name, "digest": D, "text": rules_path(name).read_text("utf-8")}
-        for name in ("skills@1.1.0", "skills@1.2.0")
-    }
-    in_force, shadow = texts.values()
-    first = {"epoch": 0, "reference": in_force["reference"], "digest": D}
-    told = {"format": 1, "in_force": in_force, "rules": [first], "shadow": shadow}
     (at / "tried").mkdir()
-    (at / "tried" / "shadow.json").write_text(json.dumps(told))
     (at / "weights.json").write_text("{}")
     (at / "miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
     return at
@@ -123,7 +113,7 @@ def untouched(refusing: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", fast_rows(map(pytest.param, HELD), 0, 2, 5, 8, 10, 13), ids=NAMES
+    "command", fast_rows(map(pytest.param, HELD), 0, 2, 5, 7, 9, 12), ids=NAMES
 )
 def test_what_differs_is_refused_and_nothing_is_done(
     untouched: Path, command: tuple[str, ...]
@@ -138,7 +128,7 @@ def test_what_differs_is_refused_and_nothing_is_done(
 
 @pytest.mark.parametrize(
     "command",
-    fast_rows([pytest.param(each) for each in HELD if each[0] not in NO_RULES], 0, 2, 5, 9, 13),
+    fast_rows([pytest.param(each) for each in HELD if each[0] not in NO_RULES], 0, 2, 5, 8, 12),
     ids=lambda each: each[0],
 )
 def test_rules_that_are_not_locked_are_refused_and_nothing_is_done(

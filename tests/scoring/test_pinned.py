@@ -245,7 +245,7 @@ def receipt_of(tmp_path: Path) -> Callable[..., dict[str, str] | None]:
         receipt = scorer.score_file(raw, tmp_path / "out.jsonl")
         written = json.loads((tmp_path / "out.jsonl.receipt.json").read_text(encoding="utf-8"))
         assert written == receipt.to_dict()
-        assert {*written, "rules_by_epoch", "settings", "shadow_of"} == set(validator["properties"])
+        assert {*written, "rules_by_epoch", "settings"} == set(validator["properties"])
         found: dict[str, str] | None = written["snapshots"]
         return found
 

@@ -4,13 +4,9 @@
 of the command line if one is named, and the lock that the command is held to; it returns a context
 manager that gives the scorer.
 
-`SECOND_PASS` is a second pass over the same input. Its home is called with the value, and with the
-values of all such options by their flags; it returns what the command asks for, a `SecondPass` for
-`score`. It is called before the first pass begins, so that what is wrong with the value is told
-before the work.
-
-`INPUT` is another input, in place of one that the command has itself. Its home is called as that of
-a second pass; it returns a function, which the command calls with what it knows.
+`INPUT` is another input, in place of one that the command has itself. Its home is called with the
+value, and with the values of all options by their flags, before the work begins, so that what is
+wrong with it is told first; it returns a function, which the command calls with what it knows.
 
 `VALUE` is read by the home of another option. Its own is called with the same, and only refuses.
 """
@@ -20,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -29,28 +25,11 @@ from tallystick.cli import options
 from tallystick.cli.rows import installed_commands
 from tallystick.cli.settings import Setting
 from tallystick.errors import PluginError
-from tallystick.plugins.commands import INPUT, SECOND_PASS, SOURCE, VALUE, CommandOption, value_of
+from tallystick.plugins.commands import INPUT, SOURCE, VALUE, CommandOption, value_of
 
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
-
-
-class SecondPass(Protocol):
-    """A second pass over the input of a command, whose results go beside the first.
-
-    Attributes:
-        name: what stands in the names of its files, and its key in what ``--json`` prints.
-        title: what a progress bar says.
-        heading: the line above its summary.
-    """
-
-    name: str
-    title: str
-    heading: str
-
-    def scoring(self) -> AbstractContextManager[Scorer]:
-        """Give the scorer."""
 
 
 class PluginOption(click.Option):
@@ -121,15 +100,6 @@ class PluginOptions:
             held.require_one_of(scorer.each())
             yield scorer
 
-    def second_passes(self) -> list[tuple[str, Any]]:
-        """Return the second passes, each with its flag.
-
-        Raises:
-            RuleSetError: a rule set does not load.
-            PluginError: the plugin of a pass cannot be used.
-        """
-        return [(option.row.flag, answer) for option, answer in self._answers(SECOND_PASS)]
-
     def input(self, own: object, name: str) -> Callable[..., Any] | None:
         """Return the function of another input; None where the command's own is given.
 
@@ -144,7 +114,7 @@ class PluginOptions:
         _refuse_several(
             [*([] if own is None else [name]), *(o.row.flag for o in self._of_kind(INPUT))]
         )
-        for option, function in self._answers(INPUT):
+        for option, function in self._inputs():
             if not callable(function):
                 raise option.wrong_answer(function, "a function")
             answer: Callable[..., Any] = function
@@ -155,13 +125,13 @@ class PluginOptions:
             raise click.UsageError(f"found no {name}, expected it{others}")
         return None
 
-    def _answers(self, kind: str) -> list[tuple[PluginOption, Any]]:
-        """Return the answers of the options of a kind, once all values are checked."""
-        asked = [*self._of_kind(VALUE), *self._of_kind(kind)]
+    def _inputs(self) -> list[tuple[PluginOption, Any]]:
+        """Return the answers of the options of inputs, once all values are checked."""
+        asked = [*self._of_kind(VALUE), *self._of_kind(INPUT)]
         answers = [
             (option, option.home(self.values[option.row.flag], self.values)) for option in asked
         ]
-        return [(option, answer) for option, answer in answers if option.row.kind == kind]
+        return [(option, answer) for option, answer in answers if option.row.kind == INPUT]
 
     def _of_kind(self, kind: str) -> list[PluginOption]:
         return [option for option in self._options if option.row.kind == kind]

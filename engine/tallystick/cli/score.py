@@ -18,12 +18,7 @@ from tallystick.cli.options import (
     output_option,
     rejects_option,
 )
-from tallystick.cli.plugin_options import (
-    ExtensibleCommand,
-    PluginOptions,
-    SecondPass,
-    rules_option,
-)
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import echo, print_json
@@ -88,12 +83,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    passes: list[tuple[str, SecondPass]] = plugin_options.second_passes()
-    for flag, _ in passes:
-        if streams or is_stream(records):
-            raise click.UsageError(
-                f"found {flag} with a stream, expected files: they are read twice"
-            )
     with plugin_options.scoring(reference, held) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
@@ -106,26 +95,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             settings=in_force(),
         )
-    view, lines = receipt.to_dict(), _summary(receipt, output, rejects)
-    for _, second_pass in passes:
-        beside = output.with_name(f"{output.stem}.{second_pass.name}{output.suffix}")
-        with second_pass.scoring() as scorer, progress_bar(second_pass.title) as progress:
-            second = scorer.score_file(
-                records,
-                beside,
-                format_name=format_name,
-                follow_links=follow_links,
-                progress=progress,
-                executor=executor,
-                shadow_of=receipt.rule_set_digest,
-                settings=in_force(),
-            )
-        view = {**view, second_pass.name: second.to_dict()}
-        lines += [second_pass.heading, *_summary(second, beside, None)]
     if as_json:
-        print_json(view)
+        print_json(receipt.to_dict())
     elif not (streams and log.is_json()):
-        echo(*lines, err=streams)
+        echo(*_summary(receipt, output, rejects), err=streams)
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 

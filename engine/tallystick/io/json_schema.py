@@ -1,8 +1,8 @@
 """JSON Schemas of the engine's own files: what a value of such a file lacks or has too much.
 
-Signed statements, proofs, mappings and shadows are checked here against the schemas that
-ship. Records and rule sets have validators of their own: those schemas are made when a rule set is
-loaded, and every problem of a value is looked for, not the first.
+Signed statements, proofs and mappings are checked here against the schemas that ship. Records and
+rule sets have validators of their own: those schemas are made when a rule set is loaded, and every
+problem of a value is looked for, not the first.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ from tallystick.plugins.entries import (
 
 GROUP = "tallystick.commands"
 """The entry-point group."""
-SOURCE, SECOND_PASS, INPUT, VALUE = "source", "second-pass", "input", "value"
-"""Kinds of options: another source of the rules that score; a second pass over the input; another
-input in place of a command's own; and a value that the home of another option reads."""
+SOURCE, INPUT, VALUE = "source", "input", "value"
+"""Kinds of options: another source of the rules that score; another input in place of a command's
+own; and a value that the home of another option reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
 HEADINGS = ("score", "state", "govern", "verify", "write")
@@ -43,7 +43,7 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_KINDS = (SOURCE, SECOND_PASS, INPUT, VALUE)
+_KINDS = (SOURCE, INPUT, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
 
@@ -80,7 +80,7 @@ class CommandOption(NamedTuple):
         flag: the name of the option, such as ``--state``.
         metavar: what stands for its value in help.
         help: what help says of it.
-        kind: `SOURCE`, `SECOND_PASS`, `INPUT` or `VALUE`.
+        kind: `SOURCE`, `INPUT` or `VALUE`.
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
             `tallystick.cli.plugin_options`.
         after: the flag of the command behind which help shows it; by default at the end.

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 Encoded: TypeAlias = Any
 """Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
 
-SHADOW = "shadow"
-"""The field that marks results of rules that are not in force: true in every row of them."""
-
 
 @attrs.frozen
 class OutputFormat:
@@ -30,14 +27,14 @@ class OutputFormat:
 
     Attributes:
         encode: makes of a table the bytes, or the Arrow batch, that the writer appends, in any
-            process; the truth is whether every row is marked as of rules that are not in force.
-        writer: returns the writer of an open file; the truth as above.
+            process.
+        writer: returns the writer of an open file.
         streams: whether its bytes can go to a pipe as they are made: the writer only appends,
             never seeks, and what it has written before its end is of use to a reader.
     """
 
-    encode: Callable[[ResultTable, bool], Encoded]
-    writer: Callable[[IO[bytes], ResultLayout, bool], Writer]
+    encode: Callable[[ResultTable], Encoded]
+    writer: Callable[[IO[bytes], ResultLayout], Writer]
     streams: bool
 
 
@@ -58,50 +55,42 @@ class Text:
         """Do nothing: there is no end to write."""
 
 
-def _encode_lines(table: ResultTable, shadow: bool) -> bytes:
+def _encode_lines(table: ResultTable) -> bytes:
     from tallystick.scoring.result_text import json_lines  # help needs no Arrow
 
-    return json_lines(table, f',"{SHADOW}":true' if shadow else "")
+    return json_lines(table)
 
 
-def _write_lines(file: IO[bytes], _layout: ResultLayout, _shadow: bool) -> Text:
+def _write_lines(file: IO[bytes], _layout: ResultLayout) -> Text:
     return Text(file)
 
 
-def _encode_csv(table: ResultTable, shadow: bool) -> bytes:
+def _encode_csv(table: ResultTable) -> bytes:
     from tallystick.scoring.result_text import csv_lines
 
-    return csv_lines(table, ",true" if shadow else "")
+    return csv_lines(table)
 
 
-def _write_csv(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
+def _write_csv(file: IO[bytes], layout: ResultLayout) -> Text:
     """Return the writer of CSV, whose header is written."""
     from tallystick.scoring.result_text import csv_columns
 
-    names = [*csv_columns(layout), *([SHADOW] if shadow else [])]
-    file.write(f"{','.join(names)}\r\n".encode())
+    file.write(f"{','.join(csv_columns(layout))}\r\n".encode())
     return Text(file)
 
 
-def _encode_rows(table: ResultTable, shadow: bool) -> Encoded:
-    import pyarrow as pa
-
-    rows = table.to_arrow()
-    marks = pa.repeat(pa.scalar(value=True), len(table))
-    return rows.append_column(SHADOW, marks) if shadow else rows
+def _encode_rows(table: ResultTable) -> Encoded:
+    return table.to_arrow()
 
 
-def _write_rows(file: IO[bytes], layout: ResultLayout, shadow: bool) -> RowGroupWriter:
+def _write_rows(file: IO[bytes], layout: ResultLayout) -> RowGroupWriter:
     """Return the writer of Parquet with decimals as decimal128 of nine places."""
-    import pyarrow as pa
-
     from tallystick.io.parquet import RowGroupWriter
     from tallystick.scoring.table import schema_of
 
-    schema = schema_of(layout)
     return RowGroupWriter(
         file,
-        schema.append(pa.field(SHADOW, pa.bool_())) if shadow else schema,
+        schema_of(layout),
         compression="zstd",
         use_dictionary=[name for name in (*TEXTS, GROUP) if name in layout.fields],
         write_statistics=False,

@@ -283,7 +283,7 @@ def plugin_names(registry: Registry) -> dict[str, str]:
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
-@json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings"))
+@json_fields(FORMAT, empty=("rules_by_epoch", "settings"))
 @attrs.frozen
 class Receipt(RunReceipt):
     """A receipt: the input that was scored, and the code and rules that scored it.
@@ -304,8 +304,6 @@ class Receipt(RunReceipt):
         output_digest: sha256 of the bytes that were written.
         rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
-        shadow_of: the digest of the rule set that is in force, where this one was only tried
-            beside it; receipts leave it out where this one is.
         rules_by_epoch: where the rules change or are of several lines, each rule set with the epoch
             from which it holds; receipts leave it out where one holds in every epoch.
         settings: the settings file that counted, from the working folder; receipts leave it out
@@ -324,7 +322,6 @@ class Receipt(RunReceipt):
     output_digest: str
     rejects_digest: str
     counts: Counts
-    shadow_of: str | None = None
     rules_by_epoch: tuple[RulesFrom, ...] | None = None
     settings: str | None = None
 

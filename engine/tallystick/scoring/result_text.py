@@ -28,30 +28,28 @@ _OF_CSV = b'",\r\n'
 """The characters for which CSV quotes a cell."""
 
 
-def json_lines(table: ResultTable, end: str) -> bytes:
+def json_lines(table: ResultTable) -> bytes:
     """Return the rows as JSON objects, fields and axes in order, decimals as text of nine places.
 
     Args:
         table: the results.
-        end: what stands behind the last field of a row.
     """
     if not len(table):
         return b""
     parts = [_field(table, name, "," if n else "{") for n, name in enumerate(table.layout.fields)]
-    return content(joined(*parts, f"{end}}}\n", null=""))
+    return content(joined(*parts, "}\n", null=""))
 
 
-def csv_lines(table: ResultTable, end: str) -> bytes:
+def csv_lines(table: ResultTable) -> bytes:
     """Return the rows as comma-separated values (RFC 4180); null is empty.
 
     Args:
         table: the results.
-        end: what stands behind the last cell of a row.
     """
     if not len(table):
         return b""
     *cells, last = (_cell(table, name) for name in csv_columns(table.layout))
-    return content(joined(*cells, joined(last, f"{end}\r\n", null=""), between=",", null=""))
+    return content(joined(*cells, joined(last, "\r\n", null=""), between=",", null=""))
 
 
 def csv_columns(layout: ResultLayout) -> list[str]:

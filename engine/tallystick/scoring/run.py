@@ -59,7 +59,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
     follow_links: bool = False,
     progress: Progress | None = None,
     executor: Executor | None = None,
-    shadow_of: str | None = None,
     settings: str | None = None,
 ) -> Receipt:
     """Score the records of a file into results, rejects and a receipt.
@@ -74,8 +73,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
         follow_links: whether the name of an output may be a link.
         progress: told how far the run is.
         executor: who scores the chunks; by default this process.
-        shadow_of: the digest of the rule set that is in force, where this one is only tried beside
-            it: every row and the receipt say so.
         settings: the settings file that counted, for the receipt.
 
     Raises:
@@ -83,17 +80,14 @@ def score_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    is_shadow = shadow_of is not None
     with run_files(
         source, output, rejects, receipt, follow_links=follow_links, progress=progress
     ) as files:
         chosen = format_of(output, format_name)
         # as it is when the run begins: a long one may outlive an installation
         records, code = source_of(source), code_of(rules)
-        with writing(
-            files.output, lambda file: chosen.writer(file, rules.layout, is_shadow)
-        ) as writer:
-            made = parts(rules, records, chosen, executor or InProcess(), shadow=is_shadow)
+        with writing(files.output, lambda file: chosen.writer(file, rules.layout)) as writer:
+            made = parts(rules, records, chosen, executor or InProcess())
             counts, epochs = files.write(made, writer, records)
         formulas = {n for r in rules.each() for n in used_formulas(r.rule_set, r.registry)}
         spans = tuple(rules_by_epoch(rules))
@@ -110,7 +104,6 @@ def score_file(  # noqa: PLR0913  # what a run needs
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
             counts=counts,
-            shadow_of=shadow_of,
             rules_by_epoch=spans if len(spans) > 1 else None,
             settings=settings,
         )
@@ -142,13 +135,10 @@ class ScoringTask:
 class PartScoring:
     """Scores chunks into parts of a run; a function that executors map over tasks."""
 
-    def __init__(
-        self, rules: BoundRules, output_format: OutputFormat, *, shadow: bool = False
-    ) -> None:
+    def __init__(self, rules: BoundRules, output_format: OutputFormat) -> None:
         """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
         self._scoring, self._pinned = Scoring(rules), rules.pinned
-        self._format, self._shadow = output_format, shadow
-        self._lock = Lock()
+        self._format, self._lock = output_format, Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
         """Return the part of one chunk.
@@ -165,7 +155,7 @@ class PartScoring:
             if cache is not None and cache.missing:
                 return Part(b"", (), Counts(), missing=frozenset(cache.missing))
             counts = Counts.of(len(table), table.answered, table.rejects)
-            encoded = self._format.encode(table, self._shadow)
+            encoded = self._format.encode(table)
             return Part(encoded, table.rejects, counts, table.snapshots)
 
 
@@ -177,13 +167,11 @@ class ScoringSpec:
         scorer: the rule set.
         output_format: of the results.
         epochs: those that have a snapshot, known or not.
-        shadow: whether every row is marked.
     """
 
     scorer: ScorerSpec
     output_format: OutputFormat
     epochs: frozenset[int] = frozenset()
-    shadow: bool = False
 
     def make(self) -> PartScoring:
         """Return the function.
@@ -193,7 +181,7 @@ class ScoringSpec:
         """
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
-        return PartScoring(rules, self.output_format, shadow=self.shadow)
+        return PartScoring(rules, self.output_format)
 
 
 @lru_cache(maxsize=2)
@@ -241,8 +229,6 @@ def parts(
     source: Source,
     output_format: OutputFormat,
     executor: Executor,
-    *,
-    shadow: bool = False,
 ) -> Generator[Part, None, None]:
     """Return the parts of the results of a source, in order; the same whoever makes them.
 
@@ -251,16 +237,14 @@ def parts(
         source: the records.
         output_format: of the results.
         executor: who scores the chunks.
-        shadow: whether every row is marked.
 
     Raises:
         InputError: the records cannot be read.
         EngineError: the workers cannot be used.
     """
-    here = PartScoring(rules, output_format, shadow=shadow)
+    here = PartScoring(rules, output_format)
     function = PortableFunction(
-        lambda: ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned), shadow),
-        here,
+        lambda: ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned)), here
     )
     if executor.is_elsewhere and rules.pinned:
         return _Learning(rules, here).parts(executor, function, source.places())

@@ -179,7 +179,6 @@ class Scorer(BoundRules):
         follow_links: bool = False,
         progress: Progress | None = None,
         executor: Executor | None = None,
-        shadow_of: str | None = None,
         settings: str | None = None,
     ) -> Receipt:
         """Score a JSONL file of records, or their facts, or a folder of them, into results.
@@ -196,8 +195,6 @@ class Scorer(BoundRules):
             progress: told after every chunk how many bytes of how many were read.
             executor: who scores the records, such as ``Local(2)``; by default this process, and the
                 files are the same.
-            shadow_of: the digest of the rule set that is in force, where this one is only tried
-                beside it: every row and the receipt say so.
             settings: the settings file that counted, for the receipt. A program has none, as only
                 commands read one.
 
@@ -218,7 +215,6 @@ class Scorer(BoundRules):
             follow_links=follow_links,
             progress=progress,
             executor=executor,
-            shadow_of=shadow_of,
             settings=settings,
         )
 

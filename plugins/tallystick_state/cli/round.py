@@ -5,14 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json, last_option
-from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
@@ -31,35 +30,11 @@ from tallystick_state.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ingest import Bad
-    from tallystick_state.ledger import Ledger
-
-RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
-"""The score of each miner, by round."""
-
-
-class RoundPass(Protocol):
-    """A second pass over the records of rounds, which leaves the state as it is.
-
-    Attributes:
-        name: its key in what ``--json`` prints.
-        heading: the line above its scores.
-    """
-
-    name: str
-    heading: str
-
-    def check_consensus(self, ledger: Ledger) -> None:
-        """Refuse records with groups, unless their consensus is that of the rules in force."""
-
-    def close(
-        self, ledger: Ledger, records: Path, rounds: Sequence[ClosedRound], groups: Path | None
-    ) -> RoundScores:
-        """Score the records of rounds that were closed."""
 
 
 @click.group("round", cls=CommandGroup)
@@ -145,13 +120,13 @@ def _line(found: RoundInfo) -> str:
 
 @round_group.command(
     "close",
-    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick round close round-7.jsonl --state subnet.db",
         "tallystick round close round-7.jsonl --groups groups-7.jsonl \\",
         "    --state subnet.db",
         "tallystick round close round-7.jsonl --round 7 --at 2026-01-31T12:00 \\",
         "    --state subnet.db",
+        "tallystick round close round-7.jsonl --facts history --state subnet.db",
     ),
 )
 @click.argument("records", type=PATH)
@@ -168,6 +143,7 @@ def _line(found: RoundInfo) -> str:
     help="A bad record is rejected alone; or it refuses the whole file, and nothing is recorded.",
 )
 @groups_option
+@click.option("--facts", type=PATH, help="A folder that keeps the facts of what is recorded.")
 @authority_options
 @locked_options
 @as_json
@@ -178,11 +154,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     at: datetime | None,
     bad: Bad,
     groups: Path | None,
+    facts: Path | None,
     signed: Path | None,
     block: int | None,
     as_json: bool,
     held: Held,
-    plugin_options: PluginOptions,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
@@ -193,50 +169,38 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     With --groups the records get the consensus that their groups compute, and must give none of
     their own. The similarities of the members are kept, and the submissions to be run again.
+
+    With --facts a folder has the facts of all that is recorded, for `backtest` of other rules. It
+    is written after the state; where that fails, the same command again writes it.
     """
     from tallystick_state.authority import read_authority
 
-    passes = _passes(plugin_options, records, groups)
+    for path in (records, groups) if facts is not None else ():
+        if path is not None and not path.is_file():
+            raise click.UsageError(f"found --facts with {path}, expected a file: it is read twice")
     authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        for second in passes if groups is not None else ():
-            second.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress, bad=bad
         )
-        tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
-    lines = (line for closed in rounds for line in _lines(closed, tried))
+        if facts is not None:
+            from tallystick_state.kept_facts import keep_facts
+
+            keep_facts(ledger, records, rounds, facts, groups)
+    lines = (line for closed in rounds for line in _lines(closed))
     none = ["no round closed: no good record is of the state's validator"]
     told = chain([f"{records}: {ingested_text(ingested)}"], lines if rounds else none)
-    answer = views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
-    show(answer, told, as_json=as_json)
+    show(views.rounds(rounds, ingested), told, as_json=as_json)
     complain_of_lines(records, ingested)
 
 
-def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
-    """Return the second passes over the records, with files that can be read twice."""
-    passes: list[RoundPass] = []
-    for flag, second in options.second_passes():
-        for path in filter(None, (records, groups)):
-            if not path.is_file():
-                raise click.UsageError(
-                    f"found {flag} with {path}, expected a file: it is read twice"
-                )
-        passes.append(second)
-    return passes
-
-
-def _lines(closed: ClosedRound, tried: Sequence[tuple[RoundPass, RoundScores]]) -> list[str]:
+def _lines(closed: ClosedRound) -> list[str]:
     """Return a round: what it has, and the scores that follow."""
     counted = f"{numbered(closed.records, 'record')} of {numbered(closed.miners, 'miner')}"
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
     parts += [f"{closed.late} missed or late"] if closed.late else []
     parts += [f"{closed.reruns} to be run again"] if closed.reruns else []
-    lines = [", ".join(parts), *_rows(closed.lines)]
-    for second, scores in tried:
-        if closed.round in scores:
-            lines += [f"  {second.heading}", *_scores(scores[closed.round])]
-    return lines
+    return [", ".join(parts), *_rows(closed.lines)]
 
 
 def _scores(scores: Mapping[str, Decimal]) -> list[str]:
