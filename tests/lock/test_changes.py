@@ -11,24 +11,22 @@ _EVERY = """
 import json, sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
-from tallystick.errors import PluginError
-from tallystick.lock import check, installed
-from tallystick.lock.lock_file import read
+from tallystick.lock.check import HeldLock
 from tallystick.plugins import code
 known = {{}}
 {before}
 root = Path({root!r})
-lock = read(root / "tallystick.lock")
-def refused(*closures):
-    code.engine_files.cache_clear(); code.plugin_files.cache_clear(); code.state_files.cache_clear()
-    return any(True for _ in check.differences(lock, root, closures))
-assert not refused("scoring", "state")
+lock = HeldLock.read(root / "tallystick.lock").lock
+def refused(of_states):
+    code.closure_files.cache_clear()
+    return any(True for _ in HeldLock(root / "tallystick.lock", lock, of_states).differences())
+assert not refused(of_states=True)
 for group in {groups!r}:
     before = {{path: path.read_bytes() for path in map(root.joinpath, group)}}
     for path, data in before.items():
         path.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:] if data[1:] else b"x" + data)
         known.pop(path, None)
-    print(json.dumps([refused("scoring"), refused("scoring", "state")]))
+    print(json.dumps([refused(of_states=False), refused(of_states=True)]))
     for path, data in before.items():
         path.write_bytes(data)
         known.pop(path, None)
@@ -39,7 +37,7 @@ def remembered(path, read=code.content):
     if path not in known:
         known[path] = read(path)
     return known[path]
-code.content = installed.content = remembered
+code.content = remembered
 """
 
 

@@ -12,15 +12,17 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import MOST_TOLD, InputError, LockError, TrustError
-from tallystick.lock.check import check, differences, require
+from tallystick.lock.check import HeldLock
 from tallystick.lock.installed import VECTORS
 from tallystick.lock.lock_file import Lock, read
 from tallystick.lock.write import lock_of, write
+from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.loading import load
+from tallystick.rules.model import RuleSet
 
 D = "sha256:" + "0" * 64
 VERSION = version("tallystick")
-HERE = Path()
+HERE = Path("tallystick.lock")
 
 
 CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
@@ -62,14 +64,14 @@ CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_kind_of_difference_is_a_line(lock: Lock, name: str) -> None:
     change, told = CHANGES[name]
-    found = [str(each) for each in differences(change(lock), HERE)]
+    found = [str(each) for each in HeldLock(HERE, change(lock)).differences()]
     assert len(found) == 1
     assert found[0].startswith(told)
 
 
 def test_a_lock_of_what_is_installed_differs_in_nothing(lock: Lock) -> None:
-    assert list(differences(lock, HERE)) == []
-    check(lock, HERE / "tallystick.lock")
+    assert list(HeldLock(HERE, lock).differences()) == []
+    HeldLock(HERE, lock).check()
 
 
 def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
@@ -78,7 +80,7 @@ def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
     other = {**lock.rule_sets, "skills@1.1.0": attrs.evolve(rules, formulas=formulas, digest=D)}
     files = {**lock.files, VECTORS: D}
     with pytest.raises(LockError) as caught:
-        check(attrs.evolve(lock, rule_sets=other, files=files), HERE / "the.lock")
+        HeldLock(Path("the.lock"), attrs.evolve(lock, rule_sets=other, files=files)).check()
     assert caught.value.code == "lock-differs"
     assert [each.what for each in caught.value.differences] == [f"the file {VECTORS}"]
     first, second = caught.value.meaning
@@ -90,7 +92,7 @@ def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
 
 def test_meanings_are_not_looked_at_where_files_are_equal(lock: Lock) -> None:
     rules = {name: attrs.evolve(each, digest=D) for name, each in lock.rule_sets.items()}
-    check(attrs.evolve(lock, rule_sets=rules), HERE)
+    HeldLock(HERE, attrs.evolve(lock, rule_sets=rules)).check()
 
 
 HEAVY = (
@@ -118,7 +120,7 @@ def test_a_check_loads_nothing_heavy_and_no_plugin(lock_file: Path) -> None:
 def test_of_many_differences_some_are_told_and_all_are_held(lock: Lock) -> None:
     files = dict.fromkeys(lock.files, D)
     with pytest.raises(LockError) as caught:
-        check(attrs.evolve(lock, files=files), HERE / "the.lock")
+        HeldLock(Path("the.lock"), attrs.evolve(lock, files=files)).check()
     assert len(caught.value.differences) == len(files)
     assert f"\nand {len(files) - MOST_TOLD} more\n" in str(caught.value)
 
@@ -155,8 +157,13 @@ def test_two_rule_sets_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_rule_set_is_required_by_what_it_means(lock: Lock) -> None:
-    digest = lock.rule_sets["skills@1.1.0"].digest
-    require(lock, HERE, "renamed@1.0.0", digest)
+    held, rules = HeldLock(HERE, lock), load("skills@1.1.0", installed_plugins())
+    held.require(rules)
+    held.require(attrs.evolve(rules, rule_set=renamed(rules.rule_set)))
     with pytest.raises(TrustError, match=r"found the rule set skills@1\.1\.0 sha256:0") as caught:
-        require(lock, HERE, "skills@1.1.0", D)
+        held.require(attrs.evolve(rules, digest=D))
     assert caught.value.code == "rules-not-locked"
+
+
+def renamed(rule_set: RuleSet) -> RuleSet:
+    return attrs.evolve(rule_set, rule_set=attrs.evolve(rule_set.rule_set, name="renamed"))

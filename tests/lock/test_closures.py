@@ -43,9 +43,8 @@ _DIFFERENCES = """
 import sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
-from tallystick.lock.check import differences
-from tallystick.lock.lock_file import read
-print(*differences(read(Path({root!r}, "tallystick.lock")), Path({root!r})), sep="\\n", end="")
+from tallystick.lock.check import HeldLock
+print(*HeldLock.read(Path({root!r}, "tallystick.lock")).differences(), sep="\\n", end="")
 """
 _SCORE = """
 from pathlib import Path

@@ -12,7 +12,7 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.lock.check import NO_RULE_SET, NOTHING, differences
+from tallystick.lock.check import NO_RULE_SET, NOTHING, HeldLock
 from tallystick.lock.lock_file import parse, read
 from tallystick.lock.write import lock_of, write
 from tallystick.rules.reading import LARGEST
@@ -144,7 +144,8 @@ def test_no_path_of_a_lock_is_read_outside_of_its_folder(mine: Path, count: int)
                 parse(text, "the.lock")
             outcomes.add("refused")
             continue
-        told = [each for each in differences(parse(text, "the.lock"), folder) if "in " in each.what]
+        differences = HeldLock(folder / "the.lock", parse(text, "the.lock")).differences()
+        told = [each for each in differences if "in " in each.what]
         is_mine = real == mine.resolve()
         assert [each.found for each in told if each.found not in {NO_RULE_SET, NOTHING}] == []
         assert bool(told) != is_mine, path

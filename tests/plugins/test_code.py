@@ -21,12 +21,11 @@ from tallystick.errors import PluginError
 from tallystick.plugins.code import (
     DEPENDENCIES,
     Code,
+    closure_files,
     engine_digest,
-    engine_files,
     files,
-    package_digest,
+    package_files,
     plugin_digest,
-    plugin_files,
 )
 from tallystick.resources import folder
 from tallystick.scoring.facts.run import extract_file
@@ -60,13 +59,11 @@ def written(place: Path) -> Path:
 
 
 def digested(module: str = "acme_code.plugin") -> str | None:
-    for kept in (plugin_files, package_digest):
-        kept.cache_clear()
+    package_files.cache_clear()
     try:
         return plugin_digest(module)
     finally:
-        for kept in (plugin_files, package_digest):
-            kept.cache_clear()
+        package_files.cache_clear()
 
 
 def test_it_is_the_digest_of_a_list_of_names_sizes_and_hashes(package: Path) -> None:
@@ -189,11 +186,11 @@ def test_the_engine_covers_its_schemas_and_no_rule_set(monkeypatch: Patch, tmp_p
 
 
 def _engine() -> str:
-    engine_files.cache_clear()
+    closure_files.cache_clear()
     try:
         return engine_digest()
     finally:
-        engine_files.cache_clear()
+        closure_files.cache_clear()
 
 
 def test_receipts_tell_the_code(tmp_path: Path) -> None:

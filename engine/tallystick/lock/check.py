@@ -8,22 +8,40 @@ are plugins imported and rule sets loaded, to say what the difference means.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
 from tallystick.io.inputs import start_of
-from tallystick.lock.installed import CLOSURES, installed
-from tallystick.lock.lock_file import Lock, LockedRuleSet
-from tallystick.plugins.code import STATE, ShadowedError, text_digest
+from tallystick.lock.installed import installed
+from tallystick.lock.lock_file import Lock, LockedRuleSet, read
+from tallystick.plugins.code import ShadowedError, text_digest
+
+if TYPE_CHECKING:
+    from tallystick.rules.model import RuleSet
 
 NOTHING = "nothing"
 """The digest or version, in messages, of a file or package that is not there."""
 NO_RULE_SET = "no rule set"
 """The digest, in messages, of a file that is no rule set."""
 _HEAD = ("name", "version")
+_TOLD = {
+    "versions": "the version of {}",
+    "plugins": "the module of the plugin {}",
+    "sections": "the module of the section {}",
+    "files": "the file {}",
+    "state_files": "the file {}",
+}
+"""The parts of a lock that are compared, with what an item of each is called."""
+_MEANT = {
+    "formulas": "the formula {}",
+    "requirements": "the requirement {}",
+    "schemas": "the schema of {}",
+}
+"""The parts of a rule set of a lock, likewise."""
 
 
 @attrs.frozen
@@ -44,42 +62,146 @@ class LockDifference:
         return f"{self.what}: found {self.found}, locked {self.locked}"
 
 
-def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
-    """Compare what is installed with a lock.
+class Rules(Protocol):
+    """A rule set, in whatever form a command has it."""
 
-    Args:
+    @property
+    def rule_set(self) -> RuleSet:
+        """The value."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of its meaning."""
+
+
+@attrs.frozen
+class HeldLock:
+    """A lock that a command is held to.
+
+    Attributes:
+        path: where it is; paths of rule sets are relative to its folder.
         lock: what is expected.
-        path: where it was read; paths of rule sets are relative to its folder.
-        closures: what is compared; `SCORING` alone leaves out what only a state needs.
-
-    Raises:
-        LockError: something differs.
-        PluginError: a file of the engine or of a plugin cannot be read.
+        of_states: whether the code of states is compared, too, before the command begins.
     """
-    different = tuple(differences(lock, path.parent, closures))
-    if different:
-        raise LockError(str(path), different, _meaning(lock, path.parent))
+
+    path: Path
+    lock: Lock
+    of_states: bool = True
+    _required: set[str] = attrs.field(factory=set, init=False, eq=False, repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> HeldLock:
+        """Return the lock in a file.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        return cls(path, read(path))
+
+    def check(self) -> None:
+        """Compare what is installed.
+
+        Raises:
+            LockError: something differs.
+            PluginError: a file of the engine or of a plugin cannot be read.
+        """
+        different = tuple(self.differences())
+        if different:
+            raise LockError(str(self.path), different, _meaning(self.lock, self.path.parent))
+
+    def differences(self) -> Iterator[LockDifference]:
+        """Yield the differences between what is installed and the lock; see `check`."""
+        lock = self.lock if self.of_states else attrs.evolve(self.lock, state_files={})
+        try:
+            found = installed(lock.plugins, lock.sections, lock.files, of_states=self.of_states)
+        except ShadowedError as error:
+            by = f"{error.by}, which is imported in its place"
+            yield LockDifference(f"the file {error.path}", by, "the file itself")
+            return
+        yield from _parts(_TOLD, found, lock)
+        for name, rules in sorted(lock.rule_sets.items()):
+            if rules.path is not None:
+                what = f"the rule set {name} in {rules.path}"
+                yield from _rule_set_file(what, rules, self.path.parent)
+
+    def require_code_of_states(self) -> None:
+        """Compare what steps a state, unless that is done.
+
+        Raises:
+            TrustError: something differs.
+        """
+        if not self.of_states:
+            attrs.evolve(self, of_states=True).check()
+
+    def require(self, rules: Rules) -> None:
+        """Refuse a rule set that the lock lacks.
+
+        Raises:
+            TrustError: it has none that means the same.
+        """
+        locked = self.lock.rule_sets
+        if rules.digest not in {known.digest for known in locked.values()}:
+            has = ", ".join(f"{name} {known.digest}" for name, known in sorted(locked.items()))
+            raise TrustError(
+                f"{self.path}: found the rule set {rules.rule_set.reference} {rules.digest}, "
+                f"expected one of the lock, {has}: take one of these, or lock anew",
+                code="rules-not-locked",
+            )
+        self._required.add(rules.digest)
+
+    def require_one_of(self, every: Iterable[Rules]) -> None:
+        """Require all of some rule sets, unless one of them was required before.
+
+        A source of rules requires those that are in force now; who gives others is refused here.
+
+        Raises:
+            TrustError: as `require`.
+        """
+        rule_sets = list(every)
+        if self._required.isdisjoint(rules.digest for rules in rule_sets):
+            for rules in rule_sets:
+                self.require(rules)
+
+    def require_reference(self, reference: str) -> None:
+        """Refuse a reference to a rule set that the lock lacks.
+
+        Raises:
+            RuleSetError: the rule set does not load.
+            TrustError: as `require`.
+        """
+        from tallystick.plugins.registry import installed_plugins
+        from tallystick.rules.loading import load
+
+        self.require(load(reference, installed_plugins()))
+
+    def references(self) -> list[str | Path]:
+        """Return the reference by which each rule set of the lock is loaded.
+
+        Raises:
+            InputError: the file of one is not in or below the folder, or holds no rule set.
+        """
+        folder = self.path.parent
+        return [_reference(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
 
 
-def differences(
-    lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
-) -> Iterator[LockDifference]:
-    """Yield the differences between what is installed and a lock; see `check`."""
-    try:
-        found = installed(lock.plugins, lock.sections, lock.files, closures)
-    except ShadowedError as error:
-        by = f"{error.by}, which is imported in its place"
-        yield LockDifference(f"the file {error.path}", by, "the file itself")
-        return
-    yield from _pairs("the version of {}", found.versions, lock.versions)
-    yield from _pairs("the module of the plugin {}", found.plugins, lock.plugins)
-    yield from _pairs("the module of the section {}", found.sections, lock.sections)
-    yield from _pairs("the file {}", found.files, lock.files)
-    if STATE in closures:
-        yield from _pairs("the file {}", found.state_files, lock.state_files)
-    for name, rules in sorted(lock.rule_sets.items()):
-        if rules.path is not None:
-            yield from _rule_set_file(f"the rule set {name} in {rules.path}", rules, folder)
+class NoLock:
+    """No lock: every rule set will do."""
+
+    def require(self, rules: Rules) -> None:
+        """Accept any rule set."""
+
+    def require_one_of(self, every: Iterable[Rules]) -> None:
+        """Accept any rule sets."""
+
+    def require_reference(self, reference: str) -> None:
+        """Accept any reference."""
+
+    def require_code_of_states(self) -> None:
+        """Accept any code."""
+
+
+Held: TypeAlias = HeldLock | NoLock
+"""Lock of a command, or none."""
 
 
 def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[LockDifference]:
@@ -117,27 +239,14 @@ def _is_rule_set(data: bytes) -> bool:
     return isinstance(head, dict) and all(isinstance(head.get(key), str) for key in _HEAD)
 
 
-def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
-    """Refuse a rule set that is not in the lock.
-
-    Raises:
-        TrustError: it has none that means the same.
-    """
-    if digest not in {rules.digest for rules in lock.rule_sets.values()}:
-        has = ", ".join(f"{name} {rules.digest}" for name, rules in sorted(lock.rule_sets.items()))
-        raise TrustError(
-            f"{path}: found the rule set {reference} {digest}, expected one of the lock, {has}: "
-            "take one of these, or lock anew",
-            code="rules-not-locked",
-        )
-
-
-def _pairs(
-    what: str, found: Mapping[str, str], locked: Mapping[str, str]
+def _parts(
+    parts: Mapping[str, str], found: Lock | LockedRuleSet, locked: Lock | LockedRuleSet
 ) -> Iterator[LockDifference]:
-    for name in sorted(found.keys() | locked.keys()):
-        here, there = found.get(name, NOTHING), locked.get(name, NOTHING)
-        yield from _one(what.format(name), here, there)
+    """Compare maps of digests, by their names and what an item of each is called."""
+    for part, what in parts.items():
+        here, there = getattr(found, part), getattr(locked, part)
+        for name in sorted(here.keys() | there.keys()):
+            yield from _one(what.format(name), here.get(name, NOTHING), there.get(name, NOTHING))
 
 
 def _one(what: str, found: str, locked: str) -> Iterator[LockDifference]:
@@ -152,7 +261,7 @@ def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
     lines = list[str]()
     for name, rules in sorted(lock.rule_sets.items()):
         try:
-            reference = reference_of(name, rules, folder)
+            reference = _reference(name, rules, folder)
             lines += map(str, _of_rule_set(name, locked_rule_set(reference, folder), rules))
         except TallystickError as error:
             lines.append(f"the rule set {name} does not load: {error}")
@@ -160,12 +269,7 @@ def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines)) or (same,)
 
 
-def reference_of(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:
-    """Return the reference by which a rule set of a lock in a folder is loaded.
-
-    Raises:
-        InputError: its file is not in or below the folder, or holds no rule set.
-    """
+def _reference(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:
     if rules.path is None:
         return name
     data = _bytes(folder, rules)
@@ -180,7 +284,5 @@ def reference_of(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:
 def _of_rule_set(
     name: str, found: LockedRuleSet, locked: LockedRuleSet
 ) -> Iterator[LockDifference]:
-    for kind in ("formulas", "requirements", "schemas"):
-        what = "the schema of {}" if kind == "schemas" else f"the {kind[:-1]} {{}}"
-        yield from _pairs(what, getattr(found, kind), getattr(locked, kind))
+    yield from _parts(_MEANT, found, locked)
     yield from _one(f"the meaning of the rule set {name}", found.digest, locked.digest)

@@ -5,7 +5,7 @@ A file that scores is in both closures, as a state is stepped by scores.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from importlib.metadata import version
 
 import attrs
@@ -17,14 +17,10 @@ from tallystick.plugins.code import (
     DEPENDENCIES,
     SCORING,
     STATE,
-    content,
-    engine_files,
-    file_digests,
+    CodeFiles,
+    closure_files,
     files,
-    package_of,
-    path_of,
     plugin_files,
-    state_files,
 )
 from tallystick.plugins.entries import (
     GROUP,
@@ -63,7 +59,8 @@ def installed(
     plugins: Collection[str],
     sections: Collection[str],
     rule_sets: Collection[str] | None,
-    closures: Collection[str] = CLOSURES,
+    *,
+    of_states: bool = True,
 ) -> Lock:
     """Return what is installed, as a lock without rule sets has it.
 
@@ -72,18 +69,18 @@ def installed(
         sections: those of the sections that count.
         rule_sets: the paths in the installation of those that ship with the engine and count; None
             for all.
-        closures: `SCORING` alone leaves out what only a state needs.
+        of_states: whether the files count that only a state needs.
 
     Raises:
         PluginError: a file cannot be read, or is shadowed.
     """
     versions = {name: version(name) for name in (PROJECT, *DEPENDENCIES)}
-    digests = _in_package(PROJECT, file_digests(engine_files()))
+    digests = closure_files(SCORING).digests
     shipped = {RULE_SETS + name: path for name, path in files(resources.folder("rules"))}
     data = {path: at for path, at in shipped.items() if rule_sets is None or path in rule_sets}
     if (vectors := resources.vectors_path()).is_file():
         data[VECTORS] = vectors
-    digests |= file_digests({path: content(at) for path, at in data.items()})
+    digests |= CodeFiles.read(PROJECT, data).digests
     modules: dict[str, dict[str, str]] = {GROUP: {}, SECTIONS: {}}
     for group, names in ((GROUP, plugins), (SECTIONS, sections)):
         extensions = Extensions.installed(group, imported)
@@ -94,10 +91,10 @@ def installed(
                 continue  # two strangers offer it, and none is used
             modules[group][name] = entry.module
             versions[distribution_of(entry)] = entry.dist.version if entry.dist else ""
-            found = file_digests(plugin_files(entry.module) or {})
-            digests |= _in_package(package_of(entry.module), found)
-    of_states = file_digests(state_files()) if STATE in closures else {}
-    return Lock(versions, modules[GROUP], modules[SECTIONS], digests, of_states)
+            if (found := plugin_files(entry.module)) is not None:
+                digests |= found.digests
+    state_files = closure_files(STATE).digests if of_states else {}
+    return Lock(versions, modules[GROUP], modules[SECTIONS], digests, state_files)
 
 
 def everything_installed() -> Lock:
@@ -118,7 +115,3 @@ def pinned_files(lock: Lock) -> tuple[PinnedFile, ...]:
     for path, digest in {**lock.files, **rules}.items():
         pins[path] = PinnedFile(path, CLOSURES, digest)
     return tuple(pins[path] for path in sorted(pins))
-
-
-def _in_package(package: str, named: Mapping[str, str]) -> dict[str, str]:
-    return {path_of(package, name): digest for name, digest in named.items()}

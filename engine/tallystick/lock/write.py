@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick import resources
+from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, PluginError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.lock.installed import RULE_SETS, installed
@@ -90,11 +91,11 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
 def _is_shipped(path: Path, registry: Registry) -> bool:
     """Return whether a file is one of a plugin, which is locked by its name."""
     folders = [each for folder_list in registry.rule_set_folders.values() for each in folder_list]
-    packages = [plugin_files(plugin.module) or {} for plugin in registry.plugins.values()]
+    packages = map(plugin_files, (plugin.module for plugin in registry.plugins.values()))
     if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
         return False
-    digests = {sha256 for files in packages for _, sha256 in files.values()}
-    return _in_engine(path) is not None or content(path)[1] in digests
+    digests = {digest for package in packages if package for digest in package.digests.values()}
+    return _in_engine(path) is not None or PREFIX + content(path)[1] in digests
 
 
 def _in_engine(path: Path) -> str | None:

@@ -19,8 +19,8 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, all_suffixes
+from functools import cache, cached_property
+from importlib.machinery import PathFinder
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 DEPENDENCIES = ("jsonschema", "jsonschema-rs", "msgspec", "numpy", "pyarrow")
 """The distributions that decide which records are valid, or that results are computed with."""
-
-Files = Mapping[str, tuple[int, str]]
-"""The size and the SHA-256 of each file of a package, by its name from there, in name order."""
 
 SCORING, STATE = "scoring", "state"
 """The closures: of what scores records, and of what steps a state beside it."""
@@ -117,42 +114,48 @@ class Code:
         yield from sorted(self.dependencies.items())
 
 
+@attrs.frozen
+class CodeFiles:
+    """The files that decide results, of the engine, of states or of a plugin.
+
+    Attributes:
+        package: the folder in the installation from which the digest names them; empty of a module
+            in no package.
+        contents: the size and the SHA-256 of each by its path in the installation, in order.
+    """
+
+    package: str
+    contents: Mapping[str, tuple[int, str]] = attrs.field(repr=False)
+
+    @classmethod
+    def read(cls, package: str, found: Mapping[str, Path]) -> CodeFiles:
+        """Return what files hold, by their paths in the installation.
+
+        Raises:
+            PluginError: one cannot be read.
+        """
+        return cls(package, {_text(path): content(found[path]) for path in sorted(found)})
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all of them."""
+        folder = f"{self.package}/"
+        listed = [[path.removeprefix(folder), *file] for path, file in self.contents.items()]
+        return digest(listed)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each, by its path in the installation."""
+        return {path: PREFIX + sha256 for path, (_, sha256) in self.contents.items()}
+
+
 def engine_digest() -> str:
     """Return the digest of the engine's files that score, schemas among them.
 
     Raises:
-        PluginError: as `engine_files`.
+        PluginError: as `closure_files`.
     """
-    return _digest(engine_files())
-
-
-@cache
-def engine_files() -> Files:
-    """Return the files of the engine that score, by their names in the package ``tallystick``.
-
-    Raises:
-        PluginError: a file cannot be read, or is shadowed.
-    """
-    return _contents(_without(_ENGINE, _closure(SCORING)))
-
-
-def state_digest() -> str:
-    """Return the digest of the files that step a state, beside those that score.
-
-    Raises:
-        PluginError: as `state_files`.
-    """
-    return _digest(state_files())
-
-
-@cache
-def state_files() -> Files:
-    """Return the files that step a state, by their paths in the installation; none that score.
-
-    Raises:
-        PluginError: a file cannot be read, or is shadowed.
-    """
-    return _contents(_closure(STATE))
+    return closure_files(SCORING).digest
 
 
 def plugin_digest(module: str) -> str | None:
@@ -162,66 +165,69 @@ def plugin_digest(module: str) -> str | None:
         PluginError: as `plugin_files`.
     """
     files_of_plugin = plugin_files(module)
-    return None if files_of_plugin is None else _digest(files_of_plugin)
+    return None if files_of_plugin is None else files_of_plugin.digest
 
 
-@cache
-def package_digest(module: str) -> str | None:
-    """Return the digest of every file of the package of a module; None if in no files.
-
-    Raises:
-        PluginError: as `plugin_files`.
-    """
-    files_of_package = _package_files(module)
-    return None if files_of_package is None else _digest(files_of_package)
-
-
-@cache
-def plugin_files(module: str) -> Files | None:
-    """Return the files of a plugin's module by their names in its package; None if in no files.
+def plugin_files(module: str) -> CodeFiles | None:
+    """Return the files of a plugin's module; None if it is in no files.
 
     Of a plugin of the engine's own distribution they are the closure of the module, of a stranger's
-    the whole package: the outermost that is no namespace package; a module in none is its one file.
-    Nothing of it is imported.
+    the whole package.
 
     Raises:
         PluginError: a file cannot be read or is shadowed, or a link leads in a circle.
     """
-    if has_closure(module):
-        return _contents(_without(module.partition(".")[0], _closure(module)))
-    return _package_files(module)
+    is_own = any(module == entry.module for entry in distribution(_ENGINE).entry_points)
+    return closure_files(module) if is_own else package_files(module)
 
 
-def _package_files(module: str) -> Files | None:
+@cache
+def closure_files(closure: str) -> CodeFiles:
+    """Return the files of a closure that are there.
+
+    Args:
+        closure: as of `listed`.
+
+    Raises:
+        PluginError: a file cannot be read, or is shadowed.
+    """
+    find, found, modules = cache(_folder), dict[str, Path](), list[Path]()
+    for line in listed(closure):
+        home, inner = _home(line)
+        folder = find(home)
+        if folder is None or not (folder / inner).parent.is_dir():
+            continue
+        modules.append(folder / inner)
+        if (folder / inner).is_file():
+            found[line] = folder / inner
+    refuse_shadows(modules)
+    is_of_engine = closure in {SCORING, STATE}
+    return CodeFiles.read(_ENGINE if is_of_engine else closure.partition(".")[0], found)
+
+
+@cache
+def package_files(module: str) -> CodeFiles | None:
+    """Return every file of a module's package; None if it is in no files.
+
+    The package is the outermost that is no namespace package; a module in none is its one file.
+    Nothing of it is imported.
+
+    Raises:
+        PluginError: a file cannot be read, or a link leads in a circle.
+    """
     spec = outermost(module)
     origin = None if spec is None or not spec.has_location else spec.origin
     if spec is None or origin is None or not Path(origin).is_file():
         return None
     path = Path(origin)
     if spec.submodule_search_locations is None:
-        return _contents({path.name: path})
-    return _contents(dict(files(path.parent)))
-
-
-def package_of(module: str) -> str:
-    """Return the path in the installation that the names of a plugin's files are relative to.
-
-    It is empty of a module in no package.
-    """
-    spec = None if has_closure(module) else outermost(module)
-    if spec is not None and spec.submodule_search_locations is None:
-        return ""
-    return (spec.name if spec is not None else module.partition(".")[0]).replace(".", "/")
-
-
-@cache
-def has_closure(module: str) -> bool:
-    """Return whether an entry point of the engine's own distribution leads to a module."""
-    return any(module == entry.module for entry in distribution(_ENGINE).entry_points)
+        return CodeFiles.read("", {path.name: path})
+    package = spec.name.replace(".", "/")
+    return CodeFiles.read(package, {f"{package}/{n}": at for n, at in files(path.parent)})
 
 
 def listed(closure: str) -> tuple[str, ...]:
-    """Return the paths of a closure in the installation; one that ends in ``/`` is a whole folder.
+    """Return the paths of a closure in the installation.
 
     Args:
         closure: `SCORING`, `STATE`, or a module of the engine's own distribution.
@@ -243,26 +249,6 @@ def listed(closure: str) -> tuple[str, ...]:
             "tallystick again"
         ) from error
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
-
-
-def _closure(name: str) -> Mapping[str, Path]:
-    """Return the files of a closure that are there, by their paths in the installation.
-
-    Raises:
-        ShadowedError: one of them would not be imported.
-    """
-    find, by_line, missing = cache(_folder), dict[str, Path](), list[Path]()
-    for line in listed(name):
-        home, inner = _home(line)
-        folder = find(home)
-        if folder is None:
-            continue
-        if (folder / inner).is_file():
-            by_line[line] = folder / inner
-        elif (folder / inner).parent.is_dir():
-            missing.append(folder / inner)
-    refuse_shadows([*by_line.values(), *missing])
-    return by_line
 
 
 def _home(path: str) -> tuple[str, str]:
@@ -293,18 +279,7 @@ def _folder(home: str) -> Path | None:
     return None if origin is None else Path(origin).parent
 
 
-def path_of(package: str, name: str) -> str:
-    """Return the path in the installation of a file by its name in a package, as of a closure."""
-    is_of_another = name.startswith((f"{_ENGINE}/", f"{_ENGINE}_")) and "/" in name
-    return name if is_of_another or not package else f"{package}/{name}"
-
-
-def _without(package: str, found: Mapping[str, Path]) -> Mapping[str, Path]:
-    """Name files as they are in a package; those of another keep their paths."""
-    return {name.removeprefix(f"{package}/"): path for name, path in found.items()}
-
-
-def refuse_shadows(paths: Iterable[Path]) -> None:
+def refuse_shadows(modules: Iterable[Path]) -> None:
     """Refuse what would be imported in the place of modules.
 
     Python takes a package before a module of its name, an extension before a source, and bytecode
@@ -313,25 +288,16 @@ def refuse_shadows(paths: Iterable[Path]) -> None:
     Raises:
         ShadowedError: there is such a file.
     """
-    beside: dict[Path, frozenset[str]] = {}
-    for path in paths:
-        if path.suffix == _SOURCE:
-            if path.parent not in beside:
-                beside[path.parent] = frozenset(os.listdir(path.parent))  # noqa: PTH208  # names
-            if (by := _shadow(path, beside[path.parent])) is not None:
-                raise ShadowedError(path, by)
-
-
-def _shadow(path: Path, beside: frozenset[str]) -> Path | None:
-    name = path.name.removesuffix(_SOURCE)
-    is_there = path.name in beside
-    suffixes = EXTENSION_SUFFIXES if is_there else [*EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES]
-    candidates = [path.with_name(name + ending) for ending in suffixes if name + ending in beside]
-    if name in beside and name != _INIT:
-        package = path.with_name(name)
-        candidates = [*(package / f"{_INIT}{suffix}" for suffix in all_suffixes()), *candidates]
-    shadow = next((ending for ending in candidates if ending.is_file()), None)
-    return shadow or (_stale_bytecode(path) if is_there else None)
+    for path in modules:
+        if path.suffix != _SOURCE:
+            continue
+        named = path.parent if path.stem == _INIT else path.with_suffix("")
+        spec = PathFinder.find_spec(named.name, [str(named.parent)])
+        origin = None if spec is None or spec.origin is None else Path(spec.origin)
+        if origin == path:
+            origin = _stale_bytecode(path)
+        if origin is not None:
+            raise ShadowedError(path, origin)
 
 
 def _stale_bytecode(path: Path) -> Path | None:
@@ -387,19 +353,6 @@ def _is_made(name: str, beside: set[str]) -> bool:
 def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is a dangling link, as editors keep beside a changed file."""
     return entry.is_symlink() and not os.path.exists(entry.path)  # noqa: PTH110  # as os.scandir
-
-
-def _contents(found: Mapping[str, Path]) -> Files:
-    return {_text(name): content(found[name]) for name in sorted(found)}
-
-
-def file_digests(found: Files) -> dict[str, str]:
-    """Return the digest of each file, by its name."""
-    return {name: PREFIX + sha256 for name, (_, sha256) in found.items()}
-
-
-def _digest(found: Files) -> str:
-    return digest([[name, *identity] for name, identity in found.items()])
 
 
 def content(path: Path) -> tuple[int, str]:

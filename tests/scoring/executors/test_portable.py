@@ -28,6 +28,7 @@ import tallystick
 from tallystick.errors import EngineError, InputError
 from tallystick.io.sources import FileChunk
 from tallystick.numbers.nano import NANO
+from tallystick.plugins.code import CodeFiles
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
@@ -231,9 +232,11 @@ class Spec:
 def test_a_worker_with_another_back_test_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its code is in no closure, as it decides no score; what is sent carries its digest."""
     with monkeypatch.context() as patch:
-        patch.setattr(portable, "package_digest", lambda _: "sha256:1")
+        other = CodeFiles("acme", {})
+        patch.setattr(portable, "package_files", lambda _: other)
         sent = pickle.dumps(PortableFunction(Spec))
-    with pytest.raises(EngineError, match=r"found the files of \w+ to be .*expected sha256:1"):
+    expected = rf"found the files of \w+ to be .*expected {other.digest}"
+    with pytest.raises(EngineError, match=expected):
         pickle.loads(sent)("7")  # noqa: S301  # its own
 
 

@@ -18,7 +18,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import EngineError
-from tallystick.plugins.code import Code, package_digest
+from tallystick.plugins.code import Code, package_files
 from tallystick.plugins.registry import Plugin, Registry, installed_plugins
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.rules.reading import read_text
@@ -98,7 +98,8 @@ def _package_of(spec: Spec[Any, Any]) -> str | None:
     What a plugin does with scores in a worker, such as a back-test, is in no closure.
     """
     module = type(spec).__module__
-    return None if module.partition(".")[0] == "tallystick" else package_digest(module)
+    files = None if module.partition(".")[0] == "tallystick" else package_files(module)
+    return None if files is None else files.digest
 
 
 @attrs.frozen
