@@ -78,7 +78,14 @@ EDITS = [
         "-1.4",
         "from 0",
     ),
-    (r"blocks = 100", "blocks = 100.0", "blocks", "epochs.blocks", "100", "a whole number from 1"),
+    (
+        r"blocks = 100",
+        "blocks = 100.0",
+        "blocks",
+        "epochs.blocks",
+        "100.0",
+        "a whole number from 1",
+    ),
     (r"blocks = 100", "blocks = 0", "blocks", "epochs.blocks", "0", "a whole number from 1"),
     (r"per_miner = false", "per_miner = 0", "per_miner", "per_miner", "0", "true or false"),
     (

@@ -74,7 +74,7 @@ def test_every_number_has_a_range_but_parameters_whose_formula_has_it() -> None:
 
 def test_unknown_keys_and_broken_values_are_told_apart() -> None:
     data = {"rule_set": {"name": "a", "format": 1, "x": 2}, "axes": {}, "tiers": 3}
-    validation = schema_of(()).validate(data, (), {})
+    validation = schema_of(()).validate(data)
     assert validation.unknown == (("rule_set", "x"),)
     assert set(validation.broken) == {(), ("rule_set",), ("tiers",)}
     assert {f.path for f in validation.findings} == {

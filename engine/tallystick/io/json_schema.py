@@ -47,6 +47,27 @@ def first_problem(name: str, value: object) -> Diagnostic | None:
     return Diagnostic(code=name, path=path, message=_message(error, _schema(name)), remedy=_REMEDY)
 
 
+def followed(value: Any, steps: Sequence[str | int]) -> tuple[tuple[str | int, ...], Any]:  # noqa: ANN401  # any JSON value
+    """Return the path of an error as far as it leads, and the part of the value there.
+
+    The validator tells the keys "8" and "08" as the number 8, and an empty key not at all.
+    """
+    path: list[str | int] = []
+    for step in steps:
+        key = step if isinstance(value, list) else _key(value, str(step))
+        if key is None:
+            break
+        path.append(key)
+        value = value[key]
+    return tuple(path), value
+
+
+def _key(table: Mapping[str, Any], text: str) -> str | None:
+    if text in table:
+        return text
+    return next((key for key in table if (key.lstrip("+0") or "0") == text), None)
+
+
 def _message(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
     kind = error.kind
     if kind.name == "required":

@@ -19,6 +19,7 @@ import jsonschema_rs
 
 from tallystick.errors import RecordError
 from tallystick.formula.schema_path import ANSWER
+from tallystick.io.json_schema import followed
 from tallystick.records.messages import NOTHING, expectation, path_text, shown
 from tallystick.records.rejects import MOST_PROBLEMS
 from tallystick.records.schema import Schema, resolve, subschemas
@@ -336,7 +337,7 @@ class _Walk:
         try:
             self.parts.others[id(part)].validate(value)
         except jsonschema_rs.ValidationError as error:
-            inner, innermost = _followed(value, error.instance_path)
+            inner, innermost = followed(value, error.instance_path)
             *around, word = error.evaluation_path
             code = _CODES.get(error.kind.name, "invalid-record")
             yield self._complaint((*path, *inner), code, innermost, self._at(part, around), word)
@@ -423,28 +424,6 @@ def _has_type(part: Schema, value: object) -> bool:
     declared = part.get("type")
     kinds = [declared] if isinstance(declared, str) else declared
     return kinds is None or any(_KINDS[kind](value) for kind in kinds)
-
-
-def _followed(value: Any, told: Iterable[str | int]) -> tuple[Path, Any]:  # noqa: ANN401  # any JSON value
-    """Return the path of the validator as far as it leads, and the part there.
-
-    It tells the keys "8" and "08" as the number 8, and an empty key not at all.
-    """
-    path: list[str | int] = []
-    for step in told:
-        key = step if isinstance(value, list) else _key(value, step)
-        if key is None:
-            break
-        path.append(key)
-        value = value[key]
-    return tuple(path), value
-
-
-def _key(value: Mapping[str, Any], step: str | int) -> str | None:
-    text = str(step)
-    if text in value:
-        return text
-    return next((key for key in value if (key.lstrip("+0") or "0") == text), None)
 
 
 def _hint(name: str, fields: Mapping[str, Any]) -> str:

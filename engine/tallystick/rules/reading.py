@@ -124,12 +124,21 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     sections, others = sections_in(document.data, plugins), plugins.sections
     refused = {name: refusal(name, others) for name in document.data if name not in sections}
     refused = {name: why for name, why in refused.items() if why}
+    usable = {name: table for name, table in document.data.items() if name not in refused}
     schema = schema_of(tuple(sections[name].part for name in sorted(sections)))
-    validation = schema.validate(document.data, others.names(), refused)
+    validation = schema.validate(usable, others.names())
+    of_sections = [
+        mistake(
+            (name,),
+            shown(document.data[name]),
+            f"a section that can be used; the plugin of [{name}] is refused: {why}",
+        )
+        for name, why in refused.items()
+    ]
     numbers = [mistake(path, shown(number), NUMBER) for path, number in document.unusable.items()]
-    findings = _and_further(numbers, validation.findings)
+    findings = _and_further([*of_sections, *numbers], validation.findings)
     broken = {*validation.broken, *document.unusable}
-    sound = sound_part(document.data, validation.unknown, broken)
+    sound = sound_part(usable, validation.unknown, broken)
     if sound is None:
         return None, findings
     rule_set = structure(sound, sections.values())

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import defaultdict
 from collections.abc import Collection
+from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
@@ -19,11 +22,12 @@ from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
 from tallystick.io.documents import read_json
+from tallystick.io.json_schema import followed
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     import jsonschema_rs
@@ -37,8 +41,6 @@ _PART_KEYS = frozenset({"$schema", "$id", "$defs", "title"})
 """Keys of the file of a section's part that the whole schema has of its own."""
 _COMPOSED = 64
 """Maximum number of sets of sections whose schema is remembered."""
-
-_Error = Any  # jsonschema ships no types
 
 # errors of these keywords leave the value in a shape that the model can hold
 _SHAPE_KEPT = frozenset(
@@ -122,35 +124,48 @@ class DocumentSchema:
 
     document: Mapping[str, Any]
 
-    def validate(
-        self, data: Mapping[str, Any], others: Collection[str], refused: Mapping[str, str]
-    ) -> Validation:
+    def validate(self, data: Mapping[str, Any], others: Collection[str] = ()) -> Validation:
         """Return what the schema has against the tables of a document.
 
         Args:
             data: the tables.
             others: names of sections that the document could have, for hints.
-            refused: why some sections of the document are not used, by name.
         """
-        if self._is_sound(data):
+        plain = _json_of(data)
+        if self._validator.is_valid(plain):
             return Validation((), (), ())
         findings: list[Finding] = []
         unknown: list[KeyPath] = []
         broken: list[KeyPath] = []
-        for error in self._validator.iter_errors(data):
-            path = tuple(error.absolute_path)
-            if error.validator == "additionalProperties":
-                extra = list(_unknown_keys(error, path, () if path else others, refused))
-                findings += extra
-                unknown += [finding.path for finding in extra]
-            elif "propertyNames" in error.schema_path:
-                findings.append(_bad_name(error, path))
-            elif error.validator == "required":
-                findings.append(self._missing(error, path))
+        missing: dict[KeyPath, dict[str, Finding]] = defaultdict(dict)
+        closed: dict[KeyPath, Collection[str]] = {}
+        for error in self._validator.iter_errors(plain):
+            path, value = followed(data, error.instance_path)
+            *around, word = map(str, error.schema_path)
+            part, kind = self._part(around), error.kind
+            if kind.name == "additionalProperties":
+                closed[path] = {*part["properties"], *(() if path else others)}
+            elif kind.name == "required":
+                missing[path][kind.value] = self._missing(part, path, kind.value)
                 broken.append(path)
+            elif kind.name == "propertyNames":
+                name = kind.value.instance
+                findings.append(mistake((*path, name), f"the key {shown(name)}", describe(part)))
             else:
-                findings.append(mistake(path, shown(error.instance), describe(error.schema)))
-                broken += [] if error.validator in _SHAPE_KEPT else [path]
+                # what is whole is shown with its point where that is the mistake
+                is_decimal = word == "wholeNumber" and isinstance(value, Decimal)
+                text = f"{value:f}" if is_decimal else shown(value)
+                findings.append(mistake(path, text, describe(part)))
+                broken += [] if word in _SHAPE_KEPT else [path]
+        for path, known in closed.items():
+            _, table = followed(data, path)
+            extra = list(_unknown_keys(path, table, known, missing[path]))
+            unknown += [finding.path for finding in extra]
+            findings += extra
+            # a key that is misspelt is not missing too
+            words = [key for key in table if key not in known]
+            missing[path] = {k: v for k, v in missing[path].items() if not nearest(k, words)}
+        findings += chain.from_iterable(lacking.values() for lacking in missing.values())
         # a value can fail two keywords with one expectation
         return Validation(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
 
@@ -186,11 +201,16 @@ class DocumentSchema:
             if not inner[key].get("documentation")
         }
 
-    def _missing(self, error: _Error, path: KeyPath) -> Finding:
-        # jsonschema reports each missing key on its own, and names it only in its message
-        key = error.message.split("'")[1]
+    def _part(self, path: Iterable[str]) -> Mapping[str, Any]:
+        """Return the part of the schema at a path of the validator."""
+        part: Any = self.document
+        for step in path:
+            part = part[int(step)] if isinstance(part, list) else part[step]
+        return cast("Mapping[str, Any]", part)
+
+    def _missing(self, part: Mapping[str, Any], path: KeyPath, key: str) -> Finding:
         # what is asked under a condition may say of the key what it is, or leave it to the table
-        named = error.schema.get("properties", {}).get(key)
+        named = part.get("properties", {}).get(key)
         wanted = self._subschema((*path, key)) if named is None else self.resolved(named)
         return mistake((*path, key), "", f"{describe(wanted)}, which is missing")
 
@@ -203,37 +223,8 @@ class DocumentSchema:
         return schema
 
     @cached_property
-    def _validator(self) -> Any:  # noqa: ANN401  # jsonschema ships no types
-        # imported late: it costs more than everything else, and scoring under a loaded rule set
-        # never needs it
-        from jsonschema import (  # type: ignore[import-untyped]  # it ships none
-            Draft202012Validator,
-            ValidationError,
-            validators,
-        )
-
-        def unique(_validator: Any, wanted: bool, items: Any, _schema: Any) -> Iterator[Any]:  # noqa: ANN401  # as jsonschema calls it
-            # its own compares each with each; items that are no text are errors of their own
-            texts = [i for i in items if isinstance(i, str)] if isinstance(items, list) else []
-            if wanted and len(set(texts)) < len(texts):
-                yield ValidationError("repetitions")
-
-        return validators.extend(Draft202012Validator, {"uniqueItems": unique})(self.document)
-
-    def _is_sound(self, data: Mapping[str, Any]) -> bool:
-        """Return whether a document surely follows the schema.
-
-        Most do, and jsonschema, which tells why another does not, takes longer to import than
-        everything else that is done with a document.
-        """
-        try:
-            return bool(self._quick_validator.is_valid(data))
-        except ValueError:
-            return False  # a number that is none
-
-    @cached_property
-    def _quick_validator(self) -> jsonschema_rs.Draft202012Validator:
-        import jsonschema_rs
+    def _validator(self) -> jsonschema_rs.Draft202012Validator:
+        import jsonschema_rs  # who only asks what is documentation needs none
 
         return jsonschema_rs.Draft202012Validator(
             _with_whole_numbers(self.document),
@@ -396,28 +387,25 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 
 def _unknown_keys(
-    error: _Error, path: KeyPath, others: Collection[str], refused: Mapping[str, str]
+    path: KeyPath, table: Mapping[str, Any], known: Collection[str], missing: Collection[str]
 ) -> Iterator[Finding]:
-    properties = error.schema["properties"]
-    keys = sorted({*properties, *others})
-    unknown = [key for key in error.instance if key not in properties]
+    """Yield a finding for each key of a table that is none of the known ones."""
+    unknown = (key for key in table if key not in known)
     for index, key in enumerate(unknown):
         # a hint costs more than everything else that is done with a key
-        hint = nearest(key, keys) if index < MOST_TOLD else ""
+        hint = nearest(key, missing) or nearest(key, known) if index < MOST_TOLD else ""
         # all that there are, told once
-        every = "" if index else f": {one_of(keys)}"
-        expected = f"a key of the format{hint or every}"
-        if not path and key in refused:
-            expected = (
-                f"a section that can be used; the plugin of [{key}] is refused: {refused[key]}"
-            )
-        yield mistake((*path, key), shown(error.instance[key]), expected)
+        every = "" if index else f": {one_of(sorted(known))}"
+        yield mistake((*path, key), shown(table[key]), f"a key of the format{hint or every}")
 
 
-def _bad_name(error: _Error, path: KeyPath) -> Finding:
-    return mistake(
-        (*path, error.instance), f"the key {shown(error.instance)}", describe(error.schema)
-    )
+def _json_of(value: Any) -> Any:  # noqa: ANN401  # any value of a document
+    """Return the value with null for dates and for numbers that no rule set may hold."""
+    if isinstance(value, dict):
+        return {key: _json_of(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json_of(item) for item in value]
+    return value if isinstance(value, str | int | Decimal) else None
 
 
 def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -429,7 +417,7 @@ def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the schema
-    """The schema in which ``1.0`` is no integer: jsonschema tells an integer by its Python type."""
+    """The schema in which ``1.0`` is no integer, as JSON Schema has it: no `int` holds it."""
     if isinstance(schema, dict):
         part = {key: _with_whole_numbers(value) for key, value in schema.items()}
         return {**part, "wholeNumber": True} if schema.get("type") == "integer" else part
