@@ -113,7 +113,7 @@ COMMANDS = CommandRows(
         ),
         Command(
             ("verify",),
-            "tallystick_state.cli.verify:verify",
+            "tallystick_state.cli.verify:verify_command",
             "Verify the signatures of a file.",
             heading="verify",
         ),

@@ -96,7 +96,7 @@ def test_a_proof_is_read_as_it_was_written_and_holds(proof: Proof) -> None:
 def test_no_changed_file_holds(signer: Signer) -> None:
     """500 changes: bits, bytes left out, doubled or moved, and the ends cut off."""
     data, random = proof_bytes(signed(proven(), signer)), Random(6962)
-    assert checked(data).signers([signer.public]) == {signer.public}
+    assert checked(data).checkpoint.signers([signer.public]) == {signer.public}
     for _ in range(500):
         changed = mutated(data, random)
         if changed != data:
@@ -110,7 +110,7 @@ def signed(proof: Proof, signer: Signer) -> Proof:
 def holds(data: bytes, signer: Signer) -> bool:
     """Whether a file is a proof that the key signed."""
     try:
-        return bool(checked(data).signers([signer.public]))
+        return bool(checked(data).checkpoint.signers([signer.public]))
     except TrustError:
         return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -103,7 +103,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         gate=gate,
     )
     root = write(path, wanted, None if after is None else read(after))
-    show(_view(root), lines_of(path, root), as_json=as_json)
+    show(root, lines_of(path, root), as_json=as_json)
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
@@ -143,7 +143,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
             check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
         roots.append(root)
     lines = (each for path, root in zip(paths, roots, strict=True) for each in lines_of(path, root))
-    show({"roots": [*map(_view, roots)]}, lines, as_json=as_json)
+    show({"roots": roots}, lines, as_json=as_json)
 
 
 @trust.command(
@@ -173,29 +173,7 @@ def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
         name = ledger.store.shown
-    show(_view(root), [f"{name}: holds now", *lines_of(path, root)], as_json=as_json)
-
-
-def _view(root: TrustRoot) -> dict[str, Any]:
-    return {
-        "version": root.version,
-        "digest": root.digest,
-        "network": root.network,
-        "previous": root.previous,
-        "expires_at_block": root.expires_at_block,
-        "adopt": list(root.adopt),
-        "root": list(root.root),
-        "events": list(root.events),
-        "keys": {
-            name: {"public": str(item.public), "keyid": item.public.keyid, "hotkey": item.hotkey}
-            for name, item in root.keys.items()
-        },
-        "groups": {
-            name: {"keys": list(item.keys), "threshold": item.threshold}
-            for name, item in root.groups.items()
-        },
-        **({} if root.gate is None else {"gate": root.gate}),
-    }
+    show(root, [f"{name}: holds now", *lines_of(path, root)], as_json=as_json)
 
 
 def lines_of(path: Path, root: TrustRoot) -> Iterator[str]:

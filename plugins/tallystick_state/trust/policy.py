@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 import attrs
 
 from tallystick.errors import TrustError
+from tallystick.json_values import JsonKey, json_object
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
@@ -39,6 +40,7 @@ _CODES: Mapping[str, str] = {
 }
 
 
+@json_object(JsonKey("public", form=str), JsonKey("keyid", "public.keyid"), "hotkey")
 @attrs.frozen
 class TrustedKey:
     """A key of a trust file.
@@ -67,6 +69,10 @@ class SignerGroup:
     threshold: int
 
 
+@json_object(
+    *("version", "digest", "network", "previous", "expires_at_block"),
+    *("adopt", "root", "events", "keys", "groups", JsonKey("gate", left_out="none")),
+)
 @attrs.frozen
 class TrustRoot:
     """The content of a trust file.

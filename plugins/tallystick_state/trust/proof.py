@@ -18,7 +18,6 @@ from tallystick.errors import TrustError
 from tallystick.json_values import JsonKey, constant, json_object, json_value
 from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
 from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
-from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.merkle import Inclusion, MerkleError, leaf_hash
 
 FORMAT = 1
@@ -75,14 +74,6 @@ class Proof:
         yield f"epoch {self.epoch}, {self.step}, row {self.row_index}:"
         yield f"  {row_text(self.row)}"
         yield f"is in the first {self.checkpoint.size} epochs of {self.checkpoint.origin}"
-
-    def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Return the keys that have signed the checkpoint.
-
-        Raises:
-            TrustError: a signature of one of them does not hold.
-        """
-        return self.checkpoint.signers(keys)
 
     def check(self) -> None:
         """Refuse it where a path does not lead to the root that it must lead to.

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from tallystick.errors import TrustError
+from tallystick.errors import InputError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.trust import policy
-from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, read_note
+from tallystick_state.trust.checkpoint import Note, read_note
 from tallystick_state.trust.encoding import read_file
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.proof import MAX_PROOF_BYTES, Proof, read_proof, row_text
+from tallystick_state.trust.proof import Proof, read_proof, row_text
 from tallystick_state.trust.statement import (
     ADOPTION,
     CARRY,
@@ -29,6 +30,9 @@ from tallystick_state.trust.statement import (
 )
 
 _LONGEST = 200
+# the canonical form of proof-1; another object of JSON may have its members in any order
+_PROOF = re.compile(rb'\{"checkpoint":"([^"\\]|\\.)*","format":1,"leaf":')
+_SIGNATURE_LINE = "\n\n\N{EM DASH} ".encode()
 
 
 @attrs.frozen
@@ -73,100 +77,69 @@ class Verified:
     """The result of a file that holds as far as it was verified; another is an error.
 
     Attributes:
-        kind: what it is, such as ``envelope``.
-        checked: whether a signature was verified: without a key there is nothing to verify by.
-        view: all of it, as a JSON object.
+        view: all of it, as a JSON object; ``checked`` is whether there was a key to verify by.
         lines: it, for people.
     """
 
-    kind: str
-    checked: bool
     view: Mapping[str, Any]
     lines: tuple[str, ...]
 
 
-def verify_envelope(path: Path, against: Against) -> Verified:
-    """Return the content of an envelope and its signers.
+def verify(path: Path, against: Against) -> Verified:
+    """Return the content of a signed file, and the known keys that signed it.
 
     By a trust file an adoption or a withdrawal needs the groups ``adopt``, a trust file the groups
     ``root``, a batch of events its validator, anything else one key of the file.
 
     Args:
-        path: a file with a DSSE envelope.
+        path: a file with a DSSE envelope, a signed note such as a checkpoint, or a proof.
         against: by what it is verified.
 
     Raises:
-        InputError: the file cannot be read.
-        TrustError: it is no envelope, its statement does not fit its kind, or who signed does not
-            suffice.
+        InputError: the file cannot be read, or is none of these.
+        TrustError: it does not hold, shows another row than the one that is asked for, or who
+            signed does not suffice.
     """
-    where = str(path)
-    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), where)
+    data, where = read_file(path, MAX_ENVELOPE_BYTES, "the file"), str(path)
+    if _PROOF.match(data):
+        return _proof(read_proof(data, where), against)
+    if against.row is not None:
+        raise InputError(f"{where}: found no proof, expected one, as a row is asked for (--row)")
+    if data.lstrip(b" \t\r\n").startswith(b"{"):
+        return _envelope(Envelope.of_json(data, where), where, against)
+    if _SIGNATURE_LINE in data:
+        return _note(read_note(data), against)
+    raise InputError(
+        f"{where}: found nothing that is signed, expected an envelope, a note or a proof"
+    )
+
+
+def _envelope(envelope: Envelope, where: str, against: Against) -> Verified:
     statement = None
     if envelope.payload_type == PAYLOAD_TYPE:
         statement = statement_of(envelope, where)
-    signers = _signers(envelope, statement, against)
-    names = against.names(signers)
-    view = {
-        "kind": "envelope",
+    content = {
         "statement": envelope.statement_digest,
         "payload_type": envelope.payload_type,
         "predicate_type": None if statement is None else statement.predicate_type,
         "subject": [] if statement is None else _subjects(statement),
         "predicate": None if statement is None else statement.predicate,
         "keyids": [signature.keyid for signature in envelope.signatures],
-        "signed_by": names,
-        "checked": not against.is_empty,
     }
-    lines = (*told(envelope, statement), *_told_signers(envelope, names, against))
-    return Verified("envelope", not against.is_empty, view, lines)
+    hints = (f"the key {item.keyid or 'of nobody'}" for item in envelope.signatures)
+    signers = _signers(envelope, statement, against)
+    return _verified("envelope", content, told(envelope, statement), hints, signers, against)
 
 
-def verify_note(path: Path, against: Against) -> Verified:
-    """Return the content of a signed note, such as a checkpoint, and the known keys that signed it.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: it is no note, a signature of a known key does not hold, or none has signed.
-    """
-    note = read_note(read_file(path, MAX_NOTE_BYTES, "a note"))
-    names = against.names(_note_signers(note.signers(against.known), against))
-    view = {
-        "kind": "note",
-        "text": note.text,
-        "names": [signature.name for signature in note.signatures],
-        "signed_by": names,
-        "checked": not against.is_empty,
-    }
-    signers = [f"a signature that names {signature.name}" for signature in note.signatures]
-    lines = (*note.text.splitlines(), *_told_names(names, signers, against))
-    return Verified("note", not against.is_empty, view, lines)
+def _note(note: Note, against: Against) -> Verified:
+    names = [signature.name for signature in note.signatures]
+    signers = _required(note.signers(against.known), against)
+    content = {"text": note.text, "names": names}
+    return _verified("note", content, note.text.splitlines(), names, signers, against)
 
 
-def verify_proof(path: Path, against: Against) -> Verified:
-    """Return the row of a proof, and the known keys that signed its checkpoint.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: it is no proof, it does not hold, shows another row than the one that is asked
-            for, or no known key has signed.
-    """
-    proof = read_proof(read_file(path, MAX_PROOF_BYTES, "a proof"), str(path))
+def _proof(proof: Proof, against: Against) -> Verified:
     proof.check()
-    _check_row(proof, against)
-    names = against.names(_note_signers(proof.signers(against.known), against))
-    view = {
-        "kind": "proof",
-        "proof": json_value(proof),
-        "signed_by": names,
-        "checked": not against.is_empty,
-    }
-    lines = (*proof.told(), *_told_names(names, [], against))
-    return Verified("proof", not against.is_empty, view, lines)
-
-
-def _check_row(proof: Proof, against: Against) -> None:
-    """Refuse a proof of another row than the one that is asked for."""
     key, asked = proof.row[:-1], against.row
     # as text, since in JSON 1 is neither true nor 1.0
     if asked is not None and row_text(tuple(key[: len(asked)])) != row_text(asked):
@@ -174,10 +147,34 @@ def _check_row(proof: Proof, against: Against) -> None:
             f"found the row of {row_text(key)}, expected one of {row_text(asked)}",
             code="row-missing",
         )
+    signers = _required(proof.checkpoint.signers(against.known), against)
+    return _verified("proof", {"proof": json_value(proof)}, proof.told(), (), signers, against)
 
 
-def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
-    """Return the keys that signed: every one that was asked for, or one of the trust file."""
+def _verified(  # noqa: PLR0913, PLR0917  # the parts of an answer
+    kind: str,
+    content: Mapping[str, Any],
+    lines: Iterable[str],
+    hints: Iterable[str],
+    signers: frozenset[PublicKey],
+    against: Against,
+) -> Verified:
+    """Return the result of a file, by its content and the keys that signed it."""
+    names, is_checked = against.names(signers), not against.is_empty
+    view = {"kind": kind, **content, "signed_by": names, "checked": is_checked}
+    signed = [f"signed by {name}" for name in names]
+    if not is_checked:
+        signed = [f"a signature that names {hint}" for hint in hints]
+        signed.append("no signature was verified: give --trust or --key")
+    return Verified(view, (*lines, *signed))
+
+
+def _required(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
+    """Return the keys that signed a note: every one that was asked for, or one of the trust file.
+
+    Raises:
+        TrustError: they have not.
+    """
     lacking = [key for key in against.keys if key not in found]
     if lacking or (against.root is not None and not found):
         named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
@@ -188,16 +185,14 @@ def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[Pu
 def _signers(
     envelope: Envelope, statement: Statement | None, against: Against
 ) -> frozenset[PublicKey]:
-    signers = frozenset[PublicKey]()
-    if against.keys:
-        verification = envelope.verify(against.keys)
-        signers |= verification.signers
-        lacking = [key for key in against.keys if key not in verification.signers]
-        if lacking:
-            raise _unsigned(lacking, verification)
-    if against.root is not None:
-        signers |= _trusted(envelope, statement, against.root, against.block)
-    return signers
+    """Return the known keys that signed an envelope, where they suffice."""
+    verification = envelope.verify(against.keys)
+    lacking = [key for key in against.keys if key not in verification.signers]
+    if lacking:
+        raise _unsigned(lacking, verification)
+    if against.root is None:
+        return verification.signers
+    return verification.signers | _trusted(envelope, statement, against.root, against.block)
 
 
 def _trusted(
@@ -244,24 +239,6 @@ def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
             digests = ", ".join(f"{name}:{digits}" for name, digits in subject.digests.items())
             yield f"  subject: {subject.name or '_'} {digests}"
     yield f"statement {envelope.statement_digest}"
-
-
-def _told_signers(envelope: Envelope, names: Collection[str], against: Against) -> Iterator[str]:
-    keyids = (keyid.keyid or "of nobody" for keyid in envelope.signatures)
-    return _told_names(
-        names, [f"a signature that names the key {keyid}" for keyid in keyids], against
-    )
-
-
-def _told_names(
-    names: Collection[str], signatures: Collection[str], against: Against
-) -> Iterator[str]:
-    if against.is_empty:
-        yield from signatures
-        yield "no signature was verified: give --trust or --key"
-        return
-    for name in names:
-        yield f"signed by {name}"
 
 
 def _shown(value: object) -> str:
