@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tallystick.errors import FormulaError, NumberError, UndecidedError
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Node, arms_of, value_of, weights_of
+from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, value_of, weights_of
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
@@ -87,6 +87,39 @@ _BINARY: Mapping[str, Callable[[Exact, Exact], Exact]] = {
 }
 
 
+def operands_of(node: Node) -> Sequence[Node]:
+    """Return the arguments of an operator that is no ratio, without the exponent of a power."""
+    return node.args[:1] if node.op == "power" else node.args
+
+
+def function_of(node: Node, arguments: Sequence[Exact]) -> Exact:
+    """Return the value of an operator that is no ratio, of given arguments.
+
+    Raises:
+        FormulaError: the operator does not take them.
+        UndecidedError: as `evaluate`.
+    """
+    try:
+        return _function(node, arguments)
+    except NumberError as error:
+        raise FormulaError(f"{error}: put what is not in an earlier case") from error
+
+
+def _function(node: Node, arguments: Sequence[Exact]) -> Exact:
+    match node.op:
+        case "geometric":
+            return real.geometric_mean(arguments, weights_of(node))
+        case "power":
+            return real.power(arguments[0], value_of(node.args[1]))
+        case "exp":
+            return real.exp(arguments[0])
+        case "log":
+            return real.log(arguments[0])
+        case "floor":
+            return Fraction(real.floor(arguments[0]))
+    return real.places(arguments[0], int(str(node.data[0])))
+
+
 class _Evaluator:
     def __init__(self, facts: Mapping[str, int], published: Published, trace: Trace) -> None:
         self.facts, self.published, self.trace = facts, published, trace
@@ -94,6 +127,8 @@ class _Evaluator:
     def value(self, node: Node) -> Exact:
         if node.op in _BINARY:
             return _BINARY[node.op](self.value(node.args[0]), self.value(node.args[1]))
+        if node.op in BEYOND_RATIOS:
+            return function_of(node, [self.value(argument) for argument in operands_of(node)])
         evaluator = getattr(self, f"_{node.op}", None)
         if evaluator is None:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
@@ -129,28 +164,6 @@ class _Evaluator:
     def _abs(self, node: Node) -> Exact:
         return abs(self.value(node.args[0]))
 
-    def _power(self, node: Node) -> Exact:
-        exponent = value_of(node.args[1])
-        return _within_domain(lambda x: real.power(x, exponent), self.value(node.args[0]))
-
-    def _geometric(self, node: Node) -> Exact:
-        weights = weights_of(node)
-        return _within_domain(
-            lambda *values: real.geometric_mean(values, weights), *map(self.value, node.args)
-        )
-
-    def _exp(self, node: Node) -> Exact:
-        return _within_domain(real.exp, self.value(node.args[0]))
-
-    def _log(self, node: Node) -> Exact:
-        return _within_domain(real.log, self.value(node.args[0]))
-
-    def _floor(self, node: Node) -> Exact:
-        return Fraction(real.floor(self.value(node.args[0])))
-
-    def _round(self, node: Node) -> Exact:
-        return real.places(self.value(node.args[0]), int(str(node.data[0])))
-
     def _not(self, node: Node) -> Exact:
         return Fraction(not self.value(node.args[0]))
 
@@ -166,10 +179,3 @@ class _Evaluator:
             if self.value(condition):
                 return self.value(value)
         return self.value(otherwise)
-
-
-def _within_domain(function: Callable[..., Exact], *values: Exact) -> Exact:
-    try:
-        return function(*values)
-    except NumberError as error:
-        raise FormulaError(f"{error}: put what is not in an earlier case") from error

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from math import gcd, lcm
 
 import attrs
@@ -35,8 +36,8 @@ from tallystick.formula.condition import (
     compare,
 )
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import function_of, operands_of
 from tallystick.formula.facts import relations, scale_of
-from tallystick.formula.function_ranges import argument_of, range_of_function
 from tallystick.formula.polynomial import (
     ONE,
     ZERO,
@@ -56,12 +57,19 @@ from tallystick.formula.program import Arm, Atom, Bounded, Cell, Input, Program,
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, arms_of, leaves, value_of
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
 
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
 Branch = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Arm]]]
 """Two functions of an arm, each of the ranges in force: its condition, and its lowered value."""
+
+_LEAST_TO_EXP, _MOST_TO_EXP = Fraction(-(10**6)), Fraction(40)
+"""The numbers that exp takes."""
+
+_BITS = 64
+"""Bits behind the point of an irrational end of a range."""
 
 
 def lower(
@@ -213,12 +221,12 @@ class _Lowering:
         scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
         # one atom for both uses of a node, so that they cancel and compare equal
         if node.digest not in known.atoms:
-            read = node.args if node.op == "geometric" else node.args[:1]
+            read = operands_of(node)
             arms = [self.arms(argument, known) for argument in read]
             if not all(arms):
                 return ZERO, ONE  # never reached
-            arguments = [argument_of(node, *each) for each in zip(read, arms, strict=True)]
-            low, high = range_of_function(node, arguments)
+            arguments = [_argument_of(node, *each) for each in zip(read, arms, strict=True)]
+            low, high = _range_of_function(node, arguments)
             positive = node.op in {"exp", "power", "geometric"} and (
                 node.op == "exp" or all(argument.is_positive for argument in arguments)
             )
@@ -231,14 +239,10 @@ class _Lowering:
 
     def _branches(self, node: Node) -> list[Branch]:
         arms, otherwise = arms_of(node)
-        branches: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
-        return [*branches, _last(self._takes(otherwise))]
-
-    def _asks(self, node: Node) -> Callable[[BranchRanges], Condition]:
-        return lambda known: self.condition(node, known)
-
-    def _takes(self, node: Node) -> Callable[[BranchRanges], list[Arm]]:
-        return lambda known: self.arms(node, known)
+        branches: list[Branch] = [
+            (partial(self.condition, when), partial(self.arms, value)) for when, value in arms
+        ]
+        return [*branches, _last(partial(self.arms, otherwise))]
 
     def _choice(self, node: Node, known: BranchRanges) -> list[Arm]:
         n, d = self.ratio(node.args[0], known)
@@ -399,3 +403,77 @@ def _unscaled(end: End, denominator: Polynomial) -> str:
 
 def _hull(intervals: list[Interval]) -> Interval:
     return min(i[0] for i in intervals), max(i[1] for i in intervals)
+
+
+@attrs.frozen
+class _Argument:
+    """The range of an operator's argument.
+
+    Attributes:
+        low: the smallest.
+        high: the largest.
+        is_positive: whether it is above 0, however near it comes.
+    """
+
+    low: Fraction
+    high: Fraction
+    is_positive: bool
+
+
+def _argument_of(node: Node, of: Node, arms: Sequence[Arm]) -> _Argument:
+    """Return the range of an argument of an operator from its arms; held to the domain of that.
+
+    Raises:
+        FormulaError: it can be outside the domain.
+    """
+    bounds = [arm.bounds() for arm in arms]
+    low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
+    positive = low > 0 or all(
+        arm.bounds()[0] >= 0 and arm.known.sign(arm.numerator) > 0 for arm in arms
+    )
+    argument = _Argument(low, high, positive)
+    _check_domain(node, of, argument)
+    return argument
+
+
+def _range_of_function(node: Node, arguments: Sequence[_Argument]) -> tuple[Fraction, Fraction]:
+    """Return the range of an operator over those of its arguments.
+
+    Each operator rises or falls all along, so that its ends are those of its arguments. An
+    irrational end is widened to the next of the numbers that are 2⁻⁶⁴ apart; the ends of ``floor``
+    and ``round`` are exact.
+    """
+    lows, highs = [each.low for each in arguments], [each.high for each in arguments]
+    ends = [_around(function_of(node, numbers)) for numbers in (lows, highs)]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _check_domain(node: Node, of: Node, argument: _Argument) -> None:
+    low, high = argument.low, argument.high
+    falls = node.op == "power" and value_of(node.args[1]) <= 0
+    if node.op in {"power", "geometric"} and low < 0:
+        raise _refused(node, of, argument, "be below 0")
+    if (node.op == "log" or falls) and not argument.is_positive:
+        raise _refused(node, of, argument, "be 0 or below" if low < 0 else "be 0")
+    if (node.op == "log" or falls) and not low:
+        raise _refused(node, of, argument, "come as near to 0 as one likes")
+    if node.op == "exp" and (low < _LEAST_TO_EXP or high > _MOST_TO_EXP):
+        expected = f"be outside {decimal_text(_LEAST_TO_EXP)} to {decimal_text(_MOST_TO_EXP)}"
+        raise _refused(node, of, argument, expected)
+
+
+def _refused(node: Node, of: Node, argument: _Argument, can: str) -> FormulaError:
+    names = {"log": "the logarithm of", "exp": "exp of", "geometric": "a geometric mean of"}
+    name = names.get(node.op, "a power of")
+    return FormulaError(
+        f"found {name} {render(of)}, which can {can} where it is reached (range "
+        f"{decimal_text(argument.low)} to {decimal_text(argument.high)}): put it in an earlier "
+        "case, or require it of the record"
+    )
+
+
+def _around(value: Exact) -> tuple[Fraction, Fraction]:
+    if isinstance(value, Fraction):
+        return value, value
+    low, high = value.enclosure(_BITS)
+    return Fraction(low, 1 << _BITS), Fraction(high, 1 << _BITS)
