@@ -245,23 +245,6 @@ class ClosedEpoch:
 
 
 @attrs.frozen
-class RecordedBatch:
-    """The outcome of recording a batch of events, which are named by their places in it.
-
-    Attributes:
-        entries: those that have an entry of the log, in its order.
-        raised: by place, the number of a claim that was known, with a lower rank.
-        duplicates: how many others are known.
-        refused: those that are above a limit of the rule set.
-    """
-
-    entries: tuple[int, ...]
-    raised: Mapping[int, int]
-    duplicates: int
-    refused: tuple[int, ...]
-
-
-@attrs.frozen
 class Profile:
     """A miner, whole.
 

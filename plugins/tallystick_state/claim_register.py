@@ -61,6 +61,11 @@ class Sifted:
     duplicates: int
     refused: tuple[int, ...]
 
+    @property
+    def entries(self) -> list[int]:
+        """The events that have an entry of the log, in its order: new and raised ones."""
+        return sorted([*self.new, *self.raised])
+
 
 @attrs.frozen
 class Move:

@@ -152,27 +152,26 @@ class EventDecoder:
         collector busy.
         """
         for number, item in enumerate(items, first):
-            is_line, is_late = isinstance(item, bytes), _is_event(item)
+            is_late = _is_event(item)
             of_item = self._late if is_late else self.scorer.decoder
-            take: Any = of_item.decode if is_line else of_item.convert
+            take: Any = of_item.decode if isinstance(item, bytes) else of_item.convert
             decoded = take(item, number)
-            if not is_late and self._groups is not None:
+            if is_late:
+                event = _event_of(decoded, _late_event, number)
+                if isinstance(event, Reject):
+                    unscored.rejects.append(event)
+                else:
+                    unscored.late.append((number, event))
+                continue
+            if self._groups is not None:
                 joined = self._joined(decoded, item, number, take)
                 decoded, cast("list[Item]", scored)[number - first] = joined
-            record = decoded.record if decoded.__class__ is MissedDeadline else decoded
-            if record.__class__ is not Reject:
-                try:
-                    if is_late:
-                        unscored.late.append((number, _late_event(record)))
-                    else:
-                        unscored.records[number] = _event_of_record(record)
-                except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-                    who = UNKNOWN if is_late else _identity(record)
-                    decoded = Reject.of(internal_error(error), number, who)
-            if not is_late:
-                yield number, decoded
-            elif decoded.__class__ is Reject:
-                unscored.rejects.append(decoded)
+            event = _event_of(decoded, _event_of_record, number)
+            if isinstance(event, Reject):
+                decoded = event
+            else:
+                unscored.records[number] = event
+            yield number, decoded
 
     def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
         """Return the event of a line as far as it is known without a snapshot: nothing is scored.
@@ -184,17 +183,8 @@ class EventDecoder:
             number: of the line, for the reject.
         """
         is_late = _is_event(line)
-        outcome: Any = (self._late if is_late else self.scorer.decoder).decode(line, number)
-        if isinstance(outcome, Reject):
-            return outcome
-        if outcome.__class__ is MissedDeadline:
-            outcome = outcome.record
-        try:
-            if is_late:
-                return _late_event(outcome)
-            return _event_of_record(outcome)
-        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-            return Reject.of(internal_error(error), number)
+        decoded = (self._late if is_late else self.scorer.decoder).decode(line, number)
+        return _event_of(decoded, _late_event if is_late else _event_of_record, number)
 
     def _joined(
         self, event: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
@@ -256,6 +246,20 @@ def _events_of(event: StateEvent, consensus: int | None, pinned: _Pinned) -> tup
         return event.events
     arisen = pinned.consensus_event(consensus)
     return event.events if arisen is None else events_of_record(event.events, arisen)
+
+
+def _event_of(
+    decoded: Decoded, event_of: Callable[[Any], StateEvent], number: int
+) -> StateEvent | Reject:
+    """Return the event of a decoded line, or why there is none."""
+    record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
+    if record.__class__ is Reject:
+        return record
+    try:
+        return event_of(record)
+    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+        who = UNKNOWN if event_of is _late_event else _identity(record)
+        return Reject.of(internal_error(error), number, who)
 
 
 def _identity(record: Record) -> Identity:

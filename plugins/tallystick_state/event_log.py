@@ -25,10 +25,9 @@ from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.adoption import LAST_EPOCH
-from tallystick_state.answers import RecordedBatch
 from tallystick_state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
-from tallystick_state.claim_register import ClaimRegister, Numbered, Settled
+from tallystick_state.claim_register import ClaimRegister, Numbered, Settled, Sifted
 from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
@@ -165,7 +164,7 @@ class EventLog:
         """The allowed validators."""
         return self.in_force.trust.allowed(self.named)
 
-    def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> RecordedBatch:
+    def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> Sifted:
         """Take claims of events that the state admits, and decide which are recorded.
 
         Args:
@@ -179,7 +178,7 @@ class EventLog:
         self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
         entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
-        places = sorted([*sifted.new, *sifted.raised])
+        places = sifted.entries
         if places and rank is Rank.SIGNED:
             self.write_batch()
         for index in places:
@@ -190,8 +189,7 @@ class EventLog:
         self.transaction.append(entries)
         self.transaction.remember([(seq, event) for seq, event, _ in new])
         self.settle(register.settle(new, sifted.raised.values(), rank, epoch))
-        raised = {index: claim.seq for index, claim in sifted.raised.items()}
-        return RecordedBatch(tuple(places), raised, sifted.duplicates, sifted.refused)
+        return sifted
 
     def begin_batch(self, authority: Authority) -> Batch:
         """Take a signed batch: from now on its validator stands for the events that it lists.

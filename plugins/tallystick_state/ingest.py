@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -172,12 +173,8 @@ class Rounds:
         for number, epochs in named.items():
             self.epochs[number] = min(epochs, key=lambda epoch: (-epochs[epoch], epoch))
 
-    def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
-        """Return by line the reject of each record that does not belong to the rounds."""
-        rejects = ((line, self._refusal(line, event)) for line, event in lines)
-        return {line: reject for line, reject in rejects if reject is not None}
-
-    def _refusal(self, line: int, event: StateEvent) -> Reject | None:
+    def refusal(self, line: int, event: StateEvent) -> Reject | None:
+        """Return the reject of a record that does not belong to the rounds."""
         if not self._closes(event):
             return None
         if self.only is not None and event.round != self.only:
@@ -213,53 +210,46 @@ class _Lines:
         self._refused, self._told = Counter[str](), list[Reject]()
         self._left_out = Counter[str]()
 
-    def heard(self, lines: Iterable[Line]) -> list[Line]:
-        """Return the lines of accepted validators; refuse the others."""
-        allowed, accepted = self._log.allowed, list[Line]()
-        for line, event in lines:
-            if allowed.accepts(event.validator):
-                accepted.append((line, event))
-            else:
-                wanted = "a validator that this state hears; it was named as the state began"
-                if self._log.in_force.root is not None:
-                    wanted = "a validator that the trust file of this state names"
-                shown_as = shown(event.validator)
-                self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
-        return accepted
-
-    def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
-        """Yield the lines that their validators have signed, as far as the state requires it.
+    def accepted(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
+        """Yield the lines of validators that are heard, signed as far as the state requires it.
 
         Args:
-            lines: of validators that are heard.
+            lines: of a file; the others are refused.
             closing: whether the file closes rounds, so that the state's own need no signature.
         """
         allowed, batch = self._log.allowed, self._log.batch
-        is_asked = self._log.in_force.root is not None
+        is_trusting = self._log.in_force.root is not None
         for line, event in lines:
-            own = closing and allowed.is_own(event)
-            if own or not is_asked or (batch and batch.holds(event)):
+            is_own = closing and allowed.is_own(event)
+            if not allowed.accepts(event.validator):
+                code = UNHEARD
+            elif is_own or not is_trusting or (batch and batch.holds(event)):
                 yield line, event
                 continue
-            code = UNSIGNED if batch is None else NOT_IN_BATCH
+            else:
+                code = UNSIGNED if batch is None else NOT_IN_BATCH
+            wanted = _WANTED[code]
+            if code == UNHEARD and is_trusting:
+                wanted = "a validator that the trust file of this state names"
             shown_as = shown(event.validator)
-            self._refuse(_reject(line, event, code, "validator", shown_as, _WANTED[code]))
+            self._refuse(_reject(line, event, code, "validator", shown_as, wanted))
 
     def record(self, lines: Sequence[Line], rank: Rank) -> None:
         """Record events that the state admits, as far as nothing stands against them."""
         before = self._log.entries
         outcome = self._log.record([event for _, event in lines], rank)
-        self._lines.extend([0] * (self._log.entries - before - len(outcome.entries)))
-        self._taken += len(outcome.entries)
+        entries = outcome.entries
+        self._lines.extend([0] * (self._log.entries - before - len(entries)))
+        self._taken += len(entries)
         self._duplicates += outcome.duplicates
-        self._lines.extend(lines[index][0] for index in outcome.entries)
-        self._raised |= {seq: lines[index][0] for index, seq in outcome.raised.items()}
+        self._lines.extend(lines[index][0] for index in entries)
+        self._raised |= {claim.seq: lines[index][0] for index, claim in outcome.raised.items()}
         for index in outcome.refused:
             self._refuse(_quarantine_reject(*lines[index], OVER, _WANTED[OVER]))
             if self._most is None or len(self._over) < self._most:
                 self._over.append((*lines[index], rank))
         if self._log.in_force.changes:
-            for index in outcome.entries:
+            for index in entries:
                 self._leave_out(*lines[index])
 
     def ingested(self) -> Ingested:
@@ -388,18 +378,19 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
     opened = source_of(items) if isinstance(items, Path) else ItemSource(items)
     lines, refused = _Lines(log, keep_all=bad == "reject"), list[Reject]()
     batches, closing = list[EventBatch](), rounds is not None
+    of_state = partial(refusal, log.state, log.in_force)
+    of_rounds = _refusal_of(rounds)
     for batch in events_of(opened, scorer, joined):
         if progress is not None and isinstance(items, Path):
             progress(opened.bytes_read, opened.size)
-        signed = [*lines.signed(lines.heard(batch.events), closing)]
+        accepted = lines.accepted(batch.events, closing)
         if bad == "reject":
             # which epoch a round is pinned to follows from all records
-            admitted, rejects = _admitted(log, signed, {})
+            admitted, rejects = _admitted(accepted, of_state)
             lines.reject([*batch.rejects, *rejects])
             batches.append(attrs.evolve(batch, events=admitted))
             continue
-        others = {} if rounds is None else rounds.refusals(signed)
-        admitted, rejects = _admitted(log, signed, others)
+        admitted, rejects = _admitted(accepted, of_rounds, of_state)
         refused += [*batch.rejects, *rejects]
         if not refused:
             _record(lines, log, admitted, rounds)
@@ -412,23 +403,22 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
 
 
 def _admitted(
-    log: EventLog, lines: Iterable[Line], others: Mapping[int, Reject]
+    lines: Iterable[Line], *checks: Callable[[int, StateEvent], Reject | None]
 ) -> tuple[list[Line], list[Reject]]:
-    """Return the lines that the state can take, and the rejects of the rest.
-
-    Args:
-        log: of the state.
-        lines: what is looked at.
-        others: by line, the rejects of those that do not belong to the rounds.
-    """
+    """Return the lines that no check rejects, and the first reject of each of the others."""
     admitted, rejects = list[Line](), list[Reject]()
     for line in lines:
-        reject = others.get(line[0]) or refusal(log.state, log.in_force, *line)
+        reject = next(filter(None, (check(*line) for check in checks)), None)
         if reject is None:
             admitted.append(line)
         else:
             rejects.append(reject)
     return admitted, rejects
+
+
+def _refusal_of(rounds: Rounds | None) -> Callable[[int, StateEvent], Reject | None]:
+    """Return the check that a line belongs to the rounds that a file closes, if it closes any."""
+    return rounds.refusal if rounds is not None else lambda *_: None
 
 
 def _record_good(
@@ -441,9 +431,9 @@ def _record_good(
     for batch in batches:
         defects.tell(batch.rejects)
         outcomes |= {result.record: result for result in batch.scored.results()}
-        others = {} if rounds is None else rounds.refusals(batch.events)
-        lines.reject(others.values())
-        _record(lines, log, [line for line in batch.events if line[0] not in others], rounds)
+        admitted, rejects = _admitted(batch.events, _refusal_of(rounds))
+        lines.reject(rejects)
+        _record(lines, log, admitted, rounds)
     defects.close()
     outcomes |= lines.rejects or {}
     return tuple(outcome for _, outcome in sorted(outcomes.items()))
@@ -596,6 +586,7 @@ _WANTED = {
     DROPPED: "something that the operator has not dropped",
     NOT_IN_BATCH: "an event that the signed batch lists, of the validator that signed it",
     OUTRANKED: "what the validator of this state says itself, or what its operator accepted",
+    UNHEARD: "a validator that this state hears; it was named as the state began",
     OVER: "no more claims of a validator than the rule set allows; none of them is recorded",
     UNKNOWN: "a task that its validator has recorded in this state: the event waits for it",
     UNSIGNED: "a batch that its validator has signed: give it by --signed",
