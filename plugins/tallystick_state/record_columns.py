@@ -192,50 +192,6 @@ def _length(column: Any) -> int:  # noqa: ANN401  # of either kind
     return len(column.codes) if isinstance(column, Coded) else len(column)
 
 
-def joined(parts: Sequence[RecordColumns]) -> RecordColumns:
-    """Return the records of several columns of one skill type, one part after the other.
-
-    Raises:
-        StateError: they are of several types, or of some a column is missing.
-    """
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    kinds = {
-        (part.skill_type, *(column is None for column in part._columns().values()), *part.measures)  # noqa: SLF001  # of this module
-        for part in parts
-    }
-    if len(kinds) > 1:
-        raise StateError(
-            f"found columns of {first.skill_type} that differ in what they hold, expected records "
-            "of one skill type under one rule set"
-        )
-    columns: dict[str, Any] = {}
-    for name, column in first._columns().items():  # noqa: SLF001  # of this module
-        own = [getattr(part, name) for part in parts]
-        if isinstance(column, Coded):
-            columns[name] = _recoded(own)
-        elif column is not None:
-            columns[name] = np.concatenate(own)
-    measures = {
-        name: Numbers(
-            np.concatenate([part.measures[name].values for part in parts]),
-            np.concatenate([part.measures[name].present for part in parts]),
-        )
-        for name in first.measures
-    }
-    return attrs.evolve(first, **columns, measures=measures)
-
-
-def _recoded(parts: Sequence[Coded[Any]]) -> Coded[Any]:
-    places: dict[Any, int] = {}
-    codes = []
-    for part in parts:
-        own = [places.setdefault(name, len(places)) for name in part.names]
-        codes.append(np.array(own, np.int64)[part.codes] if own else part.codes)
-    return Coded(np.concatenate(codes), tuple(places))
-
-
 def first_of_each(records: RecordColumns) -> Rows:
     """Return the rows that come first of each validator, miner, task and round, ascending."""
     identity = (records.validator.codes, records.hotkey.codes, records.task_id.codes, records.round)

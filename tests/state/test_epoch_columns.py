@@ -40,7 +40,6 @@ from tallystick_state.record_columns import (
     RecordColumns,
     alike,
     first_of_each,
-    joined,
     totals_of,
 )
 from tallystick_state.round_scores import round_epoch, round_scores
@@ -461,11 +460,10 @@ def test_rows_are_grouped_by_all_columns(span: int) -> None:
     assert all(len({*group}) == 1 for group in groups)
 
 
-def test_columns_are_joined_and_the_first_of_equal_records_counts() -> None:
+def test_the_first_of_equal_records_counts() -> None:
     rng, rules = random.Random(3), loaded("skills@1.2.0")
     own = [e for e in records_of(rng, rules, 1) if e.skill_type == "declarative"]
-    every = columns_of(own)[0]
-    both = joined([every, every])
+    (both,) = columns_of([*own, *own])
     assert [*first_of_each(both)] == [*range(len(own))]
     assert both.take(first_of_each(both)).hotkey.values() == [event.hotkey for event in own]
 
@@ -480,8 +478,6 @@ def test_what_cannot_be_is_refused() -> None:
         close(state, [*columns, columns[0]], rules, {0: state})
     with pytest.raises(StateError, match="expected columns of one length"):
         attrs.evolve(columns[0], round=columns[0].round[1:])
-    with pytest.raises(StateError, match="differ in what they hold"):
-        joined([columns[0], attrs.evolve(columns[0], emission=None)])
     with pytest.raises(StateError, match="pinned to epoch 0, expected one whose state is kept"):
         close(state, columns, rules, {})
     without = [attrs.evolve(part, emission=None) for part in columns]

@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError, RecordError, cause_lines
+from tallystick.formula.columns import Column
 from tallystick.io.sources import input_digest
 from tallystick.numbers import text
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
@@ -200,9 +201,18 @@ def _filled(
 # columns that differ by consensus
 
 
+_OF_CONSENSUS = "@"
+"""Stands between the digest of a fact and the number of a consensus."""
+
+
 def _key(digest: str, variant: int) -> str:
     """Return the key of a column of a consensus that is not the first."""
-    return f"{digest}@{variant}"
+    return f"{digest}{_OF_CONSENSUS}{variant}"
+
+
+def own_facts(rows: FactRows, key: str) -> Column:
+    """Return the column of a key, which of another consensus is there only where it differs."""
+    return rows.facts[key if key in rows.facts else key.partition(_OF_CONSENSUS)[0]]
 
 
 def under(rows: FactRows, variant: int) -> FactRows:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tallystick.io.arrow import decoded
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactRows
+from tallystick_governance.backtest.group_history import own_facts
 from tallystick_governance.backtest.history import COUNTED, Reader
 from tallystick_state.record_columns import Coded
 
@@ -134,17 +137,37 @@ def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
 
 
 def by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
-    """Yield the records of each epoch, ascending, as soon as all are there."""
-    left, waiting = dict(calendar.records), defaultdict[int, list[FactRows]](list)
+    """Yield the records of each epoch by skill type, ascending, as soon as all are there."""
+    left, waiting = dict(calendar.records), defaultdict[int, dict[str, list[FactRows]]](dict)
     due = iter(calendar.records)
     current = next(due, None)
     for batch in reader.batches():
-        for every in batch.types.values():
+        for name, every in batch.types.items():
             rows = _without(every, calendar.defects)
             for epoch in np.unique(rows.epoch).tolist():
                 part = rows.select(rows.epoch == epoch)
-                waiting[epoch].append(part)
+                waiting[epoch].setdefault(name, []).append(part)
                 left[epoch] -= len(part)
         while current is not None and not left[current]:
-            yield current, waiting.pop(current)
+            yield current, [_joined(parts) for parts in waiting.pop(current).values()]
             current = next(due, None)
+
+
+def _joined(parts: Sequence[FactRows]) -> FactRows:
+    """Return the records of several parts of one skill type, one part after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns: dict[str, Any] = {}
+    for field in attrs.fields(FactRows):
+        own = [getattr(part, field.name) for part in parts]
+        if isinstance(own[0], np.ndarray):
+            columns[field.name] = np.concatenate(own)
+        elif isinstance(own[0], pa.Array):
+            # parts of other files may have other dictionaries
+            columns[field.name] = pa.concat_arrays([decoded(column) for column in own])
+    facts = {
+        name: np.concatenate([own_facts(part, name) for part in parts])
+        for name in dict.fromkeys(name for part in parts for name in part.facts)
+    }
+    return attrs.evolve(first, **columns, facts=facts)

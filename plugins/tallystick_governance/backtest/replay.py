@@ -84,7 +84,6 @@ from tallystick_state.record_columns import (
     RecordColumns,
     alike,
     first_of_each,
-    joined,
     measures_of,
     spread,
     totals_of,
@@ -350,8 +349,6 @@ class _EpochReplay:
 
     def _records(self, parts: Iterable[FactRows]) -> Iterator[RecordColumns]:
         """Yield the records that are accepted, of each type; the first of each counts."""
-        by_type = defaultdict[str, list[RecordColumns]](list)
-        lines = defaultdict[str, list[Any]](list)
         for rows in parts:
             if rows.skill_type not in self.scorer.types:
                 continue
@@ -359,18 +356,9 @@ class _EpochReplay:
             valid, refused = judged(own_rows, self.scorer)
             columns, scored, failed = isolated(self._scored, own_rows.select(valid), identity_at)
             self.defects += [*defects_of(refused), *failed]
-            by_type[rows.skill_type].append(columns)
-            lines[rows.skill_type].append(scored.record)
-        for name, own in by_type.items():
-            every, record = joined(own), np.concatenate(lines[name])
-            first = first_of_each(every)
-            if len(first) == len(every):
-                yield every
-                continue
-            is_first = np.zeros(len(every), np.bool_)
-            is_first[first] = True
-            self.displaced += record[~is_first].tolist()
-            yield every.take(first)
+            first = first_of_each(columns)
+            self.displaced += np.delete(scored.record, first).tolist()
+            yield columns.take(first)
 
     def _scored(self, rows: FactRows) -> RecordColumns:
         """Return accepted records of one type, scored."""

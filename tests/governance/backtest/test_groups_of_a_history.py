@@ -124,6 +124,23 @@ def test_it_is_consensus_then_score_then_the_rest_by_hand(
         assert paid[0] != paid[1]
 
 
+def test_an_epoch_in_several_files_is_one(
+    tmp_path: Path, history: tuple[Path, Path], changed: Change
+) -> None:
+    candidates = candidates_of((BASE, changed("agreement")), [], installed_plugins())
+    lines, parts = history[0].read_text().splitlines(keepends=True), tmp_path / "parts"
+    parts.mkdir()
+    for place in range(5):
+        (parts / f"{place}.jsonl").write_text("".join(lines[place::5]))
+    found = []
+    for records in (history[0], parts):
+        out = tmp_path / f"of-{records.name}"
+        backtest(records, candidates, out, with_state=True, groups=history[1])
+        found.append([weights_of(out, candidate.name) for candidate in candidates])
+    assert found[0] == found[1]
+    assert found[0][0] != found[0][1]
+
+
 @pytest.mark.nightly
 def test_flags_follow_from_the_groups_of_each_candidate(
     tmp_path: Path, history: tuple[Path, Path], changed: Change
