@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import RecordError, RuleSetError
-from tallystick.io.lines import LineReader, Splitter
+from tallystick.io.lines import LineReader
 from tallystick.records.defects import internal_errors
 from tallystick.records.identity import whose
 from tallystick.records.messages import shown
@@ -160,10 +160,8 @@ class GroupFile:
         Raises:
             InputError: the file cannot be read.
         """
-        splitter = Splitter(MAX_GROUP_BYTES)
-        for block in LineReader(self.path).blocks():
-            yield from splitter.lines(block)
-        yield from splitter.rest()
+        for lines in LineReader(self.path).lines(MAX_GROUP_BYTES):
+            yield from lines
 
 
 def item_of(group: GroupLike) -> Item:

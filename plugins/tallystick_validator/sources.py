@@ -21,7 +21,7 @@ import attrs
 
 from tallystick.errors import InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files, sync_names
-from tallystick.io.lines import Splitter
+from tallystick.io.lines import split
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_service.server import bound_privately, check_installed, serving
@@ -169,16 +169,12 @@ def _answers_of(taken: Path) -> Path:
 
 def _blocks_of(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the lines of a file, some at a time, after the number of the first of them."""
-    splitter, number = Splitter(), 1
-    while True:
-        data = file.read(_BLOCK_BYTES)
-        lines = splitter.lines(data) if data else splitter.rest()
+    number = 1
+    for lines in split(iter(lambda: file.read(_BLOCK_BYTES), b"")):
         # few in a transaction, so that the first does not wait long for its answer
         for start in range(0, len(lines), MAX_REJECTS):
             yield number + start, lines[start : start + MAX_REJECTS]
         number += len(lines)
-        if not data:
-            return
 
 
 def names_in(folder: Path, suffix: str) -> list[str]:

@@ -12,30 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
+from tallystick.io import lines as lines_module
 from tallystick.io import sources as module
-from tallystick.io.lines import MAX_LINE_BYTES, LineReader
+from tallystick.io.lines import BLOCK_BYTES, MAX_LINE_BYTES
 from tallystick.io.sources import FileChunk, ItemChunk, JsonLinesSource
 
 CONTENT = st.lists(st.sampled_from([b"", b"a", b"bb" * 9, b"\r", b"c" * 70, b"\n"]), max_size=40)
 
 
-def cut(
-    path: Path, block: int = 1 << 17, first: int = 1
-) -> tuple[list[FileChunk], JsonLinesSource]:
-    source = JsonLinesSource(path, first, LineReader(path, block_bytes=block))
+def cut(path: Path, first: int = 1) -> tuple[list[FileChunk], JsonLinesSource]:
+    source = JsonLinesSource(path, first)
     return [chunk for chunk in source.places() if isinstance(chunk, FileChunk)], source
-
-
-def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
-    """The chunks as the rule says, one line after the other."""
-    lines = content.split(b"\n")
-    ended = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    chunks: list[list[bytes]] = [[]]
-    for line in ended:
-        chunks[-1].append(line)
-        if sum(map(len, chunks[-1])) >= size or len(chunks[-1]) >= count:
-            chunks.append([])
-    return [chunk for chunk in chunks if chunk]
 
 
 @examples(150)
@@ -45,40 +32,37 @@ def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
     st.integers(1, 8),
     st.integers(1, 100),
 )
-def test_chunks_are_a_function_of_the_bytes_alone(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, size: int, count: int, chunk: int
+def test_the_chunks_of_a_file_are_its_lines_here_and_by_place(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, size: int, count: int, block: int
 ) -> None:
     path = tmp_path_factory.mktemp("chunks") / "records.jsonl"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_BYTES", size)
         patch.setattr(module, "CHUNK_LINES", count)
-        found, source = cut(path, chunk)
-        held = list(JsonLinesSource(path, reader=LineReader(path, block_bytes=chunk)))
-    wanted = plainly(content, size, count)
-    offset, line = 0, 1
-    for each, lines in zip(found, wanted, strict=True):
-        assert (each.offset, each.size) == (offset, len(b"".join(lines)))
-        assert each.first == line
-        assert list(each.items()) == [each.removesuffix(b"\n") for each in lines]
-        offset, line = offset + each.size, line + len(lines)
-    assert source.next == line
-    assert [(list(chunk.items()), chunk.first) for chunk in held] == [
-        (list(chunk.items()), chunk.first) for chunk in found
-    ]
+        patch.setattr(lines_module, "BLOCK_BYTES", block)
+        found, source = cut(path)
+        held = list(JsonLinesSource(path))
+    wanted = content.removesuffix(b"\n").split(b"\n")
+    for chunks in (found, held):
+        assert [line for chunk in chunks for line in chunk.items()] == wanted
+        line = 1
+        for chunk in chunks:
+            assert chunk.first == line
+            line += len(chunk.items())
+        assert source.next == line
     assert source.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    path.write_bytes(b"x" * 999 + b"\n")
     long = b"".join((b"x" * 999 + b"\n") for _ in range(26_000))
-    path.write_bytes(long + b"\n" * 40_000)
-    found, source = cut(path)
-    assert found[0].size == 25_166_000
-    assert [len(chunk.items()) for chunk in found] == [25_166, 32_768, 8066]
-    assert source.next == 66_001
-    assert [len(chunk.items()) for chunk in JsonLinesSource(path)] == [25_166, 32_768, 8066]
+    path.write_bytes(long + b"\n" * 140_000)
+    for chunks in (cut(path)[0], list(JsonLinesSource(path))):
+        counts = [len(chunk.items()) for chunk in chunks]
+        assert 25_166 <= counts[0] < 25_300  # a block more than the least
+        assert 32_768 <= counts[1] < 32_768 + BLOCK_BYTES
+        assert sum(counts) == 166_000
 
 
 def test_numbers_begin_where_they_are_told_to(tmp_path: Path) -> None:
@@ -144,29 +128,13 @@ def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:
 def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    feeder = threading.Thread(target=path.write_bytes, args=(b"a\nb\n" * 20_000,))
+    feeder = threading.Thread(target=path.write_bytes, args=(b"a\nb\n" * 40_000,))
     feeder.start()
     source = JsonLinesSource(path)
     found = list(source.places())
     feeder.join()
     assert all(isinstance(chunk, ItemChunk) for chunk in found)
-    assert [chunk.first for chunk in found] == [1, 32_769]
-    assert sum(len(chunk.items()) for chunk in found) == 40_000
-    digits = hashlib.sha256(b"a\nb\n" * 20_000).hexdigest()
+    assert [chunk.first for chunk in found] == [1, 65_537]
+    assert sum(len(chunk.items()) for chunk in found) == 80_000
+    digits = hashlib.sha256(b"a\nb\n" * 40_000).hexdigest()
     assert source.digest == f"sha256:{digits}"
-
-
-def test_lines_are_read_as_they_are_looked_at_and_whole_before_the_next_chunk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "CHUNK_LINES", 500)
-    path = tmp_path / "records.jsonl"
-    path.write_bytes(b"".join(b"%d\n" % number for number in range(1200)))
-    source = JsonLinesSource(path, reader=LineReader(path, block_bytes=100))
-    chunks = iter(source)
-    first = next(chunks)
-    assert next(iter(first.items())) == b"0"
-    assert source.bytes_read < 500
-    second = next(chunks)
-    assert (len(first.items()), first.items()[499], second.first) == (500, b"499", 501)
-    assert [len(chunk.items()) for chunk in (second, *chunks)] == [500, 200]

@@ -27,9 +27,10 @@ def written(folder: Path, content: bytes) -> Path:
     return path
 
 
-def lines_of(reader: LineReader) -> list[tuple[int, bytes]]:
-    source = JsonLinesSource(reader.path, reader=reader)
-    return [pair for chunk in source for pair in enumerate(chunk.items(), chunk.first)]
+def lines_of(path: Path) -> list[tuple[int, bytes]]:
+    return [
+        pair for chunk in JsonLinesSource(path) for pair in enumerate(chunk.items(), chunk.first)
+    ]
 
 
 @given(CONTENT.filter(bool), st.integers(1, 30))
@@ -37,12 +38,13 @@ def test_lines_do_not_depend_on_the_blocks(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, block: int
 ) -> None:
     path = written(tmp_path_factory.mktemp("lines"), content)
-    reader = LineReader(path, block_bytes=block)
-    found = lines_of(reader)
-    expected = content.removesuffix(b"\n").split(b"\n")
-    assert found == list(enumerate(expected, 1))
+    reader = LineReader(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "BLOCK_BYTES", block)
+        found = [line for lines in reader.lines() for line in lines]
+    assert found == content.removesuffix(b"\n").split(b"\n")
     assert reader.digest == "sha256:" + hashlib.sha256(content).hexdigest()
-    assert (reader.bytes_read, reader.lines_read) == (len(content), content.count(b"\n"))
+    assert (reader.bytes_read, reader.lines_read) == (len(content), len(found))
 
 
 @pytest.mark.parametrize(
@@ -59,35 +61,35 @@ def test_lines_do_not_depend_on_the_blocks(
 def test_a_line_ends_with_a_line_feed_or_the_file(
     tmp_path: Path, content: bytes, expected: list[tuple[int, bytes]]
 ) -> None:
-    assert lines_of(LineReader(written(tmp_path, content))) == expected
+    assert lines_of(written(tmp_path, content)) == expected
 
 
 def test_a_line_of_any_length_is_held_within_the_limit(tmp_path: Path) -> None:
     path = written(tmp_path, b"first\n" + b"x" * 5_000_000 + b"\nlast\n")
-    found = lines_of(LineReader(path, block_bytes=10_000))
+    found = lines_of(path)
     assert [line for _, line in found] == [b"first", b"x" * (MAX_LINE_BYTES + 1), b"last"]
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty, expected one JSON record a line"):
-        lines_of(LineReader(written(tmp_path, b"")))
+        lines_of(written(tmp_path, b""))
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file: check the name"):
-        lines_of(LineReader(tmp_path / "absent.jsonl"))
+        lines_of(tmp_path / "absent.jsonl")
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a folder, expected a file"):
-        lines_of(LineReader(tmp_path))
+        lines_of(tmp_path)
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, b"{}")
     path.chmod(0)
     with as_nobody(), pytest.raises(InputError, match="may not be read: check its permissions"):
-        lines_of(LineReader(path))
+        lines_of(path)
 
 
 @contextmanager
@@ -123,20 +125,19 @@ def test_a_file_that_fails_midway_says_how_far_it_was_read(
             return b"a\nb\nc"
 
     monkeypatch.setattr(lines_module, "opened", lambda _: Failing())
+    monkeypatch.setattr(lines_module, "BLOCK_BYTES", 5)
     with pytest.raises(InputError, match=r"after 5 bytes and 2 lines \(Input/output error\)"):
-        lines_of(LineReader(tmp_path / "records.jsonl", block_bytes=5))
+        lines_of(tmp_path / "records.jsonl")
 
 
 def test_a_path_that_the_system_refuses_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        lines_of(LineReader(tmp_path / ("x" * 5000)))
+        lines_of(tmp_path / ("x" * 5000))
 
 
 def test_splitting_is_little_work(tmp_path: Path) -> None:
     path = written(tmp_path, (b"x" * 1100 + b"\n") * 20_000)
-    assert calls(lambda: lines_of(LineReader(path))) < 10_000, (
-        "a call for each block, not each line"
-    )
+    assert calls(lambda: lines_of(path)) < 10_000, "a call for each block, not each line"
 
 
 class HeardError(Exception):

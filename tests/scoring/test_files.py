@@ -20,6 +20,7 @@ from oracle import score as oracle
 
 import tallystick
 from tallystick.errors import InputError, OutputError
+from tallystick.io import lines as lines_module
 from tallystick.io import sources
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
@@ -264,6 +265,8 @@ def test_records_on_the_edges_of_batches_keep_their_lines(
 ) -> None:
     """More rows than a batch has, each miner's slot being its line."""
     monkeypatch.setattr(sources, "CHUNK_LINES", 410)
+    # no block ends two lines, so that a batch has just as many
+    monkeypatch.setattr(lines_module, "BLOCK_BYTES", 100)
     record = json.loads(content("skills@1.0.0", 1)[0])
     made = [json.dumps(record | {"miner": {"uid": n, "hotkey": "h"}}).encode() for n in range(900)]
     made[409] = made[410] = made[819] = b"{}"
@@ -399,6 +402,7 @@ def test_short_lines_are_scored_in_batches_with_bounds(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "CHUNK_LINES", 1000)
+    monkeypatch.setattr(lines_module, "BLOCK_BYTES", 10)
     source, told = tmp_path / "records.jsonl", list[int]()
     source.write_bytes(b"\n" * 1500)
     receipt = scorers["skills@1.0.0"].score_file(

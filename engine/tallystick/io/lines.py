@@ -4,7 +4,7 @@ Invariants:
 
 - the lines, joined by line ends, are the file, but for the rest of lines that are too long;
 - the digest covers every byte that was read, also of lines that were cut;
-- a reader and a splitter hold at most one block and one line of the limit at a time, however long
+- a reader and `split` hold at most one block and one line of the limit at a time, however long
   the lines are.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
@@ -28,39 +28,33 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 2**20
 """The longest line that a record may have, without its line end. See docs/records.md."""
 
-_BLOCK_BYTES = 2**17
+BLOCK_BYTES = 2**17
+"""Number of bytes that are read at a time."""
 _START_BYTES = 8
 
 
-@attrs.define
-class Splitter:
-    """Makes lines of blocks of bytes.
+def split(blocks: Iterable[bytes], limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
+    """Yield the lines that end in each block; at last the one that has no line end, if any.
 
     A line that is too long is cut to one byte more than the limit, by which it is known.
 
-    Attributes:
+    Args:
+        blocks: consecutive bytes; none is empty.
         limit: the longest line that is kept whole, in bytes.
     """
-
-    limit: int = MAX_LINE_BYTES
-    _start: bytes = attrs.field(default=b"", init=False)
-
-    def lines(self, block: bytes) -> list[bytes]:
-        """Return the lines that end in the next block, which is not empty."""
+    start = b""
+    for block in blocks:
         # several times as fast as bytes.split, which looks at one byte after the other
         ended = io.BytesIO(block).readlines()
         end = b"" if block.endswith(b"\n") else ended.pop()
         lines = [line[:-1] for line in ended]
         if lines:
-            lines[0] = (self._start + lines[0])[: self.limit + 1]
-            self._start = b""
-        self._start = (self._start + end)[: self.limit + 1]
-        return lines
-
-    def rest(self) -> list[bytes]:
-        """Return the last line, if it has no line end; once."""
-        start, self._start = self._start, b""
-        return [start] if start else []
+            lines[0] = (start + lines[0])[: limit + 1]
+            start = b""
+        start = (start + end)[: limit + 1]
+        yield lines
+    if start:
+        yield [start]
 
 
 @attrs.define
@@ -101,13 +95,11 @@ class LineReader:
 
     Attributes:
         path: the file.
-        block_bytes: how much is read at a time.
         bytes_read: how many bytes of the file have been read so far.
-        lines_read: how many lines have ended so far, as who cuts the blocks into lines tells.
+        lines_read: how many lines have ended so far, as far as somebody looks for them.
     """
 
     path: Path = attrs.field(converter=Path)
-    block_bytes: int = _BLOCK_BYTES
     bytes_read: int = attrs.field(default=0, init=False)
     lines_read: int = attrs.field(default=0, init=False)
     _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
@@ -135,6 +127,12 @@ class LineReader:
                     f"{self.path}: the file {what} {read} ({error.strerror or error}): {remedy}"
                 ) from error
 
+    def lines(self, limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
+        """Yield the lines of each block, cut as by `split`; otherwise as `blocks`."""
+        for lines in split(self.blocks(), limit):
+            self.lines_read += len(lines)
+            yield lines
+
     def _read(self, file: BinaryIO) -> Iterator[bytes]:
         check_start(self.path, file.peek(_START_BYTES))  # type: ignore[attr-defined]  # buffered
         counted = _Counted(file)
@@ -142,7 +140,7 @@ class LineReader:
         stream = decompressed(self.path, cast("IO[bytes]", counted))
         while True:
             try:
-                block = stream.read(self.block_bytes)
+                block = stream.read(BLOCK_BYTES)
             finally:
                 self.bytes_read = counted.bytes_read
             if not block:

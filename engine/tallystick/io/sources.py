@@ -1,9 +1,8 @@
 """Sources: an input as chunks of consecutive records, read once with bounded memory.
 
-A chunk is worked on by itself. In this process it is read as its records are decoded, while each is
-still in the cache; others are given the place of a smaller one in the file, or its records where
-they cannot read it themselves. Where a chunk of lines ends is a function of the bytes alone: at the
-first line end by which it has so many bytes or lines.
+A chunk is worked on by itself, in this process or by others, who are given its place in the file,
+or its records where they cannot read it themselves. A chunk of lines ends with the last line of the
+block by which it has enough bytes or lines.
 
 A folder is the files in it, in the order of the bytes of their names. Records are numbered over all
 of them, as if the files were one. Hidden files are passed over; anything else that is not a file of
@@ -16,22 +15,18 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
-import numpy as np
 
 from tallystick.canonical import digest_of_bytes, digest_of_file
 from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.inputs import CODECS, codec_of, opened
-from tallystick.io.lines import LineReader, Splitter
+from tallystick.io.lines import BLOCK_BYTES, LineReader, split
 from tallystick.io.paths import is_receipt_beside
 from tallystick.io.streams import STANDARD
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 SUFFIXES = (".jsonl", *CODECS, ".parquet")
 """Endings of the names of files of records, and of facts, in lower case."""
@@ -41,9 +36,6 @@ CHUNK_BYTES, CHUNK_LINES = 3 << 23, 1 << 15
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 _ITEMS = 1 << 12
 """Number of records of a program in a chunk."""
-_READ_BYTES = 1 << 17
-_LINE_END = 10
-
 
 _Item = TypeVar("_Item", bytes, bytes | Mapping[str, Any])
 
@@ -59,7 +51,7 @@ class Chunk(Protocol):
         """Return the records as they came: lines without their line ends, or mappings.
 
         Raises:
-            InputError: they cannot be read, now or when they are looked at.
+            InputError: they cannot be read.
         """
 
 
@@ -73,40 +65,6 @@ class ItemChunk(Generic[_Item]):
     def items(self) -> Sequence[_Item]:
         """Return the records."""
         return self.records
-
-
-class Lines(Sequence[bytes]):
-    """Lines that are read as somebody first goes through them, and kept."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        """Read nothing yet; one that is too long is cut as by ``Splitter``."""
-        self._blocks, self._splitter, self._read = blocks, Splitter(), list[bytes]()
-
-    def __iter__(self) -> Iterator[bytes]:
-        # a call for each block, not each line
-        return chain.from_iterable(chain((self._read,), self._unread()))
-
-    def _unread(self) -> Iterator[list[bytes]]:
-        """Yield the lines of each block that nobody has looked at yet."""
-        ended = map(self._splitter.lines, self._blocks)
-        for lines in chain(ended, iter(self._splitter.rest, [])):
-            self._read += lines
-            yield lines
-
-    def _whole(self) -> list[bytes]:
-        for _ in self._unread():
-            pass
-        return self._read
-
-    def __len__(self) -> int:
-        return len(self._whole())
-
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
-        return self._whole()[index]
 
 
 @attrs.frozen
@@ -127,20 +85,20 @@ class FileChunk:
     first: int
     checksum: int
 
-    def items(self) -> Lines:
+    def items(self) -> list[bytes]:
         """Return the lines.
 
         Raises:
-            InputError: when they are read: the file cannot be, or does not have these bytes.
+            InputError: the file cannot be read, or does not have these bytes.
         """
-        return Lines(self._blocks())
+        return [line for lines in split(self._blocks()) for line in lines]
 
     def _blocks(self) -> Iterator[bytes]:
         checksum, left = 0, self.size
         with opened(self.path) as file:
             try:
                 file.seek(self.offset)
-                while left and (data := file.read(min(_READ_BYTES, left))):
+                while left and (data := file.read(min(BLOCK_BYTES, left))):
                     checksum, left = zlib.crc32(data, checksum), left - len(data)
                     yield data
             except OSError as error:
@@ -192,139 +150,77 @@ class Source(Protocol):
         """
 
 
-@attrs.frozen
-class _Part:
-    """Bytes of a chunk, as many as were read at once.
-
-    Attributes:
-        data: the bytes; there may be none.
-        line_ends: how many lines end in them.
-        last: whether the chunk ends with them.
-    """
-
-    data: bytes
-    line_ends: int
-    last: bool
-
-
 class JsonLinesSource:
     """One JSON object a line.
 
     Attributes:
-        reader: of the file.
         next: the number of the line after the last chunk.
     """
 
-    def __init__(self, path: Path, first: int = 1, reader: LineReader | None = None) -> None:
-        """Read nothing yet.
-
-        Args:
-            path: the file.
-            first: the number of the first line.
-            reader: how it is read, if not by default.
-        """
-        self._path, self._first = path, first
-        self.reader = reader or LineReader(path)
+    def __init__(self, path: Path, first: int = 1) -> None:
+        """Read nothing yet; ``first`` is the number of the first line."""
+        self._path, self._first, self._reader = path, first, LineReader(path)
         self.next, self.size = first, size_of(path)
 
     @property
     def bytes_read(self) -> int:
         """The number of bytes read so far."""
-        return self.reader.bytes_read
+        return self._reader.bytes_read
 
     @property
     def digest(self) -> str:
         """``sha256:`` and the digest of what was read so far."""
-        return self.reader.digest
+        return self._reader.digest
 
     def __iter__(self) -> Iterator[ItemChunk[bytes]]:
-        """Yield the lines, which are read as they are looked at, at the latest before the next."""
-        for parts in self._chunks():
-            lines = Lines(part.data for part in parts if part.data)
+        """Yield the lines."""
+        unread = self._reader.lines()
+        while lines := _chunk_of(unread):
             yield ItemChunk(lines, self.next)
             self.next += len(lines)
-
-    def places(self) -> Iterator[Chunk]:
-        """Yield the places of the lines, or the lines of what cannot be read in parts."""
-        by_place = is_seekable(self._path) and codec_of(self._path) is None
-        # workers may have another working directory
-        path, offset = self._path.absolute(), 0
-        for parts in self._chunks():
-            if by_place:
-                size = lines = checksum = 0
-                end = b""
-                for part in parts:
-                    size, lines = size + len(part.data), lines + part.line_ends
-                    checksum, end = zlib.crc32(part.data, checksum), part.data[-1:] or end
-                yield FileChunk(path, offset, size, self.next, checksum)
-                # the last line of a file may have no line end
-                offset, self.next = offset + size, self.next + lines + (end != b"\n")
-            else:
-                held = [*Lines(part.data for part in parts if part.data)]
-                yield ItemChunk(held, self.next)
-                self.next += len(held)
-
-    def _chunks(self) -> Iterator[Iterator[_Part]]:
-        """Yield the parts of each chunk; those of one have to be read before the next."""
-        parts = self._parts(_Cutter(CHUNK_BYTES, CHUNK_LINES))
-        for part in parts:
-            if part.data:
-                yield _to_the_last(chain((part,), parts))
         if self.next == self._first:
             raise EmptyInputError(
                 f"{self._path}: the file is empty, expected one JSON record a line"
             )
 
-    def _parts(self, cutter: _Cutter) -> Iterator[_Part]:
-        for block in self.reader.blocks():
-            for part in cutter.parts(block):
-                self.reader.lines_read += part.line_ends
-                yield part
-        yield _Part(b"", 0, last=True)
-
-
-def _to_the_last(parts: Iterator[_Part]) -> Iterator[_Part]:
-    for part in parts:
-        yield part
-        if part.last:
+    def places(self) -> Iterator[Chunk]:
+        """Yield the places of the lines, or the lines of what cannot be read in parts."""
+        if not is_seekable(self._path) or codec_of(self._path) is not None or not self.size:
+            yield from self
             return
+        # workers may have another working directory
+        path, reader = self._path.absolute(), self._reader
+        offset = size = checksum = unended = 0
+        for block in reader.blocks():
+            end = block.rfind(b"\n") + 1
+            reader.lines_read += block.count(b"\n")
+            size, checksum = size + end, zlib.crc32(block[:end], checksum)
+            lines = self._first + reader.lines_read - self.next
+            if end and _is_full(size, lines):
+                yield FileChunk(path, offset, size, self.next, checksum)
+                offset, self.next, size, checksum = offset + size, self.next + lines, 0, 0
+            unended = len(block) - end
+            size, checksum = size + unended, zlib.crc32(block[end:], checksum)
+        if size:
+            yield FileChunk(path, offset, size, self.next, checksum)
+            # the last line of a file may have no line end
+            self.next = self._first + reader.lines_read + (unended > 0)
 
 
-@attrs.define
-class _Cutter:
-    """Finds the ends of chunks; it knows how much the chunk at hand has so far."""
+def _chunk_of(unread: Iterator[list[bytes]]) -> list[bytes]:
+    """Return the next lines, as many as are enough for a chunk; none at the end."""
+    lines, size = list[bytes](), 0
+    for ended in unread:
+        lines += ended
+        size += sum(map(len, ended))
+        if _is_full(size, len(lines)):
+            break
+    return lines
 
-    most_bytes: int
-    most_lines: int
-    size: int = 0
-    lines: int = 0
 
-    def parts(self, data: bytes) -> Iterator[_Part]:
-        """Yield the bytes of one block, apart by chunk."""
-        # several times as fast as bytes.count
-        lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LINE_END))
-        if self.size + len(data) < self.most_bytes and self.lines + lines < self.most_lines:
-            self.size, self.lines = self.size + len(data), self.lines + lines
-            yield _Part(data, lines, last=False)
-        else:
-            yield from self._cut(data)
-
-    def _cut(self, data: bytes) -> Iterator[_Part]:
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_END) + 1
-        start = passed = 0
-        while (last := self._last(ends, start, passed)) < len(ends):
-            end = int(ends[last])
-            yield _Part(data[start:end], last + 1 - passed, last=True)
-            start, passed, self.size, self.lines = end, last + 1, 0, 0
-        if start < len(data):
-            self.size += len(data) - start
-            self.lines += len(ends) - passed
-            yield _Part(data[start:], len(ends) - passed, last=False)
-
-    def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
-        """Return the index of the line end in a block that ends the chunk begun at ``start``."""
-        by_size = int(np.searchsorted(ends, start + self.most_bytes - self.size))
-        return max(passed, min(by_size, passed + self.most_lines - self.lines - 1))
+def _is_full(size: int, lines: int) -> bool:
+    """Return whether a chunk has enough bytes or lines."""
+    return size >= CHUNK_BYTES or lines >= CHUNK_LINES
 
 
 class ItemSource:

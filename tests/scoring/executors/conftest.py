@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from generators import SKILL_TYPES, lines
+from generators import SKILL_TYPES
+from generators import lines as made_lines
 
 import tallystick
-from tallystick.io import sources
+from tallystick.io import lines, sources
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
@@ -16,13 +17,14 @@ SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of some twenty records, which is decided by who cuts."""
     monkeypatch.setattr(sources, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2_000)
 
 
 @pytest.fixture(scope="session")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """600 records, of which some are rejected; epochs rise."""
     found = []
-    for number, line in enumerate(lines(51, 600, SKILLS)):
+    for number, line in enumerate(made_lines(51, 600, SKILLS)):
         record = json.loads(line) | {"epoch": number // 10}
         found.append(b"{}" if number % 97 == 5 else json.dumps(record).encode())
     path = tmp_path_factory.mktemp("records") / "records.jsonl"
