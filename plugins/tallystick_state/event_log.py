@@ -266,10 +266,14 @@ class EventLog:
             )
             self.transaction.put_envelope(statement, envelope_text(whole))
 
+    @property
+    def head(self) -> LogHead:
+        """The end of the log after everything that was written so far."""
+        return LogHead(self.entries, self.hash, self.state)
+
     def finish(self) -> None:
         """Put the live state where others find it."""
-        head = LogHead(self.state.epoch, self.entries, self.hash, self.state)
-        self.transaction.put_head(head)
+        self.transaction.put_head(self.head)
 
     def _check_block(self, block: int | None) -> None:
         if block is None:

@@ -167,7 +167,8 @@ class Ledger(StoredState):
             log = EventLog(transaction, in_force, allowed)
             begin(log, records, authority)
             log.finish()
-        if store.data_checksums() is False:
+            has_checksums = transaction.connection.data_checksums()
+        if has_checksums is False:
             _LOG.warning(
                 "found a PostgreSQL without checksums of its pages, expected them: have its server "
                 "make them with pg_checksums --enable, as a disk that errs is else found late"

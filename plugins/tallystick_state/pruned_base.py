@@ -112,7 +112,7 @@ def lay(rows: Iterable[BaseRow], empty: Transaction) -> None:
             f"{point.rows}, which they had as records were pruned: restore a copy"
         )
     _lay_claims(point, empty)
-    empty.put_head(LogHead(point.epoch, point.seq, point.hash, snapshot.state))
+    empty.put_head(LogHead(point.seq, point.hash, snapshot.state))
 
 
 def _laid(rows: Iterable[BaseRow], empty: Transaction) -> Iterator[BaseRow]:

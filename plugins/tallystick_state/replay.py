@@ -217,7 +217,7 @@ def rebuild(
         with replaying(ledger, stored) as log:
             for rules in log.rules.lines:
                 accept(rules)
-            rebuilt = LogHead(log.state.epoch, log.entries, log.hash, log.state)
+            rebuilt = log.head
             if head is not None and (head.entries, head.hash) != (log.entries, log.hash):
                 raise stored.connection.damaged(
                     f"found {log.entries} entries of the log, expected {head.entries} that end in "

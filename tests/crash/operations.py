@@ -17,6 +17,7 @@ from tallystick_state.chain import check
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import rebuild
 from tallystick_state.store.store import Store
+from tallystick_state.store.tables import SNAPSHOTS
 from tallystick_state.transfer import export_state, import_state
 
 OLD, NEW = "skills@1.0.0", "skills@1.2.0"
@@ -243,15 +244,15 @@ def standing(where: str) -> View | None:
     if "://" not in where and not Path(where).exists():
         return None
     store = Store.open(where)
-    store.check()
     with store.reading() as transaction:
+        transaction.check()
         head, pruned = transaction.head(), transaction.pruned()
         assert head is not None
         after = {} if pruned is None else {"after": (pruned.seq, pruned.hash)}
         entries = [*transaction.entries()]
         if pruned is None:
             assert sum(1 for _ in check(entries, count=head.entries, last=head.hash))
-        snapshots = tuple(digest for _, digest, _ in transaction.snapshots())
+        snapshots = tuple(digest for _, digest, _ in transaction.rows(SNAPSHOTS))
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         return {
             "epoch": head.epoch,

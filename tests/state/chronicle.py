@@ -14,6 +14,7 @@ from oracle.consensus import WEIGHTS
 from state.subnet import Record, event, missed, record, written
 
 from tallystick_state.ledger import Ledger
+from tallystick_state.store.tables import SNAPSHOTS
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
 VALIDATORS = ("val-1", "val-2", "val-3")
@@ -155,4 +156,4 @@ def digest_of(ledger: Ledger) -> str:
 def snapshots_of(ledger: Ledger) -> list[str]:
     """The digests of the snapshots of every epoch that has begun."""
     with ledger.store.reading() as transaction:
-        return [digest for _, digest, _ in transaction.snapshots()]
+        return [digest for _, digest, _ in transaction.rows(SNAPSHOTS)]

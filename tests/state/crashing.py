@@ -26,6 +26,7 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.store.store import Store
+from tallystick_state.store.tables import SNAPSHOTS
 
 RULES, ADOPTED = "skills@1.0.0", "skills@1.2.0"
 MINERS = 5
@@ -73,7 +74,7 @@ def standing(where: str) -> Standing:
         head = transaction.head()
         assert head is not None
         assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
-        snapshots = tuple(digest for _, digest, _ in transaction.snapshots())
+        snapshots = tuple(digest for _, digest, _ in transaction.rows(SNAPSHOTS))
         assert len(snapshots) == head.epoch + 1 == head.state.epoch + 1
         digest = StateQueries(transaction, _rules()).digest()
         return Standing(head.epoch, head.entries, head.hash, digest, snapshots)

@@ -189,7 +189,7 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        on_pages, in_force = ledger.store.data_checksums(), queries.in_force
+        on_pages, in_force = queries.transaction.connection.data_checksums(), queries.in_force
         allowed = in_force.trust.allowed(ledger.allowed)
         view = views.info(ledger.store.shown, in_force, queries.info(), allowed)
         view |= {"state_digest": queries.digest()}

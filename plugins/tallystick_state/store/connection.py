@@ -15,7 +15,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -204,20 +204,24 @@ class Connection:
         ((setting,),) = self.rows("SHOW data_checksums")
         return bool(setting == "on")
 
+    def explained(self) -> AbstractContextManager[None]:
+        """Return a block in which what the driver raises becomes an error that names the store."""
+        return _explained(self.shown, self.timeout)
+
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        with _statement_of(self.shown, self.timeout):
+        with self.explained():
             rows: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
         return rows
 
     def execute(self, statement: str, values: Iterable[Any] = ()) -> None:
         """Run a statement that gives nothing."""
-        with _statement_of(self.shown, self.timeout):
+        with self.explained():
             self._run(statement, values)
 
     def execute_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Run a statement once for each row of values."""
-        with _statement_of(self.shown, self.timeout):
+        with self.explained():
             self.driver.cursor().executemany(statement.replace("?", self.mark), rows)
 
     def _run(self, statement: str, values: Iterable[Any]) -> Any:  # noqa: ANN401  # of the driver
@@ -267,7 +271,8 @@ class Place:
             else:
                 _begin_postgresql(connection, access, self.timeout)
             yield connection
-            connection.driver.commit()
+            with connection.explained():
+                connection.driver.commit()
             # nothing keeps a writer from a file that is read without locks
             if isinstance(connection.driver, _Immutable) and self.stamp() != before:
                 raise StoreError(f"{self.shown}: {_WRITTEN}")
@@ -277,7 +282,8 @@ class Place:
         """Hold the lock of a store on a server while the block runs; see `Store.locked`."""
         with self._connected("read") as connection:
             # a transaction that stays open would keep the server from cleaning up
-            connection.driver.autocommit = True
+            with connection.explained():
+                connection.driver.autocommit = True
             # a database may have a store in each of its schemas
             lock = f"hashtext('{_LOCK}'), hashtext(current_schema())"
             ((is_ours,),) = connection.rows(f"SELECT pg_try_advisory_lock({lock})")
@@ -296,7 +302,8 @@ class Place:
                 # else the file shrinks when the next writer closes it
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             else:
-                connection.driver.autocommit = True
+                with connection.explained():
+                    connection.driver.autocommit = True
                 for table in TABLES:
                     connection.execute(f"VACUUM (FULL) {table}")
 
@@ -314,15 +321,14 @@ class Place:
 
     @contextmanager
     def _connected(self, access: Access) -> Iterator[Connection]:
-        with _explain_errors(self.shown, self.timeout):
-            with _statement_of(self.shown, self.timeout):
-                driver = self.connect(access)
-            try:
-                mark: Literal["?", "%s"] = "%s" if self.path is None else "?"
-                yield Connection(driver, mark, self.shown, self.timeout)
-            finally:
-                # what is not committed is undone
-                driver.close()
+        with _explained(self.shown, self.timeout):
+            driver = self.connect(access)
+        try:
+            mark: Literal["?", "%s"] = "%s" if self.path is None else "?"
+            yield Connection(driver, mark, self.shown, self.timeout)
+        finally:
+            # what is not committed is undone
+            driver.close()
 
 
 def place_of(where: str, timeout: float, *, create: bool, shown: str | None = None) -> Place:
@@ -518,28 +524,18 @@ def _is_in_wal(connection: Connection, *, last: bool) -> bool:
     SQLite waits for no lock here, whatever the timeout: it reads the mode first, and who reads
     already is told at once that another writes, lest the two wait for each other.
     """
-    try:
-        connection.driver.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError as error:
-        if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
-            raise
-        return False
+    with connection.explained():
+        try:
+            connection.driver.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
+                raise
+            return False
     return True
 
 
 @contextmanager
-def _statement_of(where: str, timeout: float) -> Iterator[None]:
-    """Explain errors as `_explain_errors` does, in a block that only talks to the database."""
-    with _explain_errors(where, timeout):
-        try:
-            yield
-        except UnicodeDecodeError as error:
-            # what SQLite says of a schema that is damaged quotes it
-            raise DamagedError(f"{where}: {_DAMAGED}") from error
-
-
-@contextmanager
-def _explain_errors(where: str, timeout: float) -> Iterator[None]:
+def _explained(where: str, timeout: float) -> Iterator[None]:
     """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:
@@ -548,6 +544,9 @@ def _explain_errors(where: str, timeout: float) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError as error:
+        # what SQLite says of a schema that is damaged quotes it
+        raise DamagedError(f"{where}: {_DAMAGED}") from error
     except Exception as error:
         psycopg = sys.modules.get("psycopg")
         of_psycopg = psycopg is not None and isinstance(error, psycopg.Error)

@@ -54,17 +54,6 @@ class Store:
         """The file of SQLite; None for PostgreSQL."""
         return self._place.path
 
-    def data_checksums(self) -> bool | None:
-        """Return whether PostgreSQL has checksums of its pages; None of SQLite.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        if self.path is not None:
-            return None
-        with self.reading() as transaction:
-            return transaction.connection.data_checksums()
-
     def holds(self, path: Path) -> bool:
         """Return whether a path leads to a file of the store, or to one that stands beside it."""
         own = self._place.path
@@ -180,16 +169,6 @@ class Store:
                     f"{self.shown}: found that a change failed which is one with others, expected "
                     "all of them to succeed: nothing has changed"
                 )
-
-    def check(self) -> None:
-        """Refuse a store whose pages, log or documents are damaged; nothing is replayed.
-
-        Raises:
-            DamagedError: it is damaged.
-            StoreError: it cannot be read.
-        """
-        with self.reading() as transaction:
-            transaction.check()
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:

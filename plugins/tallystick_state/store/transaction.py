@@ -222,16 +222,19 @@ class LogHead:
     """The end of the log, with the live state.
 
     Attributes:
-        epoch: the open epoch.
         entries: how many entries the log has.
         hash: of the last entry.
         state: the live state.
     """
 
-    epoch: int
     entries: int
     hash: str
     state: State
+
+    @property
+    def epoch(self) -> int:
+        """The open epoch."""
+        return self.state.epoch
 
 
 @attrs.frozen
@@ -460,13 +463,6 @@ class Transaction:
             )
         return snapshot
 
-    def snapshots(self) -> Iterator[tuple[int, str, str]]:
-        """Yield epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
-        for (epoch,) in self.connection.rows(f"SELECT epoch FROM {SNAPSHOTS} ORDER BY epoch"):
-            body = document(self.connection, SNAPSHOTS, epoch)
-            if body is not None:
-                yield epoch, digest_of_bytes(body.encode()), body
-
     def rounds(self, before: int = NUMBER_LIMIT) -> dict[int, str | None]:
         """Return the earliest time of every closed round, None where it is not known, by number.
 
@@ -612,10 +608,6 @@ class Transaction:
         query = f"SELECT envelope FROM {ENVELOPES} WHERE statement = ?"
         rows = self.connection.rows(query, (statement,))
         return rows[0][0] if rows else None
-
-    def has_envelopes(self) -> bool:
-        """Return whether there is any envelope."""
-        return bool(self.connection.rows(f"SELECT 1 FROM {ENVELOPES} LIMIT 1"))
 
     def put_envelope(self, statement: str, envelope: str) -> None:
         """Keep an envelope, in place of one of the same statement."""
@@ -843,8 +835,7 @@ def waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> t
 
 
 def _head(value: Any) -> LogHead:  # noqa: ANN401  # parsed JSON
-    state = structure(value["state"], State)
-    return LogHead(state.epoch, value["entries"], value["hash"], state)
+    return LogHead(value["entries"], value["hash"], structure(value["state"], State))
 
 
 def _snapshot(value: Any) -> Snapshot:  # noqa: ANN401  # parsed JSON

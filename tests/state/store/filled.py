@@ -9,7 +9,7 @@ from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import EVENTS
+from tallystick_state.store.tables import EVENTS, SNAPSHOTS
 from tallystick_state.store.transaction import LogHead, Transaction
 
 EMPTY = State(0, {}, {})
@@ -71,7 +71,7 @@ def record(transaction: Transaction, events: list[StateEvent], counted_in: int =
     indexed = zip(added, events, strict=True)
     transaction.put_events((entry.seq, each, counted_in) for entry, each in indexed)
     last = added[-1].hash if added else previous
-    transaction.put_head(LogHead(counted_in, entries + len(added), last, STATE))
+    transaction.put_head(LogHead(entries + len(added), last, STATE))
     return added
 
 
@@ -82,7 +82,7 @@ def close_rounds(transaction: Transaction, rounds: Iterable[tuple[int, str | Non
     for number, at in rounds:
         body = json.dumps({"at": at, "round": number}, separators=(",", ":"))
         entry = chained(head.hash, head.entries + 1, "round", body)
-        head = LogHead(head.epoch, entry.seq, entry.hash, head.state)
+        head = LogHead(entry.seq, entry.hash, head.state)
         transaction.append([entry])
     transaction.put_head(head)
 
@@ -103,7 +103,7 @@ def contents(store: Store) -> str:
             head and (head.epoch, head.entries, head.hash, unstructure(head.state)),
             [(e.seq, e.kind, e.body, e.hash) for e in transaction.entries()],
             [[*map(str, row)] for row in transaction.rows(EVENTS)],
-            list(transaction.snapshots()),
+            list(transaction.rows(SNAPSHOTS)),
             list(transaction.rounds().items()),
         )
     return json.dumps(found)

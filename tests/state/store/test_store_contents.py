@@ -25,7 +25,7 @@ from tallystick_state.chain import check
 from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import EVENTS, HEAD
+from tallystick_state.store.tables import EVENTS, HEAD, SNAPSHOTS
 from tallystick_state.store.transaction import LogHead, Transaction, put_document
 
 SAMPLED = (
@@ -126,14 +126,14 @@ def test_what_is_put_is_found(store: Store) -> None:
     miners = {f"5{n}": MinerEntry(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
     snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
     with store.writing() as transaction:
-        assert transaction.head() == LogHead(STATE.epoch, 0, "0" * 64, STATE)
-        transaction.put_head(LogHead(STATE.epoch, 2**40, "ab" * 32, STATE))
+        assert transaction.head() == LogHead(0, "0" * 64, STATE)
+        transaction.put_head(LogHead(2**40, "ab" * 32, STATE))
         for each in snapshots:
             transaction.put_snapshot(each)
     with store.reading() as transaction:
-        assert transaction.head() == LogHead(STATE.epoch, 2**40, "ab" * 32, STATE)
+        assert transaction.head() == LogHead(2**40, "ab" * 32, STATE)
         assert [transaction.snapshot(epoch) for epoch in (2, 1, 3)] == [*snapshots, None]
-        found = list(transaction.snapshots())
+        found = list(transaction.rows(SNAPSHOTS))
     assert [epoch for epoch, *_ in found] == [0, 1, 2]
     for (_, digest, body), expected in zip(found[1:], snapshots[::-1], strict=True):
         assert digest == expected.digest

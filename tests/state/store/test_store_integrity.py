@@ -31,10 +31,16 @@ def filled(where: str) -> Store:
 
 def test_what_a_store_wrote_is_sound(where: str) -> None:
     store = filled(where)
-    store.check()
+    check(store)
     with store.writing() as transaction:
         record(transaction, [event(3)])
-    Store.open(where).check()
+    check(Store.open(where))
+
+
+def check(store: Store) -> None:
+    """Look for damage in all of a store."""
+    with store.reading() as transaction:
+        transaction.check()
 
 
 CHANGES = {
@@ -58,7 +64,7 @@ def test_a_change_is_found(where: str, change: str) -> None:
     with store.writing() as transaction:
         transaction.connection.execute(CHANGES[change])
     with pytest.raises(DamagedError) as found:
-        store.check()
+        check(store)
     assert str(found.value).startswith(f"{store.shown}: ")
 
 
