@@ -190,7 +190,7 @@ class Network:
             tables = {name: source.tables[name] for name in _TABLES if name in source.tables}
             weights = source.tables.get("weights", {})
             tables["weights"] = {name: weights[name] for name in ("at",) if name in weights}
-            source = attrs.evolve(source, tables=tables)
+            source = TomlSource(source.where, attrs.evolve(source.document, data=tables))
         source.check("network-1")
         network = _network(source.tables, source)
         _check_blocks(network, source)

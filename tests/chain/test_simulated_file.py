@@ -88,12 +88,12 @@ netuid = 1
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "file: the file: found no 'format', expected it"),
+        ("", "file: format: expected the version of this format: 1, which is missing"),
         ("format = 2", "file:1: format: found 2, expected"),
-        ("format = 1\nmore = 1", "file: the file: found 'more', expected none but"),
+        ("format = 1\nmore = 1", "file:2: more: found 1, expected a key of the format: chain"),
         (
             "format = 1\n[chain]\nseed = 5.0",
-            "file:3: chain.seed: found 5.0, expected a whole number",
+            "file:3: chain.seed: found 5.0, expected the number",
         ),
         ("format = 1\n[chain]\nseed = -1", "file:3: chain.seed: found -1, expected"),
         ("format = 1\n[chain]\nblock_time = -1", "file:3: chain.block_time: found -1, expected"),
@@ -102,18 +102,18 @@ netuid = 1
         (f"{SUBNET}[[subnet]]\nnetuid = 7", "file:5: subnet[1].netuid: the subnet 7 is there"),
         (
             f"{SUBNET}[subnet.hyperparameters]\nburn = 1",
-            "file:4: subnet[0].hyperparameters: found 'burn', expected none but",
+            "file:5: subnet[0].hyperparameters.burn: found 1, expected a key of",
         ),
         (f"{SUBNET}mechanisms = 17", "file:4: subnet[0].mechanisms: found 17, expected"),
-        (NEURON, "subnet[0].neuron[0]: found an object, expected a neuron: a hotkey, or a name"),
+        (NEURON, "subnet[0].neuron[0]: found a table, expected a neuron: a hotkey, or a name"),
         (
             f'{NEURON}name = "a"\nhotkey = "5A"',
-            "subnet[0].neuron[0]: found an object, expected a neuron: a hotkey, or a name",
+            "subnet[0].neuron[0]: found a table, expected a neuron: a hotkey, or a name",
         ),
-        (f'{NEURON}hotkey = "5A"\ncount = 2', "subnet[0].neuron[0]: found no 'name', expected it"),
+        (f'{NEURON}hotkey = "5A"\ncount = 2', "subnet[0].neuron[0].name: expected a text that"),
         (
             f'{NEURON}hotkey = "5A"\nhas_key = true',
-            "subnet[0].neuron[0]: found no 'name', expected it",
+            "subnet[0].neuron[0].name: expected a text that",
         ),
         (f'{NEURON}name = "A"', "file:5: subnet[0].neuron[0].name: found 'A', expected"),
         (f'{NEURON}hotkey = ""', "file:5: subnet[0].neuron[0].hotkey: found '', expected"),

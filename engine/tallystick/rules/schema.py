@@ -14,7 +14,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -27,7 +27,7 @@ from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import jsonschema_rs
@@ -116,13 +116,17 @@ def sound_part(
 
 @attrs.frozen(eq=False, slots=False)
 class DocumentSchema:
-    """The schema of documents that have some sections.
+    """The schema of documents that have some sections, or of other files in TOML.
 
     Attributes:
         document: the JSON Schema.
+        expectation: returns what a part of it expects, for people.
     """
 
     document: Mapping[str, Any]
+    expectation: Callable[[Mapping[str, Any]], str] = attrs.field(
+        default=attrs.Factory(lambda: describe)
+    )
 
     def validate(self, data: Mapping[str, Any], others: Collection[str] = ()) -> Validation:
         """Return what the schema has against the tables of a document.
@@ -150,12 +154,14 @@ class DocumentSchema:
                 broken.append(path)
             elif kind.name == "propertyNames":
                 name = kind.value.instance
-                findings.append(mistake((*path, name), f"the key {shown(name)}", describe(part)))
+                key = f"the key {shown(name)}"
+                findings.append(mistake((*path, name), key, self.expectation(part)))
             else:
-                # what is whole is shown with its point where that is the mistake
-                is_decimal = word == "wholeNumber" and isinstance(value, Decimal)
-                text = f"{value:f}" if is_decimal else shown(value)
-                findings.append(mistake(path, text, describe(part)))
+                text, expected = shown(value), self.expectation(part)
+                if isinstance(value, Decimal) and _is_whole(part):
+                    text = str(value)
+                    expected += f": write {value:.0f}" * (value == value.to_integral_value())
+                findings.append(mistake(path, text, expected))
                 broken += [] if word in _SHAPE_KEPT else [path]
         for path, known in closed.items():
             _, table = followed(data, path)
@@ -202,17 +208,19 @@ class DocumentSchema:
         }
 
     def _part(self, path: Iterable[str]) -> Mapping[str, Any]:
-        """Return the part of the schema at a path of the validator."""
+        """Return the part of the schema at a path of an error, with the nearest description."""
         part: Any = self.document
+        description = ""
         for step in path:
             part = part[int(step)] if isinstance(part, list) else part[step]
-        return cast("Mapping[str, Any]", part)
+            description = part.get("description", description) if isinstance(part, dict) else ""
+        return {"description": description, **part}
 
     def _missing(self, part: Mapping[str, Any], path: KeyPath, key: str) -> Finding:
         # what is asked under a condition may say of the key what it is, or leave it to the table
         named = part.get("properties", {}).get(key)
         wanted = self._subschema((*path, key)) if named is None else self.resolved(named)
-        return mistake((*path, key), "", f"{describe(wanted)}, which is missing")
+        return mistake((*path, key), "", f"{self.expectation(wanted)}, which is missing")
 
     def _subschema(self, path: KeyPath) -> Mapping[str, Any]:
         """Return the part of the schema that rules the value at a path."""
@@ -420,8 +428,12 @@ def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the 
     """The schema in which ``1.0`` is no integer, as JSON Schema has it: no `int` holds it."""
     if isinstance(schema, dict):
         part = {key: _with_whole_numbers(value) for key, value in schema.items()}
-        return {**part, "wholeNumber": True} if schema.get("type") == "integer" else part
+        return {**part, "wholeNumber": True} if _is_whole(schema) else part
     return schema
+
+
+def _is_whole(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "integer" or type(schema.get("const")) is int
 
 
 class _WholeNumber:
