@@ -167,10 +167,6 @@ class Aggregate(_WholeNumbers):
     """An aggregate of the whole numbers of a list, a map or a projection."""
 
     @abstractmethod
-    def of(self, fact: Node, values: Sequence[int]) -> int:
-        """Return the aggregate of some numbers, perhaps none."""
-
-    @abstractmethod
     def shape(self, fact: Node, value: int) -> Shape:
         """Return the constraint on numbers, at least one, whose aggregate is the value."""
 
@@ -186,11 +182,6 @@ class Total(Aggregate):
     """A whole number, or the sum of the values of a map."""
 
     name = "total"
-
-    def of(self, fact: Node, values: Sequence[int]) -> int:
-        """Return the sum."""
-        del fact
-        return sum(values)
 
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the numbers add up to the value."""
@@ -294,10 +285,6 @@ class Largest(_Extreme):
 
     name, word = "largest", "max"
 
-    def of(self, fact: Node, values: Sequence[int]) -> int:
-        """Return the largest, or ``empty``."""
-        return max(values, default=arguments_of(fact)[0])
-
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the value is among the numbers and none is larger."""
         del fact
@@ -315,10 +302,6 @@ class Smallest(_Extreme):
     """The smallest whole number of a list or a map."""
 
     name, word = "smallest", "min"
-
-    def of(self, fact: Node, values: Sequence[int]) -> int:
-        """Return the smallest, or ``empty``."""
-        return min(values, default=arguments_of(fact)[0])
 
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the value is among the numbers and none is smaller."""

@@ -5,15 +5,11 @@ A path that is ambiguous is refused: a list that may also be a text, items that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-import attrs
+from collections.abc import Callable, Iterator
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts.draft import Demands, Draft, RecordObject, put
 from tallystick.formula.facts.extraction_code import ExtractionCode
-from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
+from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
 from tallystick.formula.facts.reader import (
     FactIndex,
     FactReader,
@@ -21,11 +17,9 @@ from tallystick.formula.facts.reader import (
 )
 from tallystick.formula.schema_path import (
     SCALARS,
-    PathStep,
     Schema,
     alternatives_of,
     items_at,
-    items_of,
     limit_of,
     object_fields,
     steps,
@@ -222,185 +216,3 @@ class Overlap(Items):
 
 
 READERS = (Count(), Distinct(), Overlap())
-
-Token = tuple[str, int]
-"""One of the different items of a path: the path that it was made for, and its number."""
-
-
-@attrs.frozen
-class _Wanted:
-    """The lists that the facts of a draft ask for.
-
-    Attributes:
-        distinct: how many different items a path has.
-        count: how many items a path has, repeated ones each time.
-        shared: by path, with which other paths it shares how many items.
-    """
-
-    distinct: Mapping[str, int]
-    count: Mapping[str, int]
-    shared: Mapping[str, tuple[tuple[str, int], ...]]
-
-    @classmethod
-    def of(cls, demands: Demands) -> _Wanted:
-        """Return the lists that the facts of this family ask for."""
-        distinct, count = dict[str, int](), dict[str, int]()
-        shared: dict[str, tuple[tuple[str, int], ...]] = {}
-        for fact, value in demands:
-            path = path_of(fact)
-            match name_of(fact):
-                case "distinct":
-                    distinct[path] = value
-                case "count":
-                    count[path] = value
-                case "overlap":
-                    shared[path] = (*shared.get(path, ()), (str(arguments_of(fact)[0]), value))
-        return cls(distinct, count, shared)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Every path, each once."""
-        others = (other for pairs in self.shared.values() for other, _ in pairs)
-        return tuple(dict.fromkeys((*self.distinct, *self.count, *self.shared, *others)))
-
-    def tokens(self, path: str) -> list[Token]:
-        """Return the items of a path: shared ones, those of its own, repetitions of the first."""
-        tokens = [(other, i) for other, many in self.shared.get(path, ()) for i in range(many)]
-        tokens += [(path, i) for i in range(self._different(path) - len(tokens))]
-        return tokens + tokens[:1] * (self.count.get(path, 0) - len(tokens))
-
-    def _different(self, path: str) -> int:
-        """Return the number of different items of a path; the fewest where no fact says it."""
-        lent = (many for pairs in self.shared.values() for other, many in pairs if other == path)
-        shared = sum(many for _, many in self.shared.get(path, ()))
-        least = max((shared, min(1, self.count.get(path, 0)), *lent))
-        return self.distinct.get(path, least)
-
-
-def write(demands: Demands, draft: Draft) -> None:
-    """Give a record the lists and maps that facts ask for."""
-    wanted = _Wanted.of(demands)
-    lists: dict[str, list[Any]] = {}
-    parts: dict[ItemSelection, dict[str, list[Token]]] = {}
-    for path in wanted.paths:
-        field, step, rest = split(path)
-        if step is None:
-            lists[field] = [_item(token, draft) for token in wanted.tokens(path)]
-        else:
-            parts.setdefault(ItemSelection(field, step), {})[rest] = wanted.tokens(path)
-    for selection, tokens in parts.items():
-        if selection.step.name == "*":
-            _write_map(selection.field, tokens, draft)
-        else:
-            lists.setdefault(selection.field, [])
-            if not selection.step.each:
-                lists[selection.field] += _objects(selection, tokens, draft)
-    for selection, tokens in parts.items():
-        if selection.step.each:
-            _read_of_each(lists[selection.field], selection, tokens, demands, draft)
-    for field, items in lists.items():
-        draft.put(field, items)
-
-
-@attrs.frozen
-class ItemSelection:
-    """The items of a list that a step takes."""
-
-    field: str
-    step: PathStep
-
-    @property
-    def counted(self) -> str:
-        """The path whose count says how many they are."""
-        if self.step.each:
-            return self.field
-        return ".".join([*self.field.split(".")[:-1], str(self.step)])
-
-    def kind(self, draft: Draft) -> Schema:
-        """Return the schema of an item."""
-        (kind,), _ = items_at(draft.target(self.field), draft.schema)
-        return kind
-
-    def most(self, draft: Draft) -> int:
-        """Return the maximum number of items."""
-        arrays = draft.target(self.field).of_type("array")
-        return max(limit_of(array, "maxItems", self.field) for array in arrays)
-
-    def new(self, draft: Draft) -> RecordObject:
-        """Return one more item."""
-        made: RecordObject = draft.make(self.kind(draft), self.counted, 0)
-        return made if self.step.each else {**made, str(self.step.field): self.step.value}
-
-
-def split(path: str) -> tuple[str, PathStep | None, str]:
-    """Return the field of a list or map, the step that takes several items of it, and the rest."""
-    chain = steps(path)
-    names = [step.name for step in chain]
-    at = next((i for i, step in enumerate(chain) if step.many), None)
-    if at is None:
-        return path, None, ""
-    field = names[:at] if chain[at].name == "*" else names[: at + 1]
-    return ".".join(field), chain[at], ".".join(names[at + 1 :])
-
-
-def entry_name(number: int) -> str:
-    """Return the key of an entry that is made up."""
-    return f"step-{number + 1}"
-
-
-def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> None:
-    """Write a map with as many entries as its longest projection."""
-    entries: RecordObject = {}
-    (kind,) = draft.target(f"{field}.*").alternatives[:1]
-    for number in range(max(map(len, parts.values()))):
-        entry = {"": draft.make(kind, field.rpartition(".")[2], number)}
-        for rest, tokens in parts.items():
-            if tokens:
-                token = tokens[min(number, len(tokens) - 1)]
-                put(entry, ["", *rest.split(".")] if rest else [""], _item(token, draft))
-        entries[entry_name(number)] = entry[""]
-    draft.put(field, entries)
-
-
-def _objects(
-    selection: ItemSelection, parts: Mapping[str, list[Token]], draft: Draft
-) -> Iterator[RecordObject]:
-    """Yield new items of a list, with the values that projections read from each."""
-    for number in range(max(map(len, parts.values()))):
-        made = selection.new(draft)
-        for rest, tokens in parts.items():
-            if rest and tokens:
-                token = tokens[min(number, len(tokens) - 1)]
-                put(made, rest.split("."), _item(token, draft))
-        yield made
-
-
-def _read_of_each(
-    items: list[Any],
-    selection: ItemSelection,
-    parts: Mapping[str, list[Token]],
-    demands: Demands,
-    draft: Draft,
-) -> None:
-    """Give a list's items the values that are read from each; add items where too few."""
-    if demands.value("count", selection.field) is None:
-        more = max(map(len, parts.values())) - len(items)
-        items += [selection.new(draft) for _ in range(more)]
-    for rest, tokens in parts.items():
-        counted = demands.value("count", f"{selection.field}[].{rest}") is not None
-        for number, item in enumerate(items):
-            if number < len(tokens):
-                put(item, rest.split("."), _item(tokens[number], draft))
-            elif counted or not tokens:
-                item.pop(rest.partition(".")[0], None)
-            else:
-                put(item, rest.split("."), _item(tokens[-1], draft))
-
-
-def _item(token: Token, draft: Draft) -> Any:  # noqa: ANN401  # a JSON value
-    path, number = token
-    target = draft.target(path)
-    kinds = target.alternatives
-    if not target.many:
-        kinds = items_of(target.alternatives[0], draft.schema)[0]
-    return draft.make(kinds[0], path.rpartition(".")[2], number)

@@ -16,8 +16,8 @@ from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import (
     aggregate,
-    aggregate_draft,
     collection,
+    collection_draft,
     scalar,
     summed,
     text,
@@ -155,8 +155,7 @@ def drafts(
         draft = Draft(copy.deepcopy(dict(base)), schema, make)
         scalar.write(facts, draft)
         text.write(chosen, draft)
-        collection.write(facts, draft)
-        aggregate_draft.write(facts, draft)
+        collection_draft.write(facts, draft)
         for fact, value in facts:
             reader_of(fact).write(fact, value, draft)
         yield draft.record
