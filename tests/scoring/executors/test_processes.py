@@ -171,11 +171,12 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
     executor = Local(1) if which == "local" else Cluster(plain.address, patience=PATIENCE)
     worker = "" if which == "local" else r"worker tcp://\S+: "
     spec = ScorerSpec.of(scorer)
-    other = attrs.evolve(spec, installation=attrs.evolve(spec.installation, engine="0.0.1"))
+    stated = (("the engine tallystick", "0.0.1"),)
+    other = attrs.evolve(spec, installation=attrs.evolve(spec.installation, certificate=stated))
     task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
     for of, kind, message in (
         (spec, InputError, r"/nowhere/records\.jsonl: no such file"),
-        (other, EngineError, r"found the engine tallystick \S+, expected 0\.0\.1"),
+        (other, EngineError, r"found the engine tallystick to be \S+, expected 0\.0\.1"),
     ):
         function = PortableFunction(partial(ScoringSpec, of, OUTPUT_FORMATS["csv"]))
         with pytest.raises(kind, match=f"^{worker}{message}"):

@@ -19,8 +19,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.errors import EngineError
 from tallystick.plugins.code import Code, package_files
-from tallystick.plugins.registry import Plugin, Registry, installed_plugins
-from tallystick.records.schema import load_schema, schema_digest
+from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.reading import read_text
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, bound_epoch, from_epochs
 
@@ -107,81 +106,48 @@ class Installation:
     """The engine and the plugins of a process.
 
     Attributes:
-        engine: the version of the engine.
-        plugins: the distribution, version and digest of each plugin, by name.
-        code: the digests of their files and of the engine's that score, and the versions of what
-            they rest on.
+        plugins: the names of the plugins.
         sections: the names of the sections of the rule sets that plugins bring.
+        certificate: by what it is called in a sentence, the version of the engine, the distribution
+            and version of each plugin, the digests of their files and of the engine's that score,
+            and the versions of what they rest on.
     """
 
-    engine: str
-    plugins: tuple[tuple[str, str], ...]
-    code: tuple[tuple[str, str], ...]
-    sections: tuple[str, ...] = ()
+    plugins: tuple[str, ...]
+    sections: tuple[str, ...]
+    certificate: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Installation:
         """Return the installation with some plugins and sections."""
-        names = tuple(sorted({*sections}))
-        code = tuple(Code.of(registry, names).parts())
-        return cls(version("tallystick"), _plugins(registry), code, names)
+        sections, plugins = tuple(sorted({*sections})), sorted(registry.plugins.items())
+        certificate = (
+            ("the engine tallystick", version("tallystick")),
+            *((f"the plugin {name}", f"{p.distribution} {p.version}") for name, p in plugins),
+            *Code.of(registry, sections).parts(),
+        )
+        return cls(tuple(name for name, _ in plugins), sections, certificate)
 
     def registry(self) -> Registry:
-        """Return the plugins of these names as they are installed here; no other is imported."""
-        return installed_plugins().of(dict(self.plugins).keys())
-
-    def check(self, registry: Registry) -> None:
-        """Refuse plugins, or an engine, that are not these; further plugins do not matter.
+        """Return the plugins of these names as they are installed here; no other is imported.
 
         Raises:
-            EngineError: the engine has another version; a plugin is missing or is not the same.
+            EngineError: the engine, a plugin or what they rest on is not the same here.
         """
-        installed = Installation.of(registry, self.sections)
-        if installed.engine != self.engine:
+        return _checked(self)
+
+
+@lru_cache(maxsize=4)
+def _checked(installation: Installation) -> Registry:
+    registry = installed_plugins().of(installation.plugins)
+    here = dict(Installation.of(registry, installation.sections).certificate)
+    for what, wanted in installation.certificate:
+        if here.get(what) != wanted:
             raise EngineError(
-                f"found the engine tallystick {installed.engine}, expected {self.engine}: install "
-                "the same version on every worker"
+                f"found {what} to be {here.get(what, 'missing')}, expected {wanted}: install the "
+                "same on every worker"
             )
-        plugins = dict(installed.plugins)
-        for name, wanted in self.plugins:
-            if plugins.get(name) != wanted:
-                raise EngineError(
-                    f"found the plugin {name} to be {plugins.get(name, 'missing')}, expected "
-                    f"{wanted}: install the same on every worker"
-                )
-        code = dict(installed.code)
-        for what, wanted in self.code:
-            if code.get(what) != wanted:
-                raise EngineError(
-                    f"found {what} to be {code.get(what, 'missing')}, expected {wanted}: install "
-                    "the same on every worker"
-                )
-
-
-@lru_cache(maxsize=2)
-def _plugins(registry: Registry) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (name, f"{plugin.distribution} {plugin.version} {_plugin_digest(plugin)}")
-        for name, plugin in sorted(registry.plugins.items())
-    )
-
-
-def _plugin_digest(plugin: Plugin) -> str:
-    """Return the digest of a plugin's meaning for scores: formulas, requirements and schemas."""
-    types = {
-        skill_type.name: {
-            "schema": schema_digest(load_schema(skill_type.schema)),
-            "requirements": {r.name: r.digest for r in skill_type.requirements},
-        }
-        for skill_type in plugin.skill_types
-    }
-    return digest(
-        {
-            "formulas": {formula.name: formula.digest for formula in plugin.formulas},
-            "requirements": {r.name: r.digest for r in plugin.requirements},
-            "skill_types": types,
-        }
-    )
+    return registry
 
 
 def used_sections(rules: BoundRules) -> set[str]:
@@ -291,16 +257,8 @@ class ScorerSpec:
 
 
 @lru_cache(maxsize=4)
-def _checked(installation: Installation) -> Registry:
-    """Return the registry of an installation that this process has, checked once."""
-    registry = installation.registry()
-    installation.check(registry)
-    return registry
-
-
-@lru_cache(maxsize=4)
 def _bound(spec: ScorerSpec) -> BoundRules:
-    registry = _checked(spec.installation)
+    registry = spec.installation.registry()
     bound_by_spec = {line: line.rules(registry) for _, lines in spec.spans for line in lines}
     spans = [(epoch, bound_epoch([bound_by_spec[line] for line in of])) for epoch, of in spec.spans]
     return from_epochs(spans)

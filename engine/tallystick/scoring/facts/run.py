@@ -7,13 +7,13 @@ from functools import partial
 
 import attrs
 
-from tallystick.errors import EngineError, OutputError
+from tallystick.errors import OutputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.sources import Chunk
 from tallystick.io.streams import is_stream
 from tallystick.json_values import JsonKey, json_fields, json_object
 from tallystick.plugins.code import Code
-from tallystick.plugins.registry import Registry, installed
+from tallystick.plugins.registry import Registry
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
@@ -101,21 +101,10 @@ class ExtractionSpec:
     """The specification of an extraction for a worker.
 
     Attributes:
-        installation: the engine and the plugins.
-        definitions: of each skill type, the digests of its schema and of its facts, by name.
+        installation: the engine and the plugins, of which every fact is taken.
     """
 
     installation: Installation
-    definitions: tuple[tuple[str, str, str], ...]
-
-    @classmethod
-    def of(cls, registry: Registry) -> ExtractionSpec:
-        """Return the specification of every fact of the installed plugins."""
-        catalogs = catalog_of(registry).values()
-        definitions = tuple(
-            (catalog.name, catalog.schema_digest, catalog.definitions) for catalog in catalogs
-        )
-        return cls(Installation.of(registry), definitions)
 
     def make(self) -> ChunkExtraction:
         """Return the function.
@@ -123,17 +112,7 @@ class ExtractionSpec:
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-        registry = installed()
-        self.installation.check(registry)
-        result = ExtractionSpec.of(registry).definitions
-        # a further plugin, too, may add facts
-        other = sorted(set(result) ^ set(self.definitions))
-        if other:
-            raise EngineError(
-                f"found other facts of {other[0][0]}, expected the same: install the same engine "
-                "and plugins on every worker"
-            )
-        return ChunkExtraction(catalog_of(registry))
+        return ChunkExtraction(catalog_of(self.installation.registry()))
 
 
 def extract_file(  # noqa: PLR0913  # what a run needs
@@ -173,7 +152,9 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     beside = None if rejects is None else path_of(rejects)
     with run_files(source, output, beside, follow_links=follow_links, progress=progress) as files:
         records, code = source_of(source), Code.of(registry)
-        function = PortableFunction(lambda: ExtractionSpec.of(registry), ChunkExtraction(catalogs))
+        function = PortableFunction(
+            lambda: ExtractionSpec(Installation.of(registry)), ChunkExtraction(catalogs)
+        )
         chunks = records.places() if executor.is_elsewhere else iter(records)
         begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk)
         with writing(files.output, begin) as writer:
