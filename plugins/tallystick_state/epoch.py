@@ -6,8 +6,7 @@ what the steps before it made. The order of the events never matters.
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.numbers.nano import round_half_even
 from tallystick.numbers.statistics import median
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -209,17 +208,27 @@ def closed(closing: Closing) -> State:
 
 def aggregate_deltas(closing: Closing) -> Closing:
     """Return the mean delta of each reputation over all records that take part (E27 to E29)."""
-    if closing.rules.rule_set.section(REPUTATION) is None:
+    rules = closing.rules
+    if rules.rule_set.section(REPUTATION) is None:
         return closing
     records = [*closing.records.alike()]
-    changes, unit = _changes(closing.rules, {events for (*_, events), _ in records})
     bases = _bases(closing, {(epoch, hotkey, name) for (_, hotkey, name, epoch, _), _ in records})
-    sums = _sums(records, changes, bases)
-    means = {
-        owner: mean
-        for owner, of_validators in sums.items()
-        if (mean := mean_delta(closing.rules, of_validators.values(), unit)) is not None
-    }
+    effects = {events: effect(rules, events) for events in {events for (*_, events), _ in records}}
+    delta = cache(lambda events, base: effects[events].delta(base))
+    # by reputation and validator how many records have one delta: few do not share it
+    counts = defaultdict[Owner, dict[str, Counter[tuple[_Events, int]]]](dict)
+    for (validator, hotkey, skill_type, epoch, events), many in records:
+        if effects[events].takes_part:
+            own = counts[hotkey, skill_type].setdefault(validator, Counter())
+            own[events, bases[epoch, hotkey, skill_type]] += many
+    means = dict[Owner, Fraction]()
+    for owner, of_validators in counts.items():
+        sums = (
+            (sum((delta(*key) * many for key, many in own.items()), Fraction()), own.total())
+            for own in of_validators.values()
+        )
+        if (mean := mean_delta(rules, sums)) is not None:
+            means[owner] = mean
     return attrs.evolve(closing, means=means)
 
 
@@ -335,8 +344,6 @@ _RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
     "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
 )
 _Events = tuple[str, ...]
-_Change = tuple[int, int]
-"""Change by a record: the slope for each nano of the reputation and the addition, scaled alike."""
 _Base = tuple[int, str, str]
 """Key of the reputation of a round: the pinned epoch, the hotkey, the skill type."""
 
@@ -361,25 +368,6 @@ def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
     return records | joined
 
 
-def _changes(
-    rules: StateRules, distinct: Iterable[_Events]
-) -> tuple[Mapping[_Events, _Change], int]:
-    """Return the change of each combination of events that takes part, and the unit that it counts.
-
-    Over one common denominator the delta of a record is an integer, and so is a sum of them.
-    """
-    effects = {
-        events: combined for events in distinct if (combined := effect(rules, events)).takes_part
-    }
-    parts = [part for combined in effects.values() for part in (combined.factor, combined.added)]
-    common = math.lcm(*(part.denominator for part in parts))
-    changes = {
-        events: (int((combined.factor - 1) * common), int(combined.added * common * NANO))
-        for events, combined in effects.items()
-    }
-    return changes, common * NANO
-
-
 def _bases(closing: Closing, bases: Collection[_Base]) -> Mapping[_Base, int]:
     """Return the reputations that the rounds were pinned to, in nano."""
     pinned = closing.pinned
@@ -396,23 +384,6 @@ def _base_rules(closing: Closing, epoch: int) -> StateRules:
     """Return the rules that say what a newcomer of an epoch begins with."""
     own = closing.base_rules(epoch)
     return closing.rules if own.rule_set.section(REPUTATION) is None else own
-
-
-def _sums(
-    records: Iterable[tuple[Alike, int]],
-    changes: Mapping[_Events, _Change],
-    bases: Mapping[_Base, int],
-) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
-    """Return by reputation and validator the sum of the deltas and the number of records."""
-    sums: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
-    for (validator, hotkey, skill_type, epoch, events), many in records:
-        if events in changes:
-            slope, added = changes[events]
-            delta = bases[epoch, hotkey, skill_type] * slope + added
-            of_owner = sums[hotkey, skill_type]
-            total, count = of_owner.get(validator, (0, 0))
-            of_owner[validator] = (total + delta * many, count + many)
-    return sums
 
 
 def _with(miner: MinerEntry, reputation: Mapping[str, int]) -> MinerEntry:

@@ -8,14 +8,14 @@ Round Updates to Clamping, and E26 to E29 and E39 of docs/errata.md.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.numbers.nano import NANO, publish, to_decimal, to_fraction
+from tallystick.numbers.nano import publish, to_decimal, to_fraction
 from tallystick.records.schema import MISSED
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
@@ -129,16 +129,13 @@ def record_delta(rules: StateRules, reputation: int, events: Iterable[str]) -> F
     return effect(rules, events).delta(reputation)
 
 
-def mean_delta(
-    rules: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
-) -> Fraction | None:
+def mean_delta(rules: StateRules, sums: Iterable[tuple[Fraction, int]]) -> Fraction | None:
     """Return the mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
 
     Args:
         rules: the rules.
-        sums: of each validator, the sum of the deltas of its records that take part, as a count
-            of 1/unit, and the number of those records, which may be 0.
-        unit: what the sums count.
+        sums: of each validator, the sum of the deltas of its records that take part, in units of
+            1, and the number of those records, which may be 0.
 
     Returns:
         The mean over all records, or over the mean of each validator, as the rule set says; None
@@ -151,16 +148,8 @@ def mean_delta(
     if not present:
         return None
     if rules.reputation.mean == "validators":
-        return _across(present) / unit
-    return Fraction(sum(t for t, _ in present), sum(n for _, n in present) * unit)
-
-
-def _across(sums: list[tuple[int, int]]) -> Fraction:
-    """Return the mean of the means; those over equally many records are added as integers first."""
-    totals: dict[int, int] = defaultdict(int)
-    for total, records in sums:
-        totals[records] += total
-    return sum((Fraction(t, n) for n, t in totals.items()), Fraction(0)) / len(sums)
+        return sum((total / records for total, records in present), Fraction()) / len(present)
+    return sum((total for total, _ in present), Fraction()) / sum(many for _, many in present)
 
 
 def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:

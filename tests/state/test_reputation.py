@@ -143,20 +143,20 @@ def test_the_mean_is_that_of_the_oracle(all_rules: dict[str, StateRules], name: 
         unit = rng.choice([NANO, 10 * NANO, 7])
         counts = {str(v): rng.choices(range(-99, 99), k=rng.randrange(4)) for v in range(5)}
         exact = {v: [Fraction(n, unit) for n in each] for v, each in counts.items()}
-        sums = [(sum(each), len(each)) for each in counts.values()]
-        assert module.mean_delta(all_rules[name], sums, unit) == mean(exact, RULES[name])
+        sums = [(sum(each, Fraction()), len(each)) for each in exact.values()]
+        assert module.mean_delta(all_rules[name], sums) == mean(exact, RULES[name])
 
 
 def test_the_two_means_differ(all_rules: dict[str, StateRules]) -> None:
-    sums = [(3 * NANO, 3), (0, 1)]
+    sums = [(Fraction(3), 3), (Fraction(), 1)]
     assert module.mean_delta(all_rules["skills@1.0.0"], sums) == Fraction(3, 4)
     assert module.mean_delta(all_rules["skills@1.1.0"], sums) == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("sums", [[], [(0, 0)]])
+@pytest.mark.parametrize("sums", [[], [(Fraction(), 0)]])
 def test_no_records_have_no_mean(
-    all_rules: dict[str, StateRules], name: str, sums: list[tuple[int, int]]
+    all_rules: dict[str, StateRules], name: str, sums: list[tuple[Fraction, int]]
 ) -> None:
     assert module.mean_delta(all_rules[name], sums) is None
     assert module.damped(all_rules[name], 123_456_789, None) == 123_456_789

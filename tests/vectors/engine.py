@@ -348,7 +348,7 @@ def _record_delta(rule_set: str, row: Json) -> Json:
 
 def _epoch_update(rule_set: str, row: Json) -> Json:
     deltas = [int(Decimal(delta).scaleb(9)) for delta in row["deltas"]]
-    mean = mean_delta(rules(rule_set), [(sum(deltas), len(deltas))])
+    mean = mean_delta(rules(rule_set), [(Fraction(sum(deltas), 10**9), len(deltas))])
     return to_text(damped(rules(rule_set), from_text(_full(row["rep"])), mean))
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import attrs
 
-from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal
+from tallystick.numbers.nano import from_decimal, publish, to_decimal
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, comparison, figure, less, more, old_and_new
@@ -92,7 +92,7 @@ def behaviour_of(scorer: Scorer) -> Behaviour | None:
         len(dynamics.best.values) - 1,
         dynamics.worst.below(least),
         (dynamics.initial - least) / span if span > 0 else Fraction(1),
-        mean_delta(rules, [(0, 1), (_MANY * NANO, _MANY)]) or Fraction(),
+        mean_delta(rules, [(Fraction(), 1), (Fraction(_MANY), _MANY)]) or Fraction(),
     )
 
 
