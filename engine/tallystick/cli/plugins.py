@@ -15,6 +15,15 @@ from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
 from tallystick.cli.rows import installed_commands
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import PluginError
+from tallystick.plugins.entries import (
+    GROUP,
+    PROJECT,
+    SECTIONS,
+    Extensions,
+    distribution_of,
+    every_installed_entry,
+    imported,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,20 +126,19 @@ def _refused_sections() -> Iterable[tuple[str, str]]:
 
 def _refused_others() -> Iterable[tuple[str, str]]:
     """Return the reasons why lints, exports and the like are not used, by their names."""
-    from tallystick.plugins import commands, entries
+    from tallystick.plugins import commands
     from tallystick.scoring import lint
 
-    others = entries.installed_groups() - {entries.GROUP, entries.SECTIONS, commands.GROUP}
-    for group in sorted(others):
-        load = lint.load_lints if group == lint.GROUP else entries.imported
-        kind = group.removeprefix(f"{entries.PROJECT}.")
-        for name, why in entries.Extensions[object].installed(group, load).refused().items():
-            yield name, f"{kind}: {why}"
+    groups = {entry.group for entry in every_installed_entry()}
+    for group in sorted(groups - {GROUP, SECTIONS, commands.GROUP}):
+        load = lint.load_lints if group == lint.GROUP else imported
+        _, refused = Extensions[object].installed(group, load).loaded()
+        for name, why in refused.items():
+            yield name, f"{_kind(group)}: {why}"
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:
     from tallystick.plugins.code import plugin_digest
-    from tallystick.plugins.entries import offers_beside_plugins
 
     row = {
         "name": plugin.name,
@@ -141,5 +149,13 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "formulas": [formula.name for formula in plugin.formulas],
         "requirements": [requirement.name for requirement in plugin.requirements],
     }
-    beside = offers_beside_plugins(plugin.distribution)
-    return row | {kind: list(names) for kind, names in beside.items() if kind not in row}
+    beside: dict[str, list[str]] = {}
+    for entry in every_installed_entry():
+        # what the engine's own distribution offers is of no plugin
+        if entry.group != GROUP and distribution_of(entry) == plugin.distribution != PROJECT:
+            beside.setdefault(_kind(entry.group), []).append(entry.name)
+    return row | {kind: sorted(beside[kind]) for kind in sorted(beside)}
+
+
+def _kind(group: str) -> str:
+    return group.removeprefix(f"{PROJECT}.")

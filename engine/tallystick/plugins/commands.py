@@ -11,19 +11,17 @@ command neither is used, as which of them ran would depend on the order of a fol
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias
 
-from tallystick.errors import PluginError
 from tallystick.plugins.entries import (
+    IMPORT_FAILED,
     PROJECT,
     Extensions,
     RefusedPluginError,
+    code_of_strangers,
     damaged_distributions,
-    failure,
 )
 
 GROUP = "tallystick.commands"
@@ -145,10 +143,10 @@ class CommandTable:
             core: the rows of the engine itself.
             plugins: those that distributions offer.
         """
-        self._unusable = dict(plugins.refused())
+        usable, self._unusable = plugins.loaded()
         self.settings: dict[str, bool] = {}
         offers: dict[_Place, list[_Offer]] = {}
-        every = [(name, plugins.is_own(name), rows) for name, rows in plugins.usable()]
+        every = [(name, plugins.is_own(name), rows) for name, rows in usable.items()]
         for owner, is_own, rows in [(PROJECT, True, core), *every]:
             for command in rows.commands:
                 offers.setdefault((command.path, ""), []).append(_Offer(owner, is_own, command))
@@ -220,16 +218,8 @@ def value_of(name: str, home: str) -> object:
     Raises:
         PluginError: it cannot be imported.
     """
-    try:
-        # what an import prints must not end up in what a command prints
-        with redirect_stdout(sys.stderr):
-            value: object = EntryPoint(name, home, GROUP).load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # whatever a stranger raises is one message
-        raise PluginError(
-            f"plugin {name!r}: the import of {home} failed: {failure(error)}"
-        ) from error
+    with code_of_strangers(f"plugin {name!r}: the import of {home}", IMPORT_FAILED):
+        value: object = EntryPoint(name, home, GROUP).load()
     return value
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import lru_cache
 from importlib.metadata import (
     Distribution,
@@ -54,17 +54,12 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group that the installed distributions have."""
-    return tuple(entry for entry in _selection(tuple(sys.path))[0] if entry.group == group)
+    return tuple(entry for entry in every_installed_entry() if entry.group == group)
 
 
-def installed_groups() -> frozenset[str]:
-    """Return the groups of the project in which a distribution offers something."""
-    return frozenset(entry.group for entry in _selection(tuple(sys.path))[0])
-
-
-def is_offered(name: str) -> bool:
-    """Return whether an installed distribution offers a name in any group of the project."""
-    return any(entry.name == name for entry in _selection(tuple(sys.path))[0])
+def every_installed_entry() -> tuple[EntryPoint, ...]:
+    """Return the entry points of all groups of the project."""
+    return _selection(tuple(sys.path))[0]
 
 
 def damaged_distributions() -> Mapping[str, str]:
@@ -149,19 +144,6 @@ def own_packages() -> frozenset[str]:
     return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
 
 
-def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the names that a stranger's distribution offers in the other groups, by group.
-
-    The name of a group is without that of the project: `exports`, `lints`. What the engine's own
-    distribution offers is of no plugin.
-    """
-    names: dict[str, list[str]] = {}
-    for entry in _selection(tuple(sys.path))[0]:
-        if entry.group != GROUP and distribution_of(entry) == name != PROJECT:
-            names.setdefault(entry.group.removeprefix(_HEAD[1:]), []).append(entry.name)
-    return {group: tuple(sorted(names[group])) for group in sorted(names)}
-
-
 def is_own(entry: EntryPoint) -> bool:
     """Return whether an entry point is of the engine's own distribution."""
     return distribution_of(entry) == PROJECT
@@ -233,13 +215,6 @@ class Extensions(Generic[_Value]):
             )
         return own or entries[0]
 
-    def taken(self, name: str) -> str:
-        """Return why a stranger is refused that has a name of the engine's own; often nothing."""
-        entries = self._entries.get(name, [])
-        if not self.is_own(name) or len(entries) == 1:
-            return ""
-        return f"{_offers(entries)}, and only that of {PROJECT} is used: uninstall one"
-
     def value(self, name: str) -> _Value:
         """Return the value of a name, imported once.
 
@@ -259,23 +234,52 @@ class Extensions(Generic[_Value]):
             raise value
         return value
 
-    def usable(self) -> Iterator[tuple[str, _Value]]:
-        """Return each value that can be used, with its name; `refused` says why others cannot."""
-        for name in self.names():
-            try:
-                yield name, self.value(name)
-            except RefusedPluginError:
-                continue
+    def loaded(
+        self, only: Collection[str] | None = None
+    ) -> tuple[dict[str, _Value], dict[str, str]]:
+        """Return each value that can be used, and why others cannot, by name; each is imported.
 
-    def refused(self) -> Mapping[str, str]:
-        """Return why names, or strangers that have one of the engine's own, are not used."""
-        reasons = {name: why for name in self.names() if (why := self.taken(name))}
+        A stranger that has a name of the engine's own is among the others.
+
+        Args:
+            only: names; by default all that may be used.
+        """
+        values, refused = dict[str, _Value](), dict[str, str]()
         for name in self.names():
+            if only is not None and name not in only:
+                continue
+            entries = self._entries[name]
+            if self.is_own(name) and len(entries) > 1:
+                refused[name] = (
+                    f"{_offers(entries)}, and only that of {PROJECT} is used: uninstall one"
+                )
             try:
-                self.value(name)
+                values[name] = self.value(name)
             except RefusedPluginError as error:
-                reasons[name] = str(error)
-        return reasons
+                refused[name] = str(error)
+        return values, refused
+
+
+@contextmanager
+def code_of_strangers(what: str, code: str, output: TextIO | None = None) -> Iterator[None]:
+    """Refuse whatever a stranger's code raises, so that the others go on, but an interrupt.
+
+    Args:
+        what: begins the message.
+        code: of the refusal.
+        output: where goes what it prints, which must not end up in what a command prints; by
+            default the error output.
+
+    Raises:
+        RefusedPluginError: the code failed.
+    """
+    try:
+        with redirect_stdout(sys.stderr if output is None else output):
+            yield
+    except (KeyboardInterrupt, RefusedPluginError):
+        raise
+    except BaseException as error:
+        raise RefusedPluginError(code, f"{what} failed: {failure(error)}") from error
 
 
 def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
@@ -294,14 +298,8 @@ def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
             f"found the entry point {entry.value!r}, expected a module such as package.plugin: "
             "fix the plugin's project file",
         )
-    try:
-        # what an import prints must not end up in what a command prints
-        with redirect_stdout(sys.stderr if output is None else output):
-            value: object = entry.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # the others go on, whatever a stranger raises
-        raise RefusedPluginError(IMPORT_FAILED, f"its import failed: {failure(error)}") from error
+    with code_of_strangers("its import", IMPORT_FAILED, output):
+        value: object = entry.load()
     api = getattr(sys.modules.get(entry.module), "tallystick_api", None)
     if type(api) is not int or api != API_VERSION:
         raise RefusedPluginError(

@@ -21,7 +21,6 @@ from typing import Any, Protocol, TextIO, TypeVar
 import attrs
 import pluggy
 
-from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins import spec
 from tallystick.plugins.entries import (
@@ -33,12 +32,12 @@ from tallystick.plugins.entries import (
     Extensions,
     RefusedPluginError,
     allowed_names,
+    code_of_strangers,
     damaged_distributions,
     distribution_of,
-    failure,
+    every_installed_entry,
     imported,
     installed_entries,
-    is_offered,
 )
 from tallystick.plugins.skill_type import SkillType
 from tallystick.plugins.strategy import Strategy
@@ -158,7 +157,7 @@ class InstalledPlugins:
             damaged: why distributions have no entry points that can be read, by name.
         """
         self._offers = Extensions(found, load, allowed)
-        self._allowed, self._damaged = allowed, damaged or {}
+        self._allowed, self._damaged = allowed or frozenset(), damaged or {}
         self._registries: dict[frozenset[str], Registry] = {}
 
     def of(self, names: Collection[str]) -> Registry:
@@ -181,7 +180,7 @@ class InstalledPlugins:
 
     def every(self) -> Registry:
         """Return the registry of all plugins that may be used: each of them is imported."""
-        registry = self.of({*self.names(), *(self._allowed or ())})
+        registry = self.of({*self.names(), *self._allowed})
         return attrs.evolve(registry, refused={**registry.refused, **self._damaged})
 
     @cached_property
@@ -190,27 +189,20 @@ class InstalledPlugins:
         return installed_sections()
 
     def _registry(self, names: frozenset[str]) -> Registry:
+        offered, refused = self._offers.loaded(names)
         plugins: dict[str, Plugin] = {}
-        refused: dict[str, str] = {}
-        for name in self.names():
-            if name in names:
-                if reason := self._offers.taken(name):
-                    refused[name] = reason
-                try:
-                    _add(self._offers.value(name), plugins)
-                except PluginError as error:
-                    refused[name] = str(error)
-        refused |= {name: why for name in sorted(names) if (why := self._unusable(name))}
+        for name, plugin in offered.items():
+            try:
+                _add(plugin, plugins)
+            except RefusedPluginError as error:
+                refused[name] = str(error)
+        for name in sorted(names):
+            if self._offers.is_installed(name):
+                if not self._offers.is_allowed(name):
+                    refused[name] = f"{ALLOWED} does not name it"
+            elif name in self._allowed and name not in {e.name for e in every_installed_entry()}:
+                refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
         return _registry(plugins, refused, self.sections)
-
-    def _unusable(self, name: str) -> str:
-        """Return why the environment lets no plugin of a name be used; empty where it does."""
-        if self._allowed is None:
-            return ""
-        if not self._offers.is_installed(name):
-            is_lost = name in self._allowed and not is_offered(name)
-            return f"{ALLOWED} names it, but no installed distribution offers it" if is_lost else ""
-        return "" if self._offers.is_allowed(name) else f"{ALLOWED} does not name it"
 
 
 @lru_cache(maxsize=1)
@@ -286,18 +278,14 @@ def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
         RefusedPluginError: it cannot be used; the cause is what its own code raised.
     """
     module = imported(entry, output)
-    return _offered(entry, module)
-
-
-def _offered(entry: EntryPoint, module: object) -> Plugin:
     for name in (name for name in vars(spec) if name.startswith(f"{PROJECT}_")):
         if not hasattr(getattr(module, name, None), f"{PROJECT}_impl") and hasattr(module, name):
             raise RefusedPluginError(
                 _HOOK, f"found its {name} without @hookimpl, expected it marked"
             )
-    manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(spec)
-    try:
+    with code_of_strangers("one of its hooks", _HOOK):
+        manager = pluggy.PluginManager(PROJECT)
+        manager.add_hookspecs(spec)
         manager.register(module, entry.name)
         manager.check_pending()
         plugin = Plugin(
@@ -311,10 +299,6 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
             strategies=_answer(manager.hook.tallystick_strategies(), Strategy),
             module=entry.module,
         )
-    except (PluginError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise RefusedPluginError(_HOOK, f"one of its hooks failed: {failure(error)}") from error
     _refuse_foreign(plugin)
     return plugin
 

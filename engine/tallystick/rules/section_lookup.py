@@ -79,7 +79,7 @@ def refusal(name: str, sections: Extensions[object]) -> str:
 
 def refused_sections(sections: Extensions[object]) -> Mapping[str, str]:
     """Return why sections that distributions offer are not used, by name; each is imported."""
-    reasons = dict(sections.refused())
+    _, reasons = sections.loaded()
     for name in sections.names():
         if name in CORE:
             reasons[name] = "found the name of a section of the format, expected another: rename it"

@@ -49,8 +49,8 @@ class Catalog:
 
 def catalog_of(lints: Extensions[tuple[Any, ...]]) -> Catalog:
     """Return the checks of some owners."""
-    checks = {check.code: check for _, owned in lints.usable() for check in owned}
-    return Catalog(checks, lints.refused())
+    usable, refused = lints.loaded()
+    return Catalog({check.code: check for owned in usable.values() for check in owned}, refused)
 
 
 @cache
