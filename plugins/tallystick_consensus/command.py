@@ -11,8 +11,14 @@ import click
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import as_json, follow_links_option, output_option, rejects_option
-from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
+from tallystick.cli.options import (
+    as_json,
+    follow_links_option,
+    output_option,
+    rejects_option,
+    rules_option,
+)
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import is_stream
@@ -35,7 +41,7 @@ _PATH = click.Path(path_type=Path)
     ),
 )
 @click.argument("groups", type=_PATH)
-@rules_option
+@rules_option()
 @output_option("Where the consensus goes.")
 @rejects_option("groups")
 @click.option("--reruns", type=_PATH, help="Where requests go to run submissions again.")

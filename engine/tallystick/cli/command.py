@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import click
 
+from tallystick.plugins.commands import Command
+
 DEFECT = 3
 """The exit status of a run that is complete, but for records on which the engine fails."""
 
@@ -25,26 +27,28 @@ def examples(*commands: str) -> str:
 class CommandGroup(click.Group):
     """A group whose help has the whole first sentence of each command."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write `sentences`, wrapped and never cut."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.sentences(ctx)))
+    def rows(self) -> dict[str, Command]:
+        """Return what help says of each command, by its name and in order."""
+        return {
+            name: Command(
+                (name,),
+                home="",
+                sentence=first_sentence(command.help or ""),
+                example="\n".join(first_example(command)),
+            )
+            for name, command in sorted(self.commands.items())
+        }
 
-    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
-        """Yield the commands, each with its first sentence."""
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None:
-                yield name, first_sentence(command.help or "")
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
+        """Write the sentence of each command, wrapped and never cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row.sentence) for name, row in self.rows().items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write its own examples, or the first of each command."""
-        own = self.epilog or examples(*self._first_examples())
+        first = (line for row in self.rows().values() for line in row.example.splitlines())
+        own = self.epilog or examples(*first)
         click.Command(self.name, epilog=own).format_epilog(ctx, formatter)
-
-    def _first_examples(self) -> Iterator[str]:
-        for _, command in sorted(self.commands.items()):
-            yield from first_example(command)
 
 
 def first_example(command: click.Command) -> Iterator[str]:

@@ -11,8 +11,8 @@ import click
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
-from tallystick.cli.options import as_json
-from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
+from tallystick.cli.options import as_json, rules_option
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
@@ -28,7 +28,7 @@ from tallystick.json_values import error_value
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@rules_option
+@rules_option()
 @click.option(
     "--line",
     "number",

@@ -19,12 +19,10 @@ from tallystick.cli.options import (
 )
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import echo, print_json
-from tallystick.numbers.text import numbered
+from tallystick.cli.shown import counts_line, echo, print_json
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
-    from tallystick.scoring.facts.run import FactsReceipt
 
 
 @click.command(
@@ -71,20 +69,9 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(receipt.to_dict())
     else:
-        echo(*_summary(receipt, output, rejects))
+        where = rejects or f"{output}.rejects.jsonl"
+        echo(
+            counts_line(receipt.counts, "with a submission", "without one", where),
+            f"facts    {output} {receipt.output_digest}",
+        )
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
-
-
-def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> list[str]:
-    counts = receipt.counts
-    parts = [f"{counts.answered} with a submission"]
-    if counts.missed:
-        parts.append(f"{counts.missed} without one")
-    if counts.rejected:
-        parts.append(f"{counts.rejected} rejected, see {rejects or f'{output}.rejects.jsonl'}")
-    if counts.internal_errors:
-        parts.append(f"of them {counts.internal_errors} by a defect in the engine")
-    return [
-        f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
-        f"facts    {output} {receipt.output_digest}",
-    ]

@@ -25,26 +25,23 @@ from tallystick.errors import LockError, RefusedError, RuleSetError, TallystickE
 from tallystick.io.text import escaped, masked
 
 ROOT = "tallystick"
+_ROOT_LOGGER = logging.getLogger(ROOT)
 _STANDARD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
 
 
 class _Handler(logging.Handler):
-    """Writes to what is the error output when there is something to tell."""
+    """Writes to what is the error output when there is something to tell.
+
+    A process that goes on for months outlives the reader of its log.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record as one line."""
+        """Write one record as one line, or none where nobody reads."""
+        line = self.format(record)
         # a process without an error output has none here
         if sys.stderr is not None:
-            echo(self.format(record), err=True)
-
-
-class _Lasting(_Handler):
-    """Writes as long as somebody reads; a process that goes on for months outlives its reader."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one record, or none where nobody reads."""
-        with suppress(OSError, ValueError):
-            super().emit(record)
+            with suppress(OSError, ValueError):
+                echo(line, err=True)
 
 
 class _Warnings(_Handler):
@@ -52,21 +49,15 @@ class _Warnings(_Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._kept = dict[str, logging.LogRecord]()
+        self.kept = dict[str, logging.LogRecord]()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one record."""
-        self._kept.setdefault(record.getMessage(), record)
+        self.kept.setdefault(record.getMessage(), record)
 
-    def take(self) -> list[logging.LogRecord]:
-        """Return what was kept, which is then no longer."""
-        records = [*self._kept.values()]
-        self._kept.clear()
-        return records
-
-    def tell(self, logger: str = ROOT) -> None:
+    def tell(self, logger: str) -> None:
         """Write what was kept of a logger and of those below it."""
-        for record in self.take():
+        for record in self.kept.values():
             if f"{record.name}.".startswith(f"{logger}."):
                 super().emit(record)
 
@@ -100,74 +91,78 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
 
+def _handlers(logger: logging.Logger) -> list[_Handler]:
+    return [handler for handler in logger.handlers if isinstance(handler, _Handler)]
+
+
 def is_json() -> bool:
     """Return whether the error output of this run is JSON lines alone."""
-    return any(isinstance(handler.formatter, _Json) for handler in logging.getLogger(ROOT).handlers)
+    return any(isinstance(handler.formatter, _Json) for handler in _handlers(_ROOT_LOGGER))
 
 
 def is_on() -> bool:
     """Return whether this run is logged."""
-    return any(type(handler) is _Handler for handler in logging.getLogger(ROOT).handlers)
+    return not all(isinstance(handler, _Warnings) for handler in _handlers(_ROOT_LOGGER))
 
 
 def begin(formatter: logging.Formatter) -> None:
     """Log from now on, in place of any log before."""
     # a settings file that is read for `verbose` may have had a warning
-    warnings = _handle(_Handler(logging.INFO), formatter)
-    for record in warnings:
-        logging.getLogger(ROOT).handle(record)
+    for record in _handle(_ROOT_LOGGER, _Handler(logging.INFO), formatter):
+        _ROOT_LOGGER.handle(record)
     context = click.get_current_context()
     fields = {"command": context.command_path, "version": version(ROOT)}
-    logging.getLogger(ROOT).info("started", extra=fields)
+    _ROOT_LOGGER.info("started", extra=fields)
     settings.tell_in_force()
 
 
 def begin_json(level: int) -> None:
-    """Log JSON lines from a level on, in place of any log before, whatever becomes of their reader.
+    """Log JSON lines from a level on, in place of any log before.
 
     Libraries beside the engine log their warnings likewise.
     """
-    for name, least in ((ROOT, level), (None, max(level, logging.WARNING))):
-        handler, logger = _Lasting(least), logging.getLogger(name)
-        handler.setFormatter(_Json())
-        for other in [other for other in logger.handlers if isinstance(other, _Handler)]:
-            logger.removeHandler(other)
-        logger.addHandler(handler)
-    logging.getLogger(ROOT).setLevel(level)
-    logging.getLogger(ROOT).propagate = False
+    _handle(_ROOT_LOGGER, _Handler(level), _Json())
+    _handle(logging.getLogger(), _Handler(max(level, logging.WARNING)), _Json())
+    _ROOT_LOGGER.propagate = False
 
 
 def only_warn() -> None:
     """Keep warnings from now on, in place of any log before."""
-    _handle(_Warnings(), _Text())
+    _handle(_ROOT_LOGGER, _Warnings(), _Text())
 
 
-def _handle(handler: _Handler, formatter: logging.Formatter) -> list[logging.LogRecord]:
+def _handle(
+    logger: logging.Logger, handler: _Handler, formatter: logging.Formatter
+) -> list[logging.LogRecord]:
     """Log by one handler from now on, and return the warnings that the one before it kept."""
-    root = logging.getLogger(ROOT)
-    warnings = list[logging.LogRecord]()
-    for other in [other for other in root.handlers if isinstance(other, _Handler)]:
-        root.removeHandler(other)
-        warnings += other.take() if isinstance(other, _Warnings) else ()
+    kept = _removed(logger)
     handler.setFormatter(formatter)
-    root.addHandler(handler)
-    root.setLevel(handler.level)
-    return warnings
+    logger.addHandler(handler)
+    if logger is _ROOT_LOGGER:
+        logger.setLevel(handler.level)
+    return kept
+
+
+def _removed(logger: logging.Logger) -> list[logging.LogRecord]:
+    """Log no more by the handlers of a logger, and return the warnings that they kept."""
+    kept = list[logging.LogRecord]()
+    for handler in _handlers(logger):
+        logger.removeHandler(handler)
+        kept += handler.kept.values() if isinstance(handler, _Warnings) else ()
+    return kept
 
 
 def finish(status: object) -> None:
     """Log how the run ends, and the warnings of one that did its work; then end the log."""
-    root = logging.getLogger(ROOT)
-    root.info("finished", extra={"status": status or 0})
-    for handler in root.handlers:
+    _ROOT_LOGGER.info("finished", extra={"status": status or 0})
+    for handler in _handlers(_ROOT_LOGGER):
         if isinstance(handler, _Warnings):
             # that a file was ignored may be why a run could do nothing
             handler.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
-    for logger in (root, logging.getLogger()):
-        for handler in [other for other in logger.handlers if isinstance(other, _Handler)]:
-            logger.removeHandler(handler)
-    root.setLevel(logging.NOTSET)
-    root.propagate = True
+    for logger in (_ROOT_LOGGER, logging.getLogger()):
+        _removed(logger)
+    _ROOT_LOGGER.setLevel(logging.NOTSET)
+    _ROOT_LOGGER.propagate = True
 
 
 def complain(error: TallystickError | str) -> None:
@@ -184,7 +179,7 @@ def tell_refusal(message: str) -> None:
 def _tell(message: str, head: str) -> None:
     text = masked(message)
     if is_json():
-        logging.getLogger(ROOT).error(text)
+        _ROOT_LOGGER.error(text)
     elif sys.stderr is not None:
         print_text(f"{head}{text}", err=True)
 
@@ -201,25 +196,12 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 
 def options() -> list[click.Option]:
     """Return the options of every command: settings, memory and what is logged."""
+    flag: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+    text = "Log each step to standard error."
+    json_lines = "Log JSON, one object per line, errors included."
     return [
         *settings.options(),
         memory.option(),
-        Setting(
-            ["-v", "--verbose"],
-            key="verbose",
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_verbose,
-            help="Log each step to standard error.",
-        ),
-        Setting(
-            ["--log-json"],
-            key="log_json",
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_log_json,
-            help="Log JSON, one object per line, errors included.",
-        ),
+        Setting(["-v", "--verbose"], key="verbose", callback=_verbose, help=text, **flag),
+        Setting(["--log-json"], key="log_json", callback=_log_json, help=json_lines, **flag),
     ]

@@ -5,14 +5,14 @@ Help and completion are written from the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.cli import log
-from tallystick.cli.command import CommandGroup, first_example, first_sentence
+from tallystick.cli.command import CommandGroup
 from tallystick.cli.plugin_options import ExtensibleCommand
 from tallystick.cli.rows import installed_commands
 from tallystick.errors import PluginError
@@ -37,7 +37,7 @@ class OpenGroup(CommandGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """Return the names of the commands."""
-        return [*self._rows()]
+        return [*self.rows()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, with the options that every one has.
@@ -69,17 +69,17 @@ class OpenGroup(CommandGroup):
         except click.UsageError as error:
             raise click.UsageError(self._unknown(args[0], error.message, ctx), ctx) from error
 
-    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:  # noqa: ARG002  # as above
-        """Yield the commands with their first sentences, without importing them."""
-        for name, row in self._rows().items():
-            yield name, row.sentence
+    def rows(self) -> dict[str, Command]:
+        """Return what help says of each command; those of plugins are not imported."""
+        rows = {**installed_commands().below(self.path), **super().rows()}
+        return dict(sorted(rows.items()))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sentence of each command, of the whole line below headings in their order."""
         if self.path:
             super().format_commands(ctx, formatter)
             return
-        rows = self._rows()
+        rows = self.rows()
         width = max(map(len, rows))
         sections = dict[str, list[tuple[str, str]]]()
         for name, row in rows.items():
@@ -92,20 +92,8 @@ class OpenGroup(CommandGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the options and commands that complete a word, without importing commands."""
-        return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
-
-    def _rows(self) -> dict[str, Command]:
-        """Return a row of each command, by its name and in order."""
-        own = {
-            name: Command(
-                (*self.path, name),
-                home="",
-                sentence=first_sentence(command.help or ""),
-                example="\n".join(first_example(command)),
-            )
-            for name, command in self.commands.items()
-        }
-        return dict(sorted({**installed_commands().below(self.path), **own}.items()))
+        sentences = {name: row.sentence for name, row in self.rows().items()}
+        return _completed(sentences, self, ctx, incomplete)
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
         """Return the error for a word that is no command; click's hints know none of the rows."""
@@ -118,10 +106,6 @@ class OpenGroup(CommandGroup):
         if len(close) > 1:
             return f"{message} (Did you mean one of: {', '.join(close)}?)"
         return f"{message} Did you mean {close[0]}?" if close else message
-
-    def _first_examples(self) -> Iterator[str]:
-        for row in self._rows().values():
-            yield from row.example.splitlines()
 
 
 records = OpenGroup("records", path=("records",), help="Generate records.")

@@ -13,7 +13,7 @@ wrong with it is told first; it returns a function, which the command calls with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tallystick.cli import options
 from tallystick.cli.rows import installed_commands
-from tallystick.cli.settings import Setting
 from tallystick.errors import PluginError
 from tallystick.plugins.commands import INPUT, SOURCE, VALUE, CommandOption, value_of
 
@@ -66,9 +64,9 @@ class PluginOptions:
         values: by flag; those that are not given are left out.
     """
 
-    def __init__(self, options: Mapping[PluginOption, Any]) -> None:
-        self._options = [option for option, value in options.items() if value is not None]
-        self.values = {option.row.flag: options[option] for option in self._options}
+    def __init__(self, values: Mapping[PluginOption, Any]) -> None:
+        self._given = {option: value for option, value in values.items() if value is not None}
+        self.values = {option.row.flag: value for option, value in self._given.items()}
 
     @contextmanager
     def scoring(self, reference: str | None, held: Held) -> Iterator[Scorer]:
@@ -81,14 +79,12 @@ class PluginOptions:
             PluginError: the plugin of the source cannot be used.
             TrustError: the lock has none of the rules.
         """
-        sources = self._of_kind(SOURCE)
-        _refuse_several([option.row.flag for option in sources])
-        if not sources:
+        option = self._only(SOURCE)
+        if option is None:
             with named_rules(reference, held) as scorer:
                 yield scorer
             return
-        (option,) = sources
-        source = option.home(self.values[option.row.flag], on_command_line(reference), held)
+        source = option.home(self._given[option], on_command_line(reference), held)
         if not isinstance(source, AbstractContextManager):
             raise option.wrong_answer(source, "a context manager")
         with source as scorer:
@@ -111,30 +107,32 @@ class PluginOptions:
             UsageError: none is given, or several are.
             PluginError: the plugin of the input cannot be used.
         """
-        _refuse_several(
-            [*([] if own is None else [name]), *(o.row.flag for o in self._of_kind(INPUT))]
-        )
-        for option, function in self._inputs():
+        option = self._only(INPUT, *([] if own is None else [name]))
+        for other, value in self._given.items():
+            if other.row.kind == VALUE:
+                other.home(value, self.values)
+        if option is not None:
+            function: Callable[..., Any] = option.home(self._given[option], self.values)
             if not callable(function):
                 raise option.wrong_answer(function, "a function")
-            answer: Callable[..., Any] = function
-            return answer
+            return function
         if own is None:
             others = _flags(click.get_current_context().command, INPUT)
             others = f", or {others}" if others else ""
             raise click.UsageError(f"found no {name}, expected it{others}")
         return None
 
-    def _inputs(self) -> list[tuple[PluginOption, Any]]:
-        """Return the answers of the options of inputs, once all values are checked."""
-        asked = [*self._of_kind(VALUE), *self._of_kind(INPUT)]
-        answers = [
-            (option, option.home(self.values[option.row.flag], self.values)) for option in asked
-        ]
-        return [(option, answer) for option, answer in answers if option.row.kind == INPUT]
+    def _only(self, kind: str, *others: str) -> PluginOption | None:
+        """Return the option of a kind that is given; None without one.
 
-    def _of_kind(self, kind: str) -> list[PluginOption]:
-        return [option for option in self._options if option.row.kind == kind]
+        Raises:
+            UsageError: several are given, or one beside others that are, by their names.
+        """
+        options = [option for option in self._given if option.row.kind == kind]
+        names = [*others, *(option.row.flag for option in options)]
+        if len(names) > 1:
+            raise click.UsageError(f"found {' and '.join(names)}, expected one of them")
+        return next(iter(options), None)
 
 
 class ExtensibleCommand(click.Command):
@@ -154,6 +152,10 @@ class ExtensibleCommand(click.Command):
                 own = cleandoc(self.help or "")
                 self.help = "\n\n".join(filter(None, (own, row.paragraph)))
                 self.epilog = "\n  ".join(filter(None, (self.epilog, row.example)))
+        sources = _flags(self, SOURCE)
+        for param in self.params:
+            if sources and isinstance(param, click.Option) and param.name == "reference":
+                param.help = f"{param.help} By default those of {sources}."
 
     def _index_behind(self, flag: str) -> int:
         places = (n for n, param in enumerate(self.params, 1) if flag in param.opts)
@@ -165,22 +167,6 @@ class ExtensibleCommand(click.Command):
         values = {option: ctx.params.pop(option.name or "", None) for option in options}
         ctx.params["plugin_options"] = PluginOptions(values)
         return super().invoke(ctx)
-
-
-class _RulesOption(Setting):
-    """The option that names a rule set, where another source may say which."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names of the option, and its help with the sources that stand in for it."""
-        flags = _flags(ctx.command, SOURCE)
-        self.help = (
-            f"{options.RULES_HELP} By default those of {flags}." if flags else options.RULES_HELP
-        )
-        return super().get_help_record(ctx)
-
-
-rules_option = options.rules_option(cls=_RulesOption)
-"""The option that names a rule set where another source may say which."""
 
 
 @contextmanager
@@ -207,11 +193,6 @@ def on_command_line(reference: str | None) -> str | None:
     """Return the rule set that the command line names; None for one of the settings."""
     source = click.get_current_context().get_parameter_source("reference")
     return reference if source == ParameterSource.COMMANDLINE else None
-
-
-def _refuse_several(names: Sequence[str]) -> None:
-    if len(names) > 1:
-        raise click.UsageError(f"found {' and '.join(names)}, expected one of them")
 
 
 def _flags(command: click.Command, kind: str) -> str:

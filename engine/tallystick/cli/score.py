@@ -17,18 +17,17 @@ from tallystick.cli.options import (
     follow_links_option,
     output_option,
     rejects_option,
+    rules_option,
 )
-from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import counts_line, echo, print_json
 from tallystick.io.streams import is_stream
-from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
-    from tallystick.scoring.receipt import Receipt
 
 
 @click.command(
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@rules_option
+@rules_option()
 @output_option("Where results go.")
 @click.option(
     "--format",
@@ -98,22 +97,11 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(receipt.to_dict())
     elif not (streams and log.is_json()):
-        echo(*_summary(receipt, output, rejects), err=streams)
+        where = rejects or ("above" if streams else f"{output}.rejects.jsonl")
+        echo(
+            counts_line(receipt.counts, "scored", "without a submission", where),
+            f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
+            f"results  {output} {receipt.output_digest}",
+            err=streams,
+        )
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
-
-
-def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> list[str]:
-    counts = receipt.counts
-    parts = [f"{counts.scored} scored"]
-    if counts.missed:
-        parts.append(f"{counts.missed} without a submission")
-    if counts.rejected:
-        where = rejects or ("above" if is_stream(output) else f"{output}.rejects.jsonl")
-        parts.append(f"{counts.rejected} rejected, see {where}")
-    if counts.internal_errors:
-        parts.append(f"of them {counts.internal_errors} by a defect in the engine")
-    return [
-        f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
-        f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
-        f"results  {output} {receipt.output_digest}",
-    ]

@@ -18,9 +18,12 @@ from tallystick.cli.settings import in_force
 from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_pieces, masked, printable, visible
 from tallystick.json_values import json_value
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from tallystick.scoring.receipt import Counts
 
 
 def echo(*lines: str, err: bool = False) -> None:
@@ -66,6 +69,25 @@ def print_usage(error: click.ClickException) -> None:
     usage, mark, message = buffer.getvalue().partition("Error: ")
     # a help, which has many lines, is no message
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
+
+
+def counts_line(counts: Counts, scored: str, missed: str, rejects: object) -> str:
+    """Return the line that tells what became of the records of a file.
+
+    Args:
+        counts: of the run.
+        scored: what became of those with a submission.
+        missed: what the others are.
+        rejects: where the rejected ones are.
+    """
+    parts = [f"{counts.scored} {scored}"]
+    if counts.missed:
+        parts.append(f"{counts.missed} {missed}")
+    if counts.rejected:
+        parts.append(f"{counts.rejected} rejected, see {rejects}")
+    if counts.internal_errors:
+        parts.append(f"of them {counts.internal_errors} by a defect in the engine")
+    return f"{numbered(counts.records, 'record')}: {', '.join(parts)}"
 
 
 def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
