@@ -166,10 +166,14 @@ def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
         return NANO if found is None else found
 
     def columns() -> Column:
-        from tallystick.scoring.planner import column_of  # loads NumPy
+        from tallystick.scoring.planner import Plan, Target  # loads NumPy
 
-        facts, published = _columns(rows.facts), _named(rows.published)
-        return column_of(bound, value, facts, published, bound.seeds)
+        facts = dict(zip(bound.domains, _columns(rows.facts), strict=True))
+        published, constants = _named(rows.published), bound.tracked(bound.seeds)
+        plan = Plan([Target(bound, (value,), constants)], given=published)
+        (scores,) = plan.run(facts.__getitem__, len(pairs), published)
+        column: Column = scores.columns[value]
+        return column
 
     return _Evaluated(
         value.name,

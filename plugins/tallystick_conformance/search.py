@@ -26,7 +26,7 @@ from tallystick.formula.facts import constraints, is_opaque, reader_of, scale_of
 from tallystick.formula.tree import Kind, Node, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.planner import Plan, Target, plan_of
+from tallystick.scoring.planner import Plan, Target
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -345,7 +345,7 @@ class Space:
 
     @plan.default
     def _planned(self) -> Plan:
-        return plan_of([Target(0, self.bound, self.thresholds, self.values)])
+        return Plan([Target(self.bound, self.values, self.bound.tracked(self.thresholds))])
 
     def faults(self, columns: Facts, count: int) -> Column:
         """Return the number of constraints and requirements that each row breaks."""
@@ -363,7 +363,7 @@ class Space:
     def scores(self, columns: Facts, count: int) -> ScoredRows:
         """Return the values of rows without faults."""
         try:
-            ((_, scores),) = self.plan.run(columns.__getitem__, count)
+            (scores,) = self.plan.run(columns.__getitem__, count)
         except UndecidedError:
             return self._each(columns, count)
         named = {value: np.asarray(scores.columns[value], np.int64) for value in self.values}

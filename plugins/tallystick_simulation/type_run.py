@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -24,15 +23,7 @@ from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.planner import (
-    ColumnPlanner,
-    Plan,
-    ScoreColumns,
-    Target,
-    joined,
-    plan_of,
-    score_columns,
-)
+from tallystick.scoring.planner import Plan, ScoreColumns, Target, joined, score_columns
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 from tallystick_conformance.testing.record_checker import FactReader
@@ -49,8 +40,6 @@ from tallystick_state.sections.groups import GROUPS
 _NOT_SCORED = -1
 _READ = {"axis", "measure", "tier", "quality", "factor", "emission"}
 """Roles of the values of results that simulations read."""
-_Rest = Callable[[ScoreColumns, Callable[[str], Column], int], ScoreColumns]
-"""Computes what is left, from what is known, facts and the number of rows."""
 ROLES: tuple[Role, ...] = ("primary", "auditor")
 """The roles by their codes."""
 GroupKey = tuple[tuple[int, int], ...]
@@ -238,20 +227,30 @@ class AnswerScores:
 
         tier, tiers = self.bound.tier, self.bound.tiers
         if tier is None or tiers is None:
-            return self._rest(self._known(rows), fact, len(rows))
+            return self._whole(self._known(rows), fact, len(rows))
         if self.bound.quality not in self._of_answers:
             return score_columns(self.bound, fact, thresholds, len(rows))
         known, starts = self._known(rows), tiers.starts(thresholds)
         level = np.searchsorted(starts, known.columns[self.bound.quality], side="right")
         known = attrs.evolve(known, columns={**known.columns, tier: level})
-        return self._rest(known, fact, len(rows))
+        return self._whole(known, fact, len(rows))
+
+    def _whole(self, known: ScoreColumns, fact: Callable[[str], Column], rows: int) -> ScoreColumns:
+        """Return what is known with what is left to compute."""
+        (rest,) = self._rest.run(fact, rows, known.columns)
+        return ScoreColumns(
+            self.bound,
+            {**known.columns, **rest.columns},
+            {**known.given, **rest.given},
+            {**known.ratios, **rest.ratios},
+        )
 
     def _known(self, rows: Column) -> ScoreColumns:
         """Return the values that task and answer alone decide."""
         places = self._places_of(len(self.pool.keys) * self.pool.tasks)
         new = np.unique(rows[places[rows] == _NOT_SCORED])
         if len(new):
-            ((_, scores),) = self._plan.run(lambda digest: self.pool.column(digest, new), len(new))
+            (scores,) = self._plan.run(lambda digest: self.pool.column(digest, new), len(new))
             before = [] if self._scored is None else [self._scored]
             first = sum(len(part.quality) for part in before)
             places[new] = np.arange(first, first + len(new))
@@ -282,37 +281,22 @@ class AnswerScores:
         return frozenset(values)
 
     @cached_property
-    def _plan(self) -> Plan:
-        """The plan of what is asked of the values of answers, and of what other values read."""
+    def _of_plan(self) -> tuple[Value, ...]:
+        """What is asked of the values of answers, and what other values read of them."""
         own = self._of_answers
         read = (v for value in self.bound.values if value not in own for v in value.inputs)
-        values = tuple(dict.fromkeys(v for v in (*self._wanted, *read) if v in own))
-        return plan_of([Target(0, self.bound, {}, values, ratios=self._ratios(known=True))])
+        return tuple(dict.fromkeys(v for v in (*self._wanted, *read) if v in own))
 
     @cached_property
-    def _rest(self) -> _Rest:
-        own = {*self._of_answers, self.bound.tier}
-        planner = ColumnPlanner({})
-        given = self._plan.works[0].columns.keys() | ({self.bound.tier} - {None})
-        slots = {value: planner.given(value) for value in given if value is not None}
-        values = tuple(value for value in self._wanted if value not in own)
-        work = planner.work(Target(0, self.bound, {}, values, ratios=self._ratios(known=False)))
+    def _plan(self) -> Plan:
+        return Plan([Target(self.bound, self._of_plan, ratios=self._ratios(known=True))])
 
-        def compute(known: ScoreColumns, fact: Callable[[str], Column], rows: int) -> ScoreColumns:
-            held: list[Any] = [None] * planner.slots
-            for value, slot in slots.items():
-                held[slot] = known.columns[value]
-            with np.errstate(all="ignore"):
-                rest = work.run(held, fact, rows)
-            return ScoreColumns(
-                self.bound,
-                {**known.columns, **rest.columns},
-                {**known.given, **rest.given},
-                None,
-                {**known.ratios, **rest.ratios},
-            )
-
-        return compute
+    @cached_property
+    def _rest(self) -> Plan:
+        """The plan of the other values that are asked for."""
+        given = [*self._of_plan, *(() if self.bound.tier is None else (self.bound.tier,))]
+        values = tuple(value for value in self._wanted if value not in given)
+        return Plan([Target(self.bound, values, ratios=self._ratios(known=False))], given)
 
     def _ratios(self, *, known: bool) -> tuple[Value, ...]:
         return tuple(m for m in self.bound.exact if (m in self._of_answers) == known)

@@ -1,5 +1,7 @@
 """The kernels that candidates share give what scoring alone gives, on the hardest rows."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 from examples import fast_rows
@@ -10,8 +12,9 @@ import tallystick
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.records.struct_builder import Record
-from tallystick.scoring.planner import Target, plan_of
-from tallystick.scoring.products import finished, partial_product, product_of
+from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.planner import Plan, Target
+from tallystick.scoring.products import product_of, rounded_products
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
 from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
@@ -24,6 +27,18 @@ def skills() -> tallystick.Scorer:
     return tallystick.load("skills@1.0.0")
 
 
+def emissions(compiled: Compiled, values: Mapping[str, Sequence[int]], *own: str) -> list[int]:
+    """The products of rows by name of the factor, of which some are multiplied in last."""
+    product = product_of(compiled.lowered.columns)
+    assert product is not None
+    columns = [np.array(values[str(source)], np.int64) for source in compiled.sources]
+    named = {str(source): column for source, column in zip(compiled.sources, columns, strict=True)}
+    names = [str(compiled.sources[place]) for place in product.inputs]
+    partial = product.partial([named[name] for name in names if name not in own])
+    last = [named[name] for name in names if name in own]
+    return rounded_products(product, partial, last, compiled.lowered.columns, columns).tolist()
+
+
 @pytest.mark.parametrize("name", ["declarative", "mcp_server"])
 @given(data=st.data())
 def test_a_product_is_the_emission_of_the_formula(
@@ -33,8 +48,6 @@ def test_a_product_is_the_emission_of_the_formula(
     assert bound.emission is not None
     assert bound.tiers is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.lowered.columns)
-    assert product is not None
     choices = {
         "tier_multiplier": st.sampled_from(bound.tiers.multipliers),
         "early_bonus": st.sampled_from([1_150_000_000, 1_080_000_000, NANO]),
@@ -42,20 +55,10 @@ def test_a_product_is_the_emission_of_the_formula(
         "bootstrap_bonus": st.sampled_from([1_312_500_000, NANO]),
     }
     values = {str(s): data.draw(choices.get(str(s), VALUES)) for s in compiled.sources}
-    names = [str(compiled.sources[place]) for place in product.inputs]
-    units = dict(zip(names, product.units, strict=True))
-    columns = {each: np.array([values[each]], np.int64) for each in names}
-    own = [each for each in names if each in ("quality", "tier_multiplier")]
-    rest = [each for each in names if each not in own]
-    shared = partial_product(
-        product, [units[each] for each in rest], [columns[each] for each in rest]
-    )
     exact = [compiled.nano((), values)]
-    own_units = [units[each] for each in own]
-    found = finished(product, shared, own_units, [columns[each] for each in own], 1)
-    assert found.tolist() == exact
-    doubles = [columns[each].astype(np.float64) for each in own]
-    assert finished(product, shared, own_units, doubles, 1).tolist() == exact
+    rows = {name: [value] for name, value in values.items()}
+    assert emissions(compiled, rows, "quality", "tier_multiplier") == exact
+    assert emissions(compiled, rows) == exact
 
 
 def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
@@ -63,20 +66,15 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     bound = skills.types["rag_knowledge"]
     assert bound.emission is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.lowered.columns)
-    assert product is not None
-    ones = {"tier_multiplier": NANO, "early_bonus": NANO, "role_multiplier": NANO}
-    quality = np.arange(1, 2_000, dtype=np.int64)
-    names = [str(compiled.sources[place]) for place in product.inputs]
-    units = dict(zip(names, product.units, strict=True))
-    rest = [each for each in names if each != "quality"]
-    columns = [np.full(len(quality), ones.get(each, NANO)) for each in rest]
-    shared = partial_product(product, [units[each] for each in rest], columns)
-    found = finished(product, shared, [units["quality"]], [quality], len(quality))
-    assert found.tolist() == [
-        compiled.nano((), ones | {"quality": q, "consensus": NANO}) for q in quality.tolist()
+    rows = {str(source): [NANO] * 1_999 for source in compiled.sources}
+    rows["quality"] = list(range(1, 2_000))
+    assert rows.keys() >= {"tier_multiplier", "early_bonus", "role_multiplier", "consensus"}
+    found = emissions(compiled, rows, "quality")
+    assert found == [
+        compiled.nano((), {name: column[row] for name, column in rows.items()})
+        for row in range(1_999)
     ]
-    assert found[:4].tolist() == [0, 1, 2, 2]
+    assert found[:4] == [0, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +103,9 @@ def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> 
     rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]
     columns = np.array(rows, np.int64).T
     facts = {fact.digest: column for fact, column in zip(bound.facts, columns, strict=True)}
-    plan = plan_of(Target(n, each, thresholds[n], each.shown) for n, each in enumerate(bounds))
-    for n, scores in plan.run(facts.__getitem__, len(rows)):
+    pairs = zip(bounds, thresholds, strict=True)
+    plan = Plan(Target(each, each.shown, each.tracked(levels)) for each, levels in pairs)
+    for n, scores in enumerate(plan.run(facts.__getitem__, len(rows))):
         alone = [score_facts(bounds[n], row, thresholds[n]).values for row in rows]
         for value, column in scores.columns.items():
             exact = [NANO if (nano := each[value]) is None else nano for each in alone]

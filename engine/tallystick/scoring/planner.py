@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
-from tallystick.formula.columns import Column, Rows, Truths
+from tallystick.formula.columns import Column, Rows
 
 # kernels of their own, each with the proof of its error bound
 from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.products import Product, finished, partial_product, product_of
+from tallystick.scoring.products import Product, product_of, rounded_products
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 
@@ -41,10 +40,12 @@ Facts = Callable[[str], Column]
 """A column of facts by digest."""
 
 _PLANS = 1 << 8
-"""Maximum number of plans that are kept of a type, one for each set of thresholds."""
+"""Maximum number of plans with one bound type that are kept, one for each type and thresholds."""
+_SELDOM_SHARED = frozenset({"quality", "tier_multiplier"})
+"""Roles of the factors of a product in which candidates often differ."""
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False)
 class ScoreColumns:
     """Scores of rows of facts under one bound type.
 
@@ -52,22 +53,18 @@ class ScoreColumns:
         bound: the skill type.
         columns: the values that were asked for, a column each; 1 where a value does not apply.
         given: where those apply that have a condition.
-        gate: the number, from 1, of the gate that decides; 0 for none; None without gates, or
-            where it was not asked for.
         ratios: the exact measures that were asked for, columns of fractions.
     """
 
     bound: BoundType
     columns: Mapping[Value, Any]
-    given: Mapping[Value, Truths]
-    gate: Column | None
-    ratios: Mapping[Value, Ratios] = attrs.field(factory=dict)
+    given: Mapping[Value, Any] = attrs.field(factory=dict)
+    ratios: Mapping[Value, Any] = attrs.field(factory=dict)
 
-    @cached_property
+    @property
     def axes(self) -> Mapping[str, Column]:
         """The axes that were asked for, by name."""
-        result = self.columns
-        return {axis.name: result[axis] for axis in self.bound.axes if axis in result}
+        return {axis.name: self.columns[axis] for axis in self.bound.axes if axis in self.columns}
 
     @property
     def quality(self) -> Column:
@@ -81,18 +78,24 @@ class ScoreColumns:
         return None if self.bound.tier is None else self.columns[self.bound.tier]
 
     @property
+    def gate(self) -> Column | None:
+        """The number, from 1, of the gate that decides, 0 for none; None without gates."""
+        return None if self.bound.gate is None else self.columns[self.bound.gate]
+
+    @property
     def emission(self) -> Column | None:
         """The emission; None without one."""
         return None if self.bound.emission is None else self.columns[self.bound.emission]
 
     def take(self, rows: Rows) -> ScoreColumns:
         """Return some of the rows."""
+        return self.each(lambda column: column[rows])
+
+    def each(self, change: Callable[[Any], Any]) -> ScoreColumns:
+        """Return what a function makes of each column."""
+        parts = (self.columns, self.given, self.ratios)
         return ScoreColumns(
-            self.bound,
-            {value: column[rows] for value, column in self.columns.items()},
-            {value: applies[rows] for value, applies in self.given.items()},
-            None if self.gate is None else self.gate[rows],
-            {value: column[rows] for value, column in self.ratios.items()},
+            self.bound, *({value: change(column) for value, column in p.items()} for p in parts)
         )
 
 
@@ -103,7 +106,6 @@ def joined(parts: Sequence[ScoreColumns]) -> ScoreColumns:
         first.bound,
         {v: np.concatenate([part.columns[v] for part in parts]) for v in first.columns},
         {v: np.concatenate([part.given[v] for part in parts]) for v in first.given},
-        None if first.gate is None else np.concatenate([part.gate for part in parts]),
         {v: np.concatenate([part.ratios[v] for part in parts]) for v in first.ratios},
     )
 
@@ -113,19 +115,15 @@ class Target:
     """One bound type to score, and what is wanted of it.
 
     Attributes:
-        candidate: its number, by which its scores are known.
         bound: the skill type.
-        thresholds: its tier thresholds.
         values: the values to give.
-        gate: whether to tell the gate that decides.
+        constants: values that are one number in every row, such as `BoundType.tracked`.
         ratios: the measures whose ratios to give.
     """
 
-    candidate: int
     bound: BoundType
-    thresholds: Thresholds
     values: tuple[Value, ...]
-    gate: bool = False
+    constants: Mapping[Value, int] = attrs.field(factory=dict)
     ratios: tuple[Value, ...] = ()
 
 
@@ -136,122 +134,73 @@ class _Step:
     Attributes:
         slot: where it stands.
         inputs: the slots that it reads.
-        compute: how; None for the column of a fact.
-        fact: the digest of that fact.
-        dropped: slots that are free when it is done.
+        compute: how; of the column of a fact its digest.
+        dropped: slots that nothing reads when it is done.
     """
 
     slot: Slot
     inputs: tuple[Slot, ...]
-    compute: Compute | None
-    fact: str = ""
-    dropped: tuple[Slot, ...] = ()
+    compute: Compute | str
+    dropped: list[Slot] = attrs.field(factory=list)
 
 
 @attrs.frozen(eq=False)
-class Work:
-    """The steps of one candidate beyond those of earlier ones, and the slots of its scores.
+class _Work:
+    """The steps of one target beyond those of earlier ones.
 
     Attributes:
-        candidate: the number of its target.
-        bound: the skill type.
         steps: in their order.
-        columns, given, gate, ratios: as of `ScoreColumns`, by slot.
-        dropped: slots that are free when its scores are taken.
+        scores: the slots of its scores.
+        dropped: slots that nothing reads when its scores are taken.
     """
 
-    candidate: int
-    bound: BoundType
     steps: tuple[_Step, ...]
-    columns: Mapping[Value, Slot]
-    given: Mapping[Value, Slot]
-    gate: Slot | None
-    ratios: Mapping[Value, Slot]
-    dropped: tuple[Slot, ...] = ()
-
-    @property
-    def results(self) -> Iterator[Slot]:
-        """The slots of its scores."""
-        yield from (*self.columns.values(), *self.given.values(), *self.ratios.values())
-        if self.gate is not None:
-            yield self.gate
-
-    def run(self, held: list[Any], facts: Facts, rows: int) -> ScoreColumns:
-        """Return the scores, from the slots that earlier candidates filled and its own steps."""
-        for step in self.steps:
-            if step.compute is None:
-                held[step.slot] = facts(step.fact)
-            else:
-                held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
-            for slot in step.dropped:
-                held[slot] = None
-        scores = ScoreColumns(
-            self.bound,
-            {value: held[slot] for value, slot in self.columns.items()},
-            {value: held[slot] for value, slot in self.given.items()},
-            None if self.gate is None else held[self.gate],
-            {value: held[slot] for value, slot in self.ratios.items()},
-        )
-        for slot in self.dropped:
-            held[slot] = None
-        return scores
+    scores: ScoreColumns
+    dropped: list[Slot] = attrs.field(factory=list)
 
 
-@attrs.frozen(eq=False)
 class Plan:
-    """Candidates that score the same rows.
+    """Targets that score the same rows; what several compute alike is computed once."""
 
-    Attributes:
-        works: one a candidate.
-        slots: how many slots there are.
-    """
+    def __init__(self, targets: Iterable[Target], given: Iterable[Value] = ()) -> None:
+        """Plan the targets.
 
-    works: tuple[Work, ...]
-    slots: int
+        Args:
+            targets: of one schema and with the same requirements.
+            given: values that are not computed.
+        """
+        planner = _Planner(given)
+        self._works = [planner.work(target) for target in targets]
+        self._given, self._slots = planner.given, len(planner.slots)
+        for slot, reader in planner.last.items():
+            reader.dropped.append(slot)
 
-    def run(self, facts: Facts, rows: int) -> Iterator[tuple[int, ScoreColumns]]:
-        """Yield the scores of valid rows by each candidate, one candidate after the other.
+    def run(
+        self, facts: Facts, rows: int, given: Mapping[Value, Column] | None = None
+    ) -> Iterator[ScoreColumns]:
+        """Yield the scores of valid rows for each target, one target after the other.
 
         Args:
             facts: gives an int64 column for a digest; each is asked for when it is first read.
             rows: how many rows it has, at least 1.
+            given: the columns of the values that are not computed.
         """
-        slots: list[Any] = [None] * self.slots
+        held: list[Any] = [None] * self._slots
+        for value, column in (given or {}).items():
+            held[self._given[value]] = column
         with np.errstate(all="ignore"):
-            for work in self.works:
-                yield work.candidate, work.run(slots, facts, rows)
-
-
-def plan_of(targets: Iterable[Target]) -> Plan:
-    """Return the plan of candidates that accept the same records of one type.
-
-    All have the same schema and the same requirements.
-    """
-    slots: dict[Hashable, Slot] = {}
-    works = [ColumnPlanner(slots).work(target) for target in targets]
-    return Plan(_dropping(works), len(slots))
-
-
-def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
-    """Return the same work, where each result is dropped by the last that reads it."""
-    read = set[Slot]()
-
-    def last(slots: Iterable[Slot]) -> tuple[Slot, ...]:
-        result = {slot for slot in slots if slot not in read}
-        read.update(result)
-        return tuple(result)
-
-    result: list[Work] = []
-    for work in reversed(works):
-        dropped, steps = last(work.results), list[_Step]()
-        for step in reversed(work.steps):
-            steps.append(attrs.evolve(step, dropped=last((step.slot, *step.inputs))))
-        result.append(attrs.evolve(work, steps=tuple(reversed(steps)), dropped=dropped))
-    return tuple(reversed(result))
-
-
-_plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
-"""Plans by the starts of tiers; they live as long as their type."""
+            for work in self._works:
+                for step in work.steps:
+                    if isinstance(step.compute, str):
+                        held[step.slot] = facts(step.compute)
+                    else:
+                        held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
+                    for slot in step.dropped:
+                        held[slot] = None
+                scores = work.scores.each(held.__getitem__)
+                for slot in work.dropped:
+                    held[slot] = None
+                yield scores
 
 
 def score_columns(
@@ -260,132 +209,83 @@ def score_columns(
     """Return the values of valid rows of one type that results show.
 
     Args:
-        bound: the skill type; plans with it as their one candidate are kept with it.
+        bound: the skill type.
         facts: gives an int64 column for the digest of a fact.
         thresholds: by which tiers begin.
         rows: how many there are, at least 1.
     """
-    ((_, scores),) = _plan(bound, thresholds).run(facts, rows)
+    (scores,) = _plan(bound, tuple(bound.tracked(thresholds).items())).run(facts, rows)
     return scores
 
 
-def _plan(bound: BoundType, thresholds: Thresholds) -> Plan:
-    starts = () if bound.tiers is None else bound.tiers.starts(thresholds)
-    plans = _plans.setdefault(bound, {})
-    if starts not in plans:
-        if len(plans) >= _PLANS:
-            plans.clear()
-        target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
-        plans[starts] = plan_of([target])
-    return plans[starts]
+@lru_cache(maxsize=_PLANS)
+def _plan(bound: BoundType, constants: tuple[tuple[Value, int], ...]) -> Plan:
+    return Plan([Target(bound, bound.shown, dict(constants), bound.exact)])
 
 
-def column_of(
-    bound: BoundType,
-    value: Value,
-    facts: Sequence[Column],
-    given: Mapping[Value, Column],
-    thresholds: Thresholds,
-) -> Column:
-    """Return one value of many records, 1 where it does not apply.
-
-    Args:
-        bound: the skill type.
-        value: one of its values.
-        facts: an int64 column for each of ``bound.facts``, at least one row.
-        given: columns of values that are not computed.
-        thresholds: the tier thresholds.
-    """
-    planner = ColumnPlanner({})
-    columns = {planner.given(given_value): column for given_value, column in given.items()}
-    work = planner.work(Target(0, bound, thresholds, (value,)))
-    slots: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
-    named = {fact.digest: column for fact, column in zip(bound.facts, facts, strict=True)}
-    with np.errstate(all="ignore"):
-        column: Column = work.run(slots, named.__getitem__, len(facts[0])).columns[value]
-    return column
-
-
-class ColumnPlanner:
-    """Gives every different result of one candidate a slot, and every slot the step that fills it.
+class _Planner:
+    """Gives every different result a slot, and every slot the step that fills it.
 
     Two shapes of trees have kernels of their own, as many candidates share most of their work: a
     geometric mean takes the logarithms of its axes once, and a product multiplies first what
     candidates seldom differ in.
+
+    Attributes:
+        slots: by what is computed.
+        given: the slots of values that are not computed.
+        last: by slot, what reads it last.
     """
 
-    def __init__(self, known: dict[Hashable, Slot]) -> None:
-        """Take the slots that earlier candidates fill, which this one reads."""
-        self._known = known
-        self._slots: dict[Value, Slot] = {}
+    def __init__(self, given: Iterable[Value]) -> None:
+        self.given = {value: slot for slot, value in enumerate(given)}
+        self.slots: dict[Hashable, Slot] = dict(self.given.items())
+        self.last: dict[Slot, _Step | _Work] = {}
+        self._values: dict[Value, Slot] = {}
         self._steps: list[_Step] = []
 
-    def work(self, target: Target) -> Work:
-        """Return the work of a candidate; what earlier ones do is not done again."""
-        for value, nano in target.bound.tracked(target.thresholds).items():
-            self._slots[value] = self._constant(nano)
-        columns = {value: self.slot(value) for value in target.values}
-        ratios: dict[Value, Slot] = {value: self._ratio(value) for value in target.ratios}
-        conditions = {
-            value: value.applies
-            for value in (*target.values, *target.ratios)
-            if value.applies is not None
-        }
-        gate = target.bound.gate if target.gate else None
-        return Work(
-            target.candidate,
+    def work(self, target: Target) -> _Work:
+        """Return the work of a target; what earlier ones do is not done again."""
+        self._steps, self._values = [], dict(self.given)
+        for value, nano in target.constants.items():
+            self._values[value] = self._constant(nano)
+        scores = ScoreColumns(
             target.bound,
-            columns=columns,
-            given={value: self._holds(applies) for value, applies in conditions.items()},
-            gate=None if gate is None else self.slot(gate),
-            ratios=ratios,
-            steps=tuple(self._steps),
+            {value: self._slot(value) for value in target.values},
+            {
+                value: self._holds(value.applies)
+                for value in (*target.values, *target.ratios)
+                if value.applies is not None
+            },
+            {value: self._ratio(value) for value in target.ratios},
         )
+        work = _Work(tuple(self._steps), scores)
+        scores.each(lambda slot: self.last.update({slot: work}))
+        return work
 
-    @property
-    def slots(self) -> int:
-        """The number of slots by now."""
-        return len(self._known)
-
-    def slot(self, value: Value) -> Slot:
+    def _slot(self, value: Value) -> Slot:
         """Return the slot of a value, 1 where it does not apply."""
-        if value not in self._slots:
-            self._slots[value] = self._planned(value)
-        return self._slots[value]
-
-    def given(self, value: Value) -> Slot:
-        """Return the slot of a value that is not computed."""
-        self._slots[value] = self._known["given", value] = len(self._known)
-        return self._slots[value]
+        if value not in self._values:
+            self._values[value] = self._planned(value)
+        return self._values[value]
 
     def _planned(self, value: Value) -> Slot:
-        compiled = value.compiled
+        inputs = self._inputs(value.compiled, value)
         if value.applies is None:
-            return self._formula(compiled, value)
-        if not compiled.program.is_rational:
-            # a formula that may be undecided is asked only where it applies
-            slots = (self._holds(value.applies), *self._sources(compiled, value))
-            compute = _applied(_telling(compiled.lowered.columns, value.undecided))
-            return self._step(("applied", compiled.lowered.key), slots, compute)
-        return self._step(
-            "where given",
-            (self._formula(compiled, value), self._holds(value.applies)),
-            lambda columns, _: np.where(columns[1], columns[0], NANO),
-        )
+            return self._formula(value.compiled, inputs, value)
+        # where it does not apply nothing is computed, so that nothing is undecided there
+        compute = _applied(_telling(value))
+        key = ("applied", value.compiled.lowered.key)
+        return self._step(key, (self._holds(value.applies), *inputs), compute)
 
-    def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
+    def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute | str) -> Slot:
         """Return the slot of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
-        if whole not in self._known:
-            self._known[whole] = len(self._known)
-            self._steps.append(_Step(self._known[whole], inputs, compute))
-        return self._known[whole]
-
-    def _fact(self, digest: str) -> Slot:
-        if ("fact", digest) not in self._known:
-            slot = self._known["fact", digest] = len(self._known)
-            self._steps.append(_Step(slot, (), None, digest))
-        return self._known["fact", digest]
+        if whole not in self.slots:
+            step = _Step(len(self.slots), inputs, compute)
+            self.slots[whole] = step.slot
+            self._steps.append(step)
+            self.last |= dict.fromkeys((step.slot, *inputs), step)
+        return self.slots[whole]
 
     def _constant(self, number: int) -> Slot:
         def compute(_: list[Any], rows: int) -> Column:
@@ -393,24 +293,54 @@ class ColumnPlanner:
 
         return self._step(("constant", number), (), compute)
 
-    def _formula(self, compiled: Compiled, value: Value | None = None) -> Slot:
+    def _inputs(self, compiled: Compiled, value: Value | None = None) -> tuple[Slot, ...]:
+        """Return the slots of what a tree reads: facts, and inputs of a value."""
+        named = {} if value is None else {read.name: read for read in value.inputs}
+        return tuple(
+            self._fact(compiled.facts[s]) if isinstance(s, int) else self._slot(named[s])
+            for s in compiled.sources
+        )
+
+    def _fact(self, digest: str) -> Slot:
+        return self._step(("fact", digest), (), digest)
+
+    def _formula(
+        self, compiled: Compiled, inputs: tuple[Slot, ...], value: Value | None = None
+    ) -> Slot:
         """Return a tree over facts and the inputs of a value, rounded."""
-        slots, weights = self._sources(compiled, value), compiled.lowered.mean
+        lowered, weights = compiled.lowered, compiled.lowered.mean
         if weights is not None:
-            logs = self._step("logarithms", slots, lambda columns, _: logarithms(columns))
+            logs = self._step("logarithms", inputs, lambda columns, _: logarithms(columns))
             return self._step(
                 ("geometric", weights),
-                (logs, *slots),
+                (logs, *inputs),
                 lambda columns, _: geometric_means(columns[1:], columns[0], weights),
             )
-        if value is not None and not any(isinstance(s, int) for s in compiled.sources):
-            product = product_of(compiled.lowered.columns)
-            if product is not None:
-                return self._product(product, slots, value)
-        compute: Compute = compiled.lowered.columns
-        if value is not None and not compiled.program.is_rational:
-            compute = _telling(compute, value.undecided)
-        return self._step(("formula", compiled.lowered.key), slots, compute)
+        product = None if value is None else product_of(lowered.columns)
+        if value is not None and product is not None:
+            return self._product(product, inputs, value)
+        compute = lowered.columns if value is None else _telling(value)
+        return self._step(("formula", lowered.key), inputs, compute)
+
+    def _product(self, product: Product, inputs: tuple[Slot, ...], value: Value) -> Slot:
+        """Return a product: first the factors in which candidates seldom differ."""
+        own = [
+            place
+            for place in product.inputs
+            if isinstance(source := value.sources[place], Value) and source.role in _SELDOM_SHARED
+        ]
+        shared = [inputs[place] for place in product.inputs if place not in own]
+        partial = self._step(
+            ("partial", product.scale), tuple(shared), lambda columns, _: product.partial(columns)
+        )
+        lowered = value.compiled.lowered
+
+        def compute(columns: list[Any], _: int) -> Column:
+            partial, *columns = columns
+            own_columns = [columns[place] for place in own]
+            return rounded_products(product, partial, own_columns, lowered.columns, columns)
+
+        return self._step(("product", lowered.key), (partial, *inputs), compute)
 
     def _ratio(self, value: Value) -> Slot:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
@@ -422,52 +352,24 @@ class ColumnPlanner:
             rows_of_inputs = zip(*(column.tolist() for column in columns), strict=True)
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
-        slots = self._sources(value.compiled, value)
-        return self._step(("ratio", value.compiled.lowered.key), slots, compute)
-
-    def _sources(self, compiled: Compiled, value: Value | None) -> tuple[Slot, ...]:
-        """Return the slots of what a tree reads: facts, and inputs of a value."""
-        named = {} if value is None else {read.name: read for read in value.inputs}
-        return tuple(
-            self._fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
-            for s in compiled.sources
-        )
+        inputs = self._inputs(value.compiled, value)
+        return self._step(("ratio", value.compiled.lowered.key), inputs, compute)
 
     def _holds(self, condition: Compiled) -> Slot:
         """Plan the rows where a condition on facts holds."""
-        truth = self._formula(condition)
+        truth = self._formula(condition, self._inputs(condition))
         return self._step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
-    def _product(self, product: Product, slots: Sequence[Slot], value: Value) -> Slot:
-        """Return a product of values: first those in which candidates seldom differ."""
-        shared, own = list[tuple[Slot, int]](), list[tuple[Slot, int]]()
-        roles = {read.name: read.role for read in value.inputs}
-        for index, unit in zip(product.inputs, product.units, strict=True):
-            differs = roles[str(value.compiled.sources[index])] in {"quality", "tier_multiplier"}
-            (own if differs else shared).append((slots[index], unit))
-        units = [tuple(unit for _, unit in factors) for factors in (shared, own)]
-        whole = attrs.evolve(product, inputs=(), units=(*units[0], *units[1]))
-        start = self._step(
-            ("partial", whole, units[0]),
-            tuple(slot for slot, _ in shared),
-            lambda columns, _: partial_product(whole, units[0], columns),
-        )
-        return self._step(
-            ("product", whole, units[1]),
-            (start, *(slot for slot, _ in own)),
-            lambda columns, rows: finished(whole, columns[0], units[1], columns[1:], rows),
-        )
 
-
-def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]) -> Compute:
-    """Return a step whose error says what is undecided."""
+def _telling(value: Value) -> Compute:
+    """Return the formula of a value as a step, whose error says what is undecided."""
+    compute = value.compiled.lowered.columns
 
     def told(columns: list[Any], rows: int) -> Column:
         try:
-            column: Column = compute(columns, rows)
+            return compute(columns, rows)
         except UndecidedError as error:
-            raise named(error) from error
-        return column
+            raise value.undecided(error) from error
 
     return told
 

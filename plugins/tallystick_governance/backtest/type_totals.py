@@ -29,14 +29,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judge
-from tallystick.scoring.planner import (
-    Facts,
-    Plan,
-    ScoreColumns,
-    Target,
-    joined,
-    plan_of,
-)
+from tallystick.scoring.planner import Facts, Plan, ScoreColumns, Target, joined
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.group_history import under
 from tallystick_governance.backtest.outcome import (
@@ -433,10 +426,12 @@ class AcceptanceGroup:
 
     Attributes:
         first: the first of them, whose rules validate the records for all.
-        plan: how they score.
+        positions: of the candidates, ascending.
+        plan: how they score, in this order.
     """
 
     first: Candidate
+    positions: tuple[int, ...]
     plan: Plan
 
 
@@ -472,12 +467,16 @@ class TypeCandidates:
             """Compare the candidate by its gates' axes, and those of the baseline's."""
             read = gates | {gate.axis for gate in bound.gates}
             axes = [axis for axis in bound.axes if axis.name in read]
-            scores = [x for x in (bound.quality, bound.tier, bound.emission) if x is not None]
-            values = (*axes, *bound.measures, *scores)
-            return Target(position, bound, rules[position].thresholds[name], values, gate=True)
+            scores = (bound.quality, bound.gate, bound.tier, bound.emission)
+            values = (*axes, *bound.measures, *(value for value in scores if value is not None))
+            return Target(bound, values, bound.tracked(rules[position].thresholds[name]))
 
         groups = (
-            AcceptanceGroup(candidates[min(group)], plan_of(target(p, b) for p, b in group.items()))
+            AcceptanceGroup(
+                candidates[min(group)],
+                tuple(group),
+                Plan(target(position, bound) for position, bound in group.items()),
+            )
             for group in alike.values()
         )
         cliffs = {position: Cliffs.of(own, name) for position, own in rules.items()}
@@ -610,13 +609,13 @@ class BatchTotals:
         valid, rejects = judge(under(self._rows, group.first.variant), group.first.rules)
         if tracked is not None:
             # candidates that accept the same records displace the same of them
-            lines = tracked[min(work.candidate for work in group.plan.works)].lines
+            lines = tracked[group.positions[0]].lines
             if len(lines):
                 valid &= ~np.isin(self._rows.record, lines)
         codes = Counter(reject.code for reject in rejects)
         missed = int(np.count_nonzero(valid & ~self._rows.answered))
-        for work in group.plan.works:
-            totals = self.totals[work.candidate]
+        for candidate in group.positions:
+            totals = self.totals[candidate]
             totals.missed += missed
             totals.rejected.update(codes)
         return None if valid.all() else valid
@@ -640,7 +639,8 @@ class BatchTotals:
                 continue
             groups = MinerGroups.of(self._miners[rows])
             facts = self._facts(rows, group.first.variant)
-            for candidate, columns in group.plan.run(facts, len(rows)):
+            scores = group.plan.run(facts, len(rows))
+            for candidate, columns in zip(group.positions, scores, strict=True):
                 self.totals[candidate].add(columns, groups)
                 scored = _Scored(columns, accepted)
                 if candidate == 0:
