@@ -182,6 +182,7 @@ class Total(Aggregate):
     """A whole number, or the sum of the values of a map."""
 
     name = "total"
+    form = "Σ {}"
 
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the numbers add up to the value."""
@@ -202,10 +203,6 @@ class Total(Aggregate):
         if code.target(path_of(fact)).many:
             return f"sum({value})"
         return f"({value} if {value}.__class__ is int else sum({self.values(fact, code)}))"
-
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the fact as a sum."""
-        return f"Σ {named(path_of(fact))}"
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
         """Return that a repeated number adds itself, which can be any number."""
@@ -237,10 +234,6 @@ class _Extreme(Aggregate):
         """Return code for the number at the end."""
         (empty,) = arguments_of(fact)
         return f"{self.word}(({self.values(fact, code)}), default={empty})"
-
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the path behind the word."""
-        return f"{self.word} {named(path_of(fact))}"
 
     def absent(self, fact: Node) -> int | None:
         """Return the author's ``empty``."""
@@ -283,7 +276,7 @@ def _counts_of(path: str) -> Iterator[str]:
 class Largest(_Extreme):
     """The largest whole number of a list or a map."""
 
-    name, word = "largest", "max"
+    name, word, form = "largest", "max", "max {}"
 
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the value is among the numbers and none is larger."""
@@ -301,7 +294,7 @@ class Largest(_Extreme):
 class Smallest(_Extreme):
     """The smallest whole number of a list or a map."""
 
-    name, word = "smallest", "min"
+    name, word, form = "smallest", "min", "min {}"
 
     def shape(self, fact: Node, value: int) -> Shape:
         """Return that the value is among the numbers and none is smaller."""
@@ -336,6 +329,7 @@ class Excess(_WholeNumbers):
     """The sum by which the values of a map exceed the allowances of the same keys."""
 
     name = "excess"
+    form = "Σ max(0, {} − {})"
 
     def paths(self, fact: Node) -> tuple[str, ...]:
         """Return the map and the allowance."""
@@ -374,11 +368,6 @@ class Excess(_WholeNumbers):
         allowed = code.constant(_field_reader(attribute_name(name)) if name else _itself)
         excess_of = code.constant(_excess)
         return f"{excess_of}({code.read(path)}, {code.read(base)}, {allowed})"
-
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the fact as a sum."""
-        first, second = map(named, self.paths(fact))
-        return f"Σ max(0, {first} − {second})"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield the total of the same path."""

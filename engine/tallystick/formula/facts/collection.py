@@ -5,7 +5,7 @@ A path that is ambiguous is refused: a list that may also be a text, items that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.extraction_code import ExtractionCode
@@ -123,6 +123,8 @@ class Count(Items):
     """The number of items of a list; repeated ones count each time."""
 
     name = "count"
+    form = "|{}|"
+    if_repeated = Repetition.COUNTED
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return from as few items as the schema asks for up to as many as it allows."""
@@ -134,26 +136,19 @@ class Count(Items):
         """Return code for the length of the list."""
         return f"len({code.listed(path_of(fact))})"
 
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the fact as the size of a set."""
-        return f"|{named(path_of(fact))}|"
-
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield the count of the items that a projection reads."""
         outer = items_before(path_of(fact))
         if outer is not None:
             yield from others.find("count", outer)
 
-    def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """Return that a repeated item adds one, if it is counted."""
-        del fact, schema
-        return Repetition.COUNTED
-
 
 class Distinct(Items):
     """The number of different items of a list."""
 
     name = "distinct"
+    form = "|distinct {}|"
+    at_most = ("count",)
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return up to as many items as the schema allows; one at least where it asks for any."""
@@ -165,14 +160,6 @@ class Distinct(Items):
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the size of the set."""
         return f"len({code.items(path_of(fact))})"
-
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the fact as the size of a set."""
-        return f"|distinct {named(path_of(fact))}|"
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield the count of the same path."""
-        yield from others.find("count", path_of(fact))
 
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that no item differs only where the list is empty."""
@@ -186,6 +173,8 @@ class Overlap(Items):
     """The number of different items that two lists share."""
 
     name = "overlap"
+    form = "|{} ∩ {}|"
+    at_most = ("distinct", "count")
 
     def paths(self, fact: Node) -> tuple[str, ...]:
         """Return the paths of the two lists."""
@@ -202,17 +191,6 @@ class Overlap(Items):
         """Return code for the size of the intersection."""
         first, second = map(code.items, self.paths(fact))
         return f"len({first} & {second})"
-
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the fact as the size of a set."""
-        first, second = map(named, self.paths(fact))
-        return f"|{first} ∩ {second}|"
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield the counts of either list."""
-        for path in self.paths(fact):
-            yield from others.find("distinct", path)
-            yield from others.find("count", path)
 
 
 READERS = (Count(), Distinct(), Overlap())

@@ -58,6 +58,7 @@ class Opaque(FactReader):
     """A Python function of the record."""
 
     name = "opaque"
+    if_repeated = Repetition.UNCLEAR  # only the code knows
     if_absent = None  # whatever the code makes of it
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
@@ -85,11 +86,6 @@ class Opaque(FactReader):
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return its name."""
         return named(path_of(fact))
-
-    def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """Return that only the code knows."""
-        del fact, schema
-        return Repetition.UNCLEAR
 
 
 READERS = (Opaque(),)

@@ -73,6 +73,9 @@ class FactReader(ABC):
             whoever counts them computes the formulas that read them.
         unit: what the integer of a fact counts: ``count``, ``nano``, ``truth`` or ``position``.
         if_absent: the integer where there is nothing, unless a fact has one of its own.
+        form: its text, with ``{}`` for each path.
+        at_most: the readers whose facts, of any of its paths, are at least as large.
+        if_repeated: the change when an item is repeated.
     """
 
     name: ClassVar[str]
@@ -80,6 +83,9 @@ class FactReader(ABC):
     of_record: ClassVar[bool] = True
     unit: ClassVar[str] = "count"
     if_absent: ClassVar[int | None] = 0
+    form: ClassVar[str] = "{}"
+    at_most: ClassVar[tuple[str, ...]] = ()
+    if_repeated: ClassVar[Repetition] = Repetition.SAME
 
     @abstractmethod
     def domain(self, fact: Node, schema: Schema) -> Domain:
@@ -123,7 +129,7 @@ class FactReader(ABC):
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return a fact for people; ``named`` shows a path."""
-        return named(path_of(fact))
+        return self.form.format(*map(named, self.paths(fact)))
 
     def summand(self, fact: Node) -> Node | None:
         """Return the expression that a fact adds up over items, for its text; None of others."""
@@ -132,8 +138,9 @@ class FactReader(ABC):
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield other facts that are at least as large for every record, by what they count."""
-        del fact, others
-        return iter(())
+        for path in self.paths(fact):
+            for reader in self.at_most:
+                yield from others.find(reader, path)
 
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
         """Yield facts that are 0 where there is nothing to read, with this fact's value there."""
@@ -157,7 +164,7 @@ class FactReader(ABC):
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
         """Return the change of a fact when an item of the list that it reads is repeated."""
         del fact, schema
-        return Repetition.SAME
+        return self.if_repeated
 
     def write(self, fact: Node, value: int, draft: Draft) -> None:
         """Give a made-up record what such a fact reads; where nothing does, samples lack it.

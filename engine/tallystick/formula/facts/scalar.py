@@ -178,6 +178,7 @@ class Flag(TruthReader):
     """A truth; false if it is left out."""
 
     name = "flag"
+    at_most = ("given",)
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return a truth."""
@@ -187,10 +188,6 @@ class Flag(TruthReader):
     def condition(self, fact: Node, code: ExtractionCode) -> str:
         """Return code that tests the value for true."""
         return f"{code.read(path_of(fact))} is True"
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield ``given`` of the same path: a true flag is there."""
-        yield from others.find("given", path_of(fact))
 
 
 class _Presence(TruthReader):
@@ -207,15 +204,12 @@ class _Presence(TruthReader):
             )
         return _TRUTH
 
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the test in brackets, which count as 1 where it holds."""
-        return f"[{named(path_of(fact))} {self.name}]"
-
 
 class Given(_Presence):
     """The truth that there is a value that is not null."""
 
     name = "given"
+    form = "[{} given]"
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
         """Return code that tests the value for null; an absent value is null."""
@@ -226,6 +220,7 @@ class Itemised(_Presence):
     """The truth that the value is an object."""
 
     name = "itemised"
+    form = "[{} itemised]"
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
         """Return code that tests the value for an object."""

@@ -82,6 +82,8 @@ class SummedOver(Items):
     """The sum of an expression over items."""
 
     name = "summed_over"
+    form = "Σ {}"  # formulas write the expression behind it
+    if_repeated = Repetition.UNCLEAR
     unit = "nano"
 
     def summand(self, fact: Node) -> Node:
@@ -149,10 +151,6 @@ class SummedOver(Items):
         """Return also the expression, as a tree."""
         return {**super().described(fact), "summand": self.summand(fact).form}
 
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the sum without the expression, which formulas write behind it."""
-        return f"Σ {named(path_of(fact))}"
-
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that it is within so many times the range of one item, but for the rounding."""
         counted = others.last("count", path_of(fact))
@@ -164,11 +162,6 @@ class SummedOver(Items):
             yield fact <= counted * Fraction(domain.high, most * NANO) + half
         if domain.low <= 0:
             yield fact >= counted * Fraction(domain.low, most * NANO) - half
-
-    def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """Return that a repeated item adds its value, which can be any number."""
-        del fact, schema
-        return Repetition.UNCLEAR
 
 
 def _divisor(node: Node) -> Fraction:

@@ -13,7 +13,7 @@ from tallystick.formula.facts.draft import Demands, Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
 from tallystick.formula.facts.pattern import check_pattern
-from tallystick.formula.facts.reader import FactIndex, TruthReader
+from tallystick.formula.facts.reader import TruthReader
 from tallystick.formula.schema_path import SCALARS, Schema, steps, target_of, type_of
 from tallystick.formula.tree import Kind, Node
 
@@ -40,6 +40,8 @@ class Equal(TruthReader):
     """The truth that two values are both there and the same."""
 
     name = "equal"
+    form = "[{} = {}]"
+    at_most = ("given",)
 
     def paths(self, fact: Node) -> tuple[str, ...]:
         """Return the paths of the two values."""
@@ -72,16 +74,6 @@ class Equal(TruthReader):
         folded = bool(arguments_of(fact)[1:])
         return {**super().described(fact), "letters": "ascii-case-ignored" if folded else "exact"}
 
-    def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Return the comparison in brackets, which count as 1 where it holds."""
-        first, second = map(named, self.paths(fact))
-        return f"[{first} = {second}]"
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield ``given`` of both paths: values that are equal are there."""
-        for path in self.paths(fact):
-            yield from others.find("given", path)
-
 
 def _fold(text: object) -> object:
     return text.translate(_LOWER) if isinstance(text, str) else text
@@ -91,6 +83,7 @@ class Matches(TruthReader):
     """The truth that a text is there and fits a pattern whole."""
 
     name = "matches"
+    at_most = ("given",)
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return a truth."""
@@ -110,10 +103,6 @@ class Matches(TruthReader):
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Return the match in brackets, which count as 1 where it holds."""
         return f"[{named(path_of(fact))} fits /{arguments_of(fact)[0]}/]"
-
-    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Yield ``given`` of the path: a text that fits is there."""
-        yield from others.find("given", path_of(fact))
 
 
 READERS = (Equal(), Matches())
