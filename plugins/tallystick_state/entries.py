@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import attrs
 import msgspec
@@ -174,7 +174,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
                 f"{where}: found a first entry that cannot be ({error}), expected rules, pools and "
                 "carried values of a state: restore a copy"
             ) from error
-        in_force = attrs.evolve(lines.begun_with(root, pools), origin=Origin(network, carry))
+        in_force = lines.begun_with(root, pools, Origin(network, carry))
         # a statement that does not hold is found as it is of any other entry
         check_carry(in_force, authority_of(msgspec.to_builtins(self), envelopes))
         return in_force
@@ -424,10 +424,6 @@ class RulesEntry(Stating, frozen=True, kw_only=True):
         """
         raise NotImplementedError
 
-    def to_statement(self, in_force: RulesInForce) -> Statement | None:
-        """Return what is signed of an entry that was checked; None without a trust file."""
-        raise NotImplementedError
-
     def check_claims(self, log: EventLog) -> None:
         """Refuse an entry against which claims of the log stand.
 
@@ -435,44 +431,20 @@ class RulesEntry(Stating, frozen=True, kw_only=True):
             StateError: some do.
         """
 
-    def to_sign(
-        self, in_force: RulesInForce, open_epoch: int, expires_at_block: int | None
-    ) -> Statement:
-        """Return the statement that has to be signed so that a state takes the entry.
-
-        Args:
-            in_force: the rules of the state.
-            open_epoch: the open one.
-            expires_at_block: the first block at which it no longer holds; None for never.
-
-        Raises:
-            StateError: the state would not take it, or has no trust file.
-        """
-        statement = self.checked(in_force, open_epoch).to_statement(in_force)
-        if statement is None:
-            raise nothing_to_sign()
-        if expires_at_block is None:
-            return statement
-        predicate = {**statement.predicate, "expires_at_block": expires_at_block}
-        return attrs.evolve(statement, predicate=predicate)
-
     def apply(self, log: EventLog, authority: Authority) -> Self:
         """Change the rules in force."""
         whole = self.checked(log.in_force, log.state.epoch)
         whole.check_claims(log)
-        log.follow(whole.after(log.in_force, log.entries + 1, authority, "the log"))
+        log.follow(whole.after(log.in_force, log.entries + 1, authority))
         return whole
 
-    def after(
-        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
-    ) -> RulesInForce:
+    def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules in force after the entry, which is found to follow from those before.
 
         Args:
             in_force: the rules before.
             seq: the number of the entry.
             authority: what stands behind it.
-            where: the store or the file, for errors.
 
         Raises:
             KeyError: it names a line, or holds a rule set, that is none.
@@ -502,33 +474,87 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
         root = root_of({"digest": self.digest, "text": self.text}, "the log")
         return msgspec.structs.replace(self, version=root.version)
 
-    def after(
-        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
-    ) -> RulesInForce:
+    def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the same rules under the trust file."""
-        root = root_of({"digest": self.digest, "text": self.text}, where)
-        return in_force.rotated(root, seq, authority)
+        root = root_of({"digest": self.digest, "text": self.text}, "the log")
+        return attrs.evolve(in_force, trust=in_force.trust.rotated(root, authority), seq=seq)
 
 
-class Adopt(RulesEntry, frozen=True, kw_only=True):
+class Scheduled(RulesEntry, frozen=True, kw_only=True):
+    """An entry that changes what holds from an epoch on that has not begun.
+
+    Attributes:
+        epoch: the first one with the change.
+        sequence: its number among the changes of its kind, from 1.
+    """
+
+    what: ClassVar[Literal["rules", "pools"]]
+    epoch: Number
+    sequence: Number
+
+    def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:
+        """Return name and digest of the subject that is signed, and what is said of it alone."""
+        raise NotImplementedError
+
+    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+        """Return what is signed of an entry that was checked; None without a trust file."""
+        if in_force.root is None:
+            return None
+        # where something is signed
+        from tallystick_state.trust.statement import ADOPTION, POOLS, Statement, Subject
+
+        name, digest, members = self.signed(in_force)
+        return Statement.of(
+            POOLS if self.what == "pools" else ADOPTION,
+            Subject.of(name, digest),
+            genesis=in_force.genesis,
+            network=in_force.root.network,
+            **members,
+            epoch=self.epoch,
+            sequence=self.sequence,
+        )
+
+    def to_sign(
+        self, in_force: RulesInForce, open_epoch: int, expires_at_block: int | None
+    ) -> Statement:
+        """Return the statement that has to be signed so that a state takes the entry.
+
+        Args:
+            in_force: the rules of the state.
+            open_epoch: the open one.
+            expires_at_block: the first block at which it no longer holds; None for never.
+
+        Raises:
+            StateError: the state would not take it, or has no trust file.
+        """
+        statement = self.checked(in_force, open_epoch).to_statement(in_force)
+        if statement is None:
+            raise nothing_to_sign()
+        if expires_at_block is None:
+            return statement
+        predicate = {**statement.predicate, "expires_at_block": expires_at_block}
+        return attrs.evolve(statement, predicate=predicate)
+
+    def authorised(self, in_force: RulesInForce, authority: Authority) -> tuple[str, ...]:
+        """Return the names of those who signed the entry; see `RulesInForce.authorised`."""
+        return in_force.authorised(self.what, self.to_statement(in_force), authority)
+
+
+class Adopt(Scheduled, frozen=True, kw_only=True):
     """The adoption of a rule set by its line, for an epoch that has not begun.
 
     Attributes:
-        epoch: the first one under it.
-        line: of the rule set.
+        line: of the rule set, whose adoptions and withdrawals have one sequence.
         previous: the digest of the rule set before it.
         rule_set: its digest, reference and text.
-        sequence: its number among the adoptions and withdrawals of its line, from 1.
         major: whether it may take away what others name.
         gate_receipt: that it passes the policy that the trust file names; None without.
     """
 
-    kind = "rules"
-    epoch: Number
+    kind, what = "rules", "rules"
     line: str
     previous: str
     rule_set: dict[str, str]
-    sequence: Number
     major: bool = False
     gate_receipt: dict[str, Any] | None = None
 
@@ -559,26 +585,14 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
             **check_adoption(in_force, rules, self.epoch, open_epoch, major=self.major),
         )
 
-    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+    def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:  # noqa: ARG002  # of all
         """Return what is signed of it."""
-        return _adoption_statement(
-            in_force,
-            self.rule_set["reference"],
-            action="adopt",
-            line=self.line,
-            previous=self.previous,
-            rule_set=self.rule_set["digest"],
-            epoch=self.epoch,
-            sequence=self.sequence,
-            major=self.major,
-        )
+        return _of_adoption("adopt", self.line, self.previous, self.rule_set, major=self.major)
 
-    def after(
-        self, in_force: RulesInForce, seq: int, authority: Authority, where: str
-    ) -> RulesInForce:
+    def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules with the rule set from its epoch on."""
         _check_sequence(in_force, self.line, self.sequence)
-        rules = _loaded(self.rule_set, where, in_force.plugins)
+        rules = _loaded(self.rule_set, "the log", in_force.plugins)
         policy = None if in_force.root is None else in_force.root.gate
         receipt = authority.gate_receipt
         if policy is not None or receipt is not None:
@@ -587,7 +601,7 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
             # of the log itself, as a forged entry may say anything
             previous = in_force.lines[self.line].at(self.epoch).digest
             check_gate(policy, receipt, previous, rules.digest)
-        signed_by = in_force.authorised("rules", self.to_statement(in_force), authority)
+        signed_by = self.authorised(in_force, authority)
         adoption = Adoption(
             line=self.line,
             epoch=self.epoch,
@@ -604,21 +618,17 @@ class Adopt(RulesEntry, frozen=True, kw_only=True):
         return in_force.adopted(adoption)
 
 
-class Withdraw(RulesEntry, frozen=True, kw_only=True):
+class Withdraw(Scheduled, frozen=True, kw_only=True):
     """The withdrawal of the last adoption of a line, which has not begun.
 
     Attributes:
         line: which; as a decision empty for the only one.
-        epoch: of the adoption.
         rule_set: the digest of its rule set.
-        sequence: its number among the adoptions and withdrawals of its line.
     """
 
-    kind = "withdraw"
+    kind, what = "withdraw", "rules"
     line: str
-    epoch: Number
     rule_set: str
-    sequence: Number
 
     @classmethod
     def of(cls, line: str | None) -> Self:
@@ -636,51 +646,31 @@ class Withdraw(RulesEntry, frozen=True, kw_only=True):
             sequence=in_force.sequences[last.line] + 1,
         )
 
-    def to_statement(self, in_force: RulesInForce) -> Statement | None:
-        """Return what is signed of it."""
+    def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:
+        """Return what is signed of it: what was of the adoption, with the other action."""
         last = in_force.adoptions[self.line][-1]
-        return _adoption_statement(
-            in_force,
-            last.rules.rule_set.reference,
-            action="withdraw",
-            line=last.line,
-            previous=last.previous,
-            rule_set=last.rules.digest,
-            epoch=last.epoch,
-            sequence=self.sequence,
-            major=False,
-        )
+        return _of_adoption("withdraw", last.line, last.previous, json_value(last.rules))
 
-    def after(
-        self,
-        in_force: RulesInForce,
-        seq: int,
-        authority: Authority,
-        where: str,  # noqa: ARG002  # of all
-    ) -> RulesInForce:
+    def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules without the adoption."""
         _check_sequence(in_force, self.line, self.sequence)
-        in_force.authorised("rules", self.to_statement(in_force), authority)
+        self.authorised(in_force, authority)
         return in_force.withdrawn(self.line, self.sequence, seq)
 
 
-class Share(RulesEntry, frozen=True, kw_only=True):
+class Share(Scheduled, frozen=True, kw_only=True):
     """Pools of the lines from an epoch on that has not begun.
 
     They replace what was scheduled for that epoch or a later one.
 
     Attributes:
-        epoch: the first one with them.
         pools: see `Pools`.
         previous: the digest of the pools of the epoch before; None where it has none.
-        sequence: its number among the changes of pools, from 1.
     """
 
-    kind = "pools"
-    epoch: Number
+    kind, what = "pools", "pools"
     pools: dict[str, Any]
     previous: str | None
-    sequence: Number
 
     @classmethod
     def of(cls, change: PoolsChange) -> Self:
@@ -695,39 +685,21 @@ class Share(RulesEntry, frozen=True, kw_only=True):
         check_pools(in_force, self._change(in_force), open_epoch)
         return self
 
-    def to_statement(self, in_force: RulesInForce) -> Statement | None:
+    def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:
         """Return what is signed of it."""
-        if in_force.root is None:
-            return None
-        from tallystick_state.trust.statement import POOLS, Statement, Subject  # if signed
+        digest = self._change(in_force).pools.digest
+        return "pools", digest, {"previous": self.previous, "pools": self.pools}
 
-        return Statement.of(
-            POOLS,
-            Subject.of("pools", self._change(in_force).pools.digest),
-            genesis=in_force.genesis,
-            network=in_force.root.network,
-            previous=self.previous,
-            pools=self.pools,
-            epoch=self.epoch,
-            sequence=self.sequence,
-        )
-
-    def after(
-        self,
-        in_force: RulesInForce,
-        seq: int,
-        authority: Authority,
-        where: str,  # noqa: ARG002  # of all
-    ) -> RulesInForce:
+    def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules with the pools from their epoch on."""
-        signed_by = in_force.authorised("pools", self.to_statement(in_force), authority)
+        signed_by = self.authorised(in_force, authority)
         change = attrs.evolve(
             self._change(in_force),
             block=authority.block,
             statement=authority.statement,
             signed_by=signed_by,
         )
-        return in_force.with_pools(change, seq)
+        return attrs.evolve(in_force, pools=in_force.pools.changed(change), seq=seq)
 
     def _change(self, in_force: RulesInForce) -> PoolsChange:
         try:
@@ -739,22 +711,13 @@ class Share(RulesEntry, frozen=True, kw_only=True):
         return PoolsChange(self.epoch, pools, self.previous, self.sequence)
 
 
-def _adoption_statement(
-    in_force: RulesInForce,
-    reference: str,
-    **members: Any,  # noqa: ANN401  # those of ``predicate-adoption-1``
-) -> Statement | None:
-    if in_force.root is None:
-        return None
-    from tallystick_state.trust.statement import ADOPTION, Statement, Subject  # if signed
-
-    return Statement.of(
-        ADOPTION,
-        Subject.of(reference, members["rule_set"]),
-        genesis=in_force.genesis,
-        network=in_force.root.network,
-        **members,
-    )
+def _of_adoption(
+    action: str, line: str, previous: str, rule_set: Mapping[str, str], *, major: bool = False
+) -> tuple[str, str, dict[str, Any]]:
+    """Return what is signed of an adoption, or of its withdrawal; see `Scheduled.signed`."""
+    digest = rule_set["digest"]
+    members = {"action": action, "line": line, "previous": previous, "rule_set": digest}
+    return rule_set["reference"], digest, {**members, "major": major}
 
 
 KINDS: Mapping[str, type[EntryBody]] = MappingProxyType(
@@ -807,12 +770,14 @@ def with_entries(
             body = body_of(entry)
             if isinstance(body, RulesEntry):
                 authority = authority_of(msgspec.to_builtins(body), envelopes)
-                in_force = body.after(in_force, entry.seq, authority, where)
+                in_force = body.after(in_force, entry.seq, authority)
         except TrustError as error:
             raise DamagedError(
                 f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
                 f"{error}: the store was changed, restore a copy"
             ) from error
+        except StoreError as error:
+            raise type(error)(f"{where}: {error}") from error
         except (ValueError, KeyError, TypeError, IndexError, StateError):
             raise DamagedError(
                 f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "

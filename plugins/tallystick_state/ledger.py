@@ -13,8 +13,6 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
@@ -148,9 +146,7 @@ class Ledger(StoredState):
             rule_sets, Iterable
         )
         in_force = begin_under([rule_sets] if is_one else [*rule_sets], registry, trust)
-        if pools is not None:
-            shares = pools_of(pools, in_force.lines, idle, burn)
-            in_force = in_force.begun_with(in_force.root, shares)
+        shares = None if pools is None else pools_of(pools, in_force.lines, idle, burn)
         content: Carry | None = None
         records: tuple[StateEvent, ...] = ()
         if carry is not None:
@@ -159,7 +155,7 @@ class Ledger(StoredState):
         elif authority.envelope is not None:
             raise StateError("found a signature without a carry file, expected both or neither")
         origin = Origin(None if network is None else checked_digest(network), content)
-        in_force = attrs.evolve(in_force, origin=origin)
+        in_force = in_force.begun_with(in_force.root, shares, origin)
         if content is not None:
             # before anything is made at the place
             check_carry(in_force, authority)

@@ -30,7 +30,7 @@ from tallystick_state.authority import (
 )
 from tallystick_state.genesis import NO_ORIGIN, Origin
 from tallystick_state.model import State
-from tallystick_state.pools import NO_POOLS, Pools, PoolsChange, PoolsInForce
+from tallystick_state.pools import NO_POOLS, Pools, PoolsInForce
 from tallystick_state.rules import EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
 
@@ -212,32 +212,18 @@ class RulesInForce:
         signers = envelope.verify(key.public for key in keys).signers
         return tuple(sorted(key.name for key in keys if key.public in signers))
 
-    def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
-        """Return the rules of a state that begins with a trust file and pools, or without them."""
+    def begun_with(
+        self, root: TrustRoot | None, pools: Pools | None = None, origin: Origin = NO_ORIGIN
+    ) -> RulesInForce:
+        """Return the rules of a state that begins with a trust file, pools and an origin."""
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
-        return attrs.evolve(self, trust=trust, pools=shared)
+        return attrs.evolve(self, trust=trust, pools=shared, origin=origin)
 
     def at_genesis(self) -> RulesInForce:
         """Return the rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
-        begun = RulesInForce(lines, self.plugins, origin=self.origin)
-        return begun.begun_with(self.trust.first, self.pools.first)
-
-    def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
-        """Return the same rules after an entry that puts a trust file in force.
-
-        Raises:
-            TrustError: as `TrustInForce.rotated`.
-        """
-        return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
-
-    def with_pools(self, change: PoolsChange, seq: int) -> RulesInForce:
-        """Return the same rules after an entry that changes the pools.
-
-        Raises:
-            ValueError: it is not the next change.
-        """
-        return attrs.evolve(self, pools=self.pools.changed(change), seq=seq)
+        begun = RulesInForce(lines, self.plugins)
+        return begun.begun_with(self.trust.first, self.pools.first, self.origin)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
         """Return the rules after an entry that adopts a rule set, which its line allows."""
