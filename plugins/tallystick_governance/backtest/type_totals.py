@@ -5,8 +5,7 @@ candidate. How the two compare is planned once for a candidate and a type (`Flip
 `BatchTotals` then scores batches of facts block by block, while the block is in the cache, and
 adds the scores to the `TypeTotals` of each candidate.
 
-Totals of parts of a history add up to those of the whole, in any order. Sums are exact whatever
-their size: values are summed in two halves, and halves are added where they cannot overflow.
+Totals of parts of a history add up to those of the whole, in any order, exactly.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import attrs
 import numpy as np
@@ -43,11 +43,8 @@ from tallystick_governance.backtest.outcome import (
     TypeOutcome,
 )
 
-_HALF = 32
-"""Bits of the lower half of a sum."""
-_MASK = (1 << _HALF) - 1
-_SAFE = 1 << 62
-"""Magnitude below which two sums add without an overflow of 64 bits."""
+_LARGEST = (1 << 63) - 1
+"""Maximum magnitude of a sum of 64 bits."""
 _UNBOUNDED = 1 << 63
 """Bound of values that may be any 64-bit integer."""
 _ROWS = 1 << 15
@@ -80,65 +77,52 @@ class MinerGroups:
 
 
 class Sums:
-    """A whole number for each miner, of any size, in two halves of 64 bits.
+    """A whole number for each miner, exact whatever its size.
 
     `reserve` makes room for miners before anything is added of them.
 
     Invariants:
 
-    - the sum of a miner is ``_low`` plus ``_high`` times 2³²;
-    - no ``_low`` is larger than ``_largest``, either way, which stays below 2⁶³.
+    - no sum is larger than ``_largest``, either way;
+    - sums are of 64 bits as long as ``_largest`` fits them, and of any size from then on.
     """
 
     def __init__(self, most: int = _UNBOUNDED) -> None:
         """Begin with 0 for every miner; ``most`` bounds the magnitude of each value."""
         self._most, self._largest = most, 0
-        self._low, self._high = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._sums: npt.NDArray[Any] = np.zeros(0, np.int64)
 
     def reserve(self, miners: int) -> None:
         """Make room for a number of miners."""
-        missing = miners - len(self._low)
-        if missing > 0:
-            room = np.zeros(missing, np.int64)
-            self._low = np.concatenate([self._low, room])
-            self._high = np.concatenate([self._high, room])
+        missing = max(0, miners - len(self._sums))
+        self._sums = np.append(self._sums, np.zeros(missing, self._sums.dtype))
 
     def add(self, values: Column, groups: MinerGroups) -> None:
         """Add the sum of the rows of each miner."""
-        largest = self._most * groups.rows
-        if largest < _SAFE:
-            self._add_low(groups.miners, np.add.reduceat(values, groups.starts), largest)
-            return
-        low = np.add.reduceat(values & _MASK, groups.starts)
-        self._add_low(groups.miners, low & _MASK, _MASK)
-        self._high[groups.miners] += np.add.reduceat(values >> _HALF, groups.starts)
-        self._high[groups.miners] += low >> _HALF
+        self._grow(self._most * groups.rows)
+        values = values.astype(self._sums.dtype, copy=False)
+        self._sums[groups.miners] += np.add.reduceat(values, groups.starts)
 
     def count(self, groups: MinerGroups) -> None:
         """Add the number of rows of each miner."""
-        self._add_low(groups.miners, groups.sizes, groups.rows)
+        self._grow(groups.rows)
+        self._sums[groups.miners] += groups.sizes
 
     def merge(self, other: Sums, positions: npt.NDArray[np.intp]) -> None:
         """Add other sums, whose miners have these positions here."""
-        there = positions[: len(other._low)]
-        self._add_low(there, other._low, other._largest)
-        if other._high.any():
-            self._high[there] += other._high
+        self._grow(other._largest)
+        self._sums[positions[: len(other._sums)]] += other._sums
 
     def totals(self, order: Sequence[int]) -> Counts:
         """Return the sums of the miners at some positions; 0 for a miner without rows."""
-        low, high = self._low.tolist(), self._high.tolist()
-        size = len(low)
-        return tuple((high[m] << _HALF) + low[m] if m < size else 0 for m in order)
+        sums = self._sums.tolist()
+        return tuple(sums[m] if m < len(sums) else 0 for m in order)
 
-    def _add_low(self, miners: npt.NDArray[np.intp], low: Column, largest: int) -> None:
-        """Add numbers of at most ``largest`` to the lower halves; each miner occurs once."""
-        if self._largest + largest >= _SAFE:
-            self._high += self._low >> _HALF
-            self._low &= _MASK
-            self._largest = _MASK
-        self._low[miners] += low
+    def _grow(self, largest: int) -> None:
+        """Raise the bound of all sums; take integers of any size where it does not fit."""
         self._largest += largest
+        if self._largest > _LARGEST:
+            self._sums = self._sums.astype(np.object_)
 
 
 @attrs.define(eq=False)
@@ -199,9 +183,7 @@ class TypeTotals:
         for value in scores.bound.measures:
             column, applies = scores.columns[value], scores.given.get(value)
             applying = column if applies is None else column[applies]
-            # a sum of 64-bit numbers may need more bits; of halves of them it does not
-            total = (int((applying >> _HALF).sum()) << _HALF) + int((applying & _MASK).sum())
-            self._add_measure(value.name, (len(applying), total))
+            self._add_measure(value.name, (len(applying), _exact_sum(applying)))
         if scores.emission is not None:
             self.emission.add(scores.emission, groups)
 
@@ -262,6 +244,13 @@ class TypeTotals:
     def _add_measure(self, name: str, more: Total) -> None:
         records, total = self.measures.get(name, (0, 0))
         self.measures[name] = records + more[0], total + more[1]
+
+
+def _exact_sum(column: Column) -> int:
+    """Return the sum of 64-bit numbers, which may need more bits."""
+    largest = max(-int(column.min(initial=0)), int(column.max(initial=0)))
+    fits = largest * len(column) <= _LARGEST
+    return int((column if fits else column.astype(np.object_)).sum())
 
 
 @attrs.frozen(eq=False)
