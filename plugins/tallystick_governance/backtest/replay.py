@@ -43,7 +43,7 @@ from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
-from tallystick.scoring.facts.results import identity_at, judged
+from tallystick.scoring.facts.results import accepted_by, identity_at
 from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
@@ -353,8 +353,8 @@ class _EpochReplay:
             if rows.skill_type not in self.scorer.types:
                 continue
             own_rows = under(rows, self.variant)
-            valid, refused = judged(own_rows, self.scorer)
-            columns, scored, failed = isolated(self._scored, own_rows.select(valid), identity_at)
+            valid, refused = accepted_by(self.scorer, own_rows)
+            columns, scored, failed = isolated(self._scored, valid, identity_at)
             self.defects += [*defects_of(refused), *failed]
             first = first_of_each(columns)
             self.displaced += np.delete(scored.record, first).tolist()

@@ -28,7 +28,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.facts.results import judge
+from tallystick.scoring.facts.results import judged_by
 from tallystick.scoring.planner import Facts, Plan, ScoreColumns, Target, joined
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.group_history import under
@@ -595,7 +595,7 @@ class BatchTotals:
         self, group: AcceptanceGroup, tracked: Sequence[TrackedThresholds] | None
     ) -> Truths | None:
         """Tell which rows a group of candidates accepts, None for all; count those it refuses."""
-        valid, rejects = judge(under(self._rows, group.first.variant), group.first.rules)
+        valid, rejects = judged_by(group.first.rules, under(self._rows, group.first.variant))
         if tracked is not None:
             # candidates that accept the same records displace the same of them
             lines = tracked[group.positions[0]].lines

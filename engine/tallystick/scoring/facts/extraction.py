@@ -7,9 +7,8 @@ set reads. What a selection requires of records is checked here.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import attrs
@@ -22,7 +21,7 @@ from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
-from tallystick.records.defects import attempt, internal_error
+from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
@@ -30,8 +29,8 @@ from tallystick.records.schema import MISSED, Schema
 from tallystick.scoring.bound import Selection
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
-from tallystick.scoring.facts.isolation import isolated
-from tallystick.scoring.requirements import joined, unmet
+from tallystick.scoring.facts.isolation import Check, accepted
+from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import GROUP
 
 _NUMBERS = {
@@ -236,25 +235,20 @@ class _Taken:
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
         """Return the records that meet what the selection requires, and the others."""
-        broken_rows, rows, rejects = isolated(
-            self._broken,
-            self._rows(),
-            lambda rows, row: whose(items[int(rows.record[row]) - first]),
-        )
-        valid = np.ones(len(rows), np.bool_)
-        unmet_by_line = defaultdict[int, list[Requirement]](list)
-        for requirement, broken in zip(self.plan.selection.requirements, broken_rows, strict=True):
-            for line in rows.record[broken].tolist():
-                unmet_by_line[line].append(requirement.requirement)
-            valid &= ~broken
-        for line, requirements in unmet_by_line.items():
-            rejects.append(_refused(requirements, line, items[line - first]))
-        return rows.select(valid), rejects
 
-    def _broken(self, rows: FactRows) -> list[Truths]:
-        """Return the rows that break each requirement of the selection."""
-        columns = list(rows.facts.values())
-        return [own.broken(columns, rows.answered) for own in self.plan.selection.requirements]
+        def item(rows: FactRows, row: int) -> Item:
+            return items[int(rows.record[row]) - first]
+
+        def error(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
+            return unmet(requirement, item(rows, row))
+
+        def checks(rows: FactRows) -> Iterator[Check]:
+            columns = list(rows.facts.values())
+            for own in self.plan.selection.requirements:
+                broken = own.broken(columns, rows.answered)
+                yield broken, partial(error, own.requirement, rows)
+
+        return accepted(checks, self._rows(), lambda rows, row: whose(item(rows, row)))
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)
@@ -286,12 +280,6 @@ class _Taken:
         for index in self.plan.doubles:
             columns[index] = np.rint(columns[index].view(np.float64) * 1e9)
         return list(columns)
-
-
-def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
-    """Return the reject of a record that does not meet some requirements."""
-    error = attempt(lambda: joined([unmet(requirement, item) for requirement in requirements]))
-    return Reject.of(error, line, whose(item))
 
 
 class _TakenByType(dict[str, _Taken]):

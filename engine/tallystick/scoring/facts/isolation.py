@@ -1,4 +1,4 @@
-"""Isolation: work on rows of facts, without those rows on which it fails.
+"""Isolation: work on rows of facts, without those rows that break a rule or on which it fails.
 
 Columns are computed for all rows at once. Where that fails, the rows that do it are found by
 halves, told as defects of the engine, and the work is done again without them.
@@ -6,20 +6,25 @@ halves, told as defects of the engine, and the work is done again without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from tallystick.errors import RecordError
+from tallystick.formula.columns import Truths
 from tallystick.records.defects import attempt
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.facts.batch import FactRows
+from tallystick.scoring.requirements import joined
 
 _Made = TypeVar("_Made")
 Who = Callable[[FactRows, int], Identity]
 """Says who a row is of, by its position."""
+Check = tuple[Truths, Callable[[int], RecordError]]
+"""The rows that break a rule, and the error of one of them by its position."""
 
 
 def isolated(
@@ -38,6 +43,35 @@ def isolated(
     rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
     remaining = rows.select(~np.isin(rows.record, [reject.line for reject in rejects]))
     return work(remaining), remaining, rejects
+
+
+def judged(
+    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows, who: Who
+) -> tuple[Truths, list[Reject]]:
+    """Return which rows break no rule, and rejects of the others.
+
+    Args:
+        checks: the rules.
+        rows: of one type.
+        who: says who a row is of.
+    """
+    errors, valid = defaultdict[int, list[RecordError]](list), np.ones(len(rows), np.bool_)
+    for broken, error_of in checks(rows):
+        for row in np.flatnonzero(broken).tolist():
+            errors[row].append(error_of(row))
+        valid &= ~broken
+    return valid, [
+        Reject.of(joined(of_row), int(rows.record[row]), who(rows, row))
+        for row, of_row in errors.items()
+    ]
+
+
+def accepted(
+    checks: Callable[[FactRows], Iterable[Check]], rows: FactRows, who: Who
+) -> tuple[FactRows, list[Reject]]:
+    """Return the rows that `judged` accepts and does not fail on, and rejects of the others."""
+    (valid, rejects), rows, failed = isolated(lambda some: judged(checks, some, who), rows, who)
+    return rows.select(valid), [*rejects, *failed]
 
 
 def _failing(

@@ -10,18 +10,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
 
 from tallystick.errors import InputError, RecordError
-from tallystick.formula.columns import Rows, Truths
+from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.tree import leaves
+from tallystick.formula.tree import Node, leaves
 from tallystick.io.sources import Chunk
-from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoded, Item, MissedDeadline
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
@@ -32,10 +31,9 @@ from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
-from tallystick.scoring.facts.isolation import isolated
+from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import Facts, ScoreColumns, score_columns
-from tallystick.scoring.requirements import joined
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
@@ -187,8 +185,7 @@ def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
     rejects, by_type = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
         if name in rules.types:
-            valid, refused = judged(rows, rules)
-            by_type[name] = rows.select(valid)
+            by_type[name], refused = accepted_by(rules, rows)
         else:
             refused = _of_unknown_type(rows, rules.types)
         rejects += refused
@@ -220,28 +217,14 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
     )
 
 
-def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """Return the result of `judge`, and reject rows on which the engine fails alone."""
-    judgement, good_rows, failed = isolated(partial(judge, rules=rules), rows, identity_at)
-    valid, rejects = judgement
-    return valid if good_rows is rows else np.isin(rows.record, good_rows.record[valid]), [
-        *rejects,
-        *failed,
-    ]
+def accepted_by(rules: BoundRules, rows: FactRows) -> tuple[FactRows, list[Reject]]:
+    """Return the rows of one type that meet all requirements of rules, and rejects of others."""
+    return accepted(partial(_checks, rules), rows, identity_at)
 
 
-def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """Return the rows that meet all requirements, and rejects of the others."""
-    bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
-    valid = np.ones(len(rows), np.bool_)
-    for broken, reason in _checks(bound, rows, rules.registry):
-        for row in np.flatnonzero(broken).tolist():
-            errors[row].append(reason(row))
-        valid &= ~broken
-    return valid, [
-        Reject.of(joined(result), int(rows.record[row]), identity_at(rows, row))
-        for row, result in errors.items()
-    ]
+def judged_by(rules: BoundRules, rows: FactRows) -> tuple[Truths, list[Reject]]:
+    """Return which rows of one type meet all requirements of rules, and rejects of others."""
+    return judged(partial(_checks, rules), rows, identity_at)
 
 
 def identity_at(rows: FactRows, row: int) -> Identity:
@@ -255,29 +238,24 @@ def identity_at(rows: FactRows, row: int) -> Identity:
     )
 
 
-class _Reason(Protocol):
-    def __call__(self, row: int) -> RecordError: ...
-
-
-def _checks(
-    bound: BoundType, rows: FactRows, registry: Registry
-) -> Iterator[tuple[Truths, _Reason]]:
-    """Yield the rows that break each requirement, with a function that gives the reason of one."""
+def _checks(rules: BoundRules, rows: FactRows) -> Iterator[Check]:
+    """Yield the rows that break each requirement, with the error of one."""
+    bound = rules.types[rows.skill_type]
     for fact in bound.facts:
         if is_opaque(fact):
             column = rows.facts[fact.digest]
-            yield (
-                (column <= max(FAILURES)) & rows.answered,
-                lambda row, f=fact, c=column: failed(f, int(c[row]), NOTHING),
-            )
-    own = registry.skill_types[bound.name].requirements
+            yield (column <= max(FAILURES)) & rows.answered, partial(_failed, fact, column)
+    own = rules.registry.skill_types[bound.name].requirements
     columns = rows.columns([fact.digest for fact in bound.facts])
     for required in bound.requirements:
         if required.requirement not in own:
-            yield (
-                required.broken(columns, rows.answered),
-                lambda row, r=required.requirement: _unmet(r, rows, row),
-            )
+            broken = required.broken(columns, rows.answered)
+            yield broken, partial(_unmet, required.requirement, rows)
+
+
+def _failed(fact: Node, column: Column, row: int) -> RecordError:
+    """Return the error of a row whose opaque fact failed."""
+    return failed(fact, int(column[row]), NOTHING)
 
 
 def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
