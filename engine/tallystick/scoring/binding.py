@@ -21,7 +21,7 @@ from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of
 from tallystick.formula.facts.fact import fact_at
-from tallystick.formula.formula import Formula
+from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import (
     BEYOND_RATIOS,
@@ -37,8 +37,9 @@ from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
+from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick.rules.model import Factor, SkillTypeRules, exact
+from tallystick.rules.model import Axis, Factor, Measure, RuleSet, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.section import RecordGroup
@@ -56,8 +57,12 @@ UNIT = Domain(0, NANO)
 """The range of an axis, a composite and a consensus, in nano."""
 _START = Domain(0, NANO + 1)
 """The range of a threshold, as far as a quality can tell (`BoundType.tracked`)."""
-_NAMED = frozenset({"axis", "measure", "factor"})
-"""Roles whose values have the names that the rule set gives them; others have that of the role."""
+_SECTIONS: Mapping[Role, KeyPath] = {
+    "axis": ("axes",),
+    "measure": ("measures",),
+    "factor": ("emission", "factors"),
+}
+"""Roles whose values may read facts and have own names, with their tables in a rule set."""
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
 """Maximum number of formulas with their parameters that are remembered."""
@@ -79,7 +84,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
     reasons = dict[Diagnostic, str]()
     for name in loaded.rule_set.skill_types:
         try:
-            bound[name] = _bound(_TypeKey.of(loaded, registry, name, tiers, groups))
+            bound[name] = _bound(_Binding.of(loaded, registry, name, tiers, groups))
         except RuleSetError as error:
             reasons |= error.reasons
             for problem in error.problems:
@@ -168,18 +173,21 @@ def placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Itera
         raise RuleSetError([problem], reasons={problem: str(error)}) from error
 
 
-@attrs.frozen
-class _TypeKey:
-    """A skill type, and all of a rule set that its bound form depends on.
+@attrs.frozen(slots=False)
+class _Binding:
+    """A skill type that is bound; its key is all of a rule set that its bound form depends on.
 
     Attributes:
         name: the type.
         registry: the plugins.
         rules: its rules.
         read: what these name of the rule set, and what counts for every type.
-        groups: the groups of records that its sections ask for.
-        loaded: the rule set, for what is told of a mistake.
-        tiers: those of the rule set.
+        groups: the groups of records that the sections of the rule set ask for.
+        loaded: the rule set.
+        tiers: those of the rule set; None of a type without a baseline.
+        domains: the range of each fact that is read, by digest.
+        facts: the facts that are read, in order.
+        refusals: what is wrong with its formulas.
     """
 
     name: str
@@ -189,6 +197,9 @@ class _TypeKey:
     groups: tuple[RecordGroup, ...] = attrs.field(hash=False)
     loaded: LoadedRuleSet = attrs.field(eq=False)
     tiers: Tiers | None = attrs.field(eq=False)
+    domains: dict[str, Domain] = attrs.field(factory=dict, eq=False, init=False)
+    facts: list[Node] = attrs.field(factory=list, eq=False, init=False)
+    refusals: list[RuleSetError] = attrs.field(factory=list, eq=False, init=False)
 
     @classmethod
     def of(
@@ -198,59 +209,43 @@ class _TypeKey:
         name: str,
         tiers: Tiers | None,
         groups: tuple[RecordGroup, ...],
-    ) -> _TypeKey:
-        """Return the key of a type of a rule set."""
+    ) -> _Binding:
+        """Return a type of a rule set."""
         rule_set = loaded.rule_set
         rules = rule_set.skill_types[name]
         axes = {axis: rule_set.axes[axis] for axis in rules.all_axes}
         measures = {measure: rule_set.measures[measure] for measure in rules.measures}
         read = (axes, measures, rule_set.tiers, rule_set.emission)
-        return cls(name, registry, rules, read, groups, loaded, tiers)
+        own_tiers = None if rules.baseline is None else tiers
+        return cls(name, registry, rules, read, groups, loaded, own_tiers)
 
+    @property
+    def rule_set(self) -> RuleSet:
+        return self.loaded.rule_set
 
-@lru_cache(maxsize=_TYPES)
-def _bound(key: _TypeKey) -> BoundType:
-    """Return a bound type; remembered, as candidates of a back-test differ in few types."""
-    binding = _Binding(key)
-    try:
-        return binding.bound()
-    except RuleSetError as error:
-        every = (*binding.refusals, error)
-        reasons = {problem: why for one in every for problem, why in one.reasons.items()}
-        problems = [problem for one in every for problem in one.problems]
-        raise RuleSetError(problems, reasons=reasons) from error
+    @property
+    def skill_type(self) -> SkillType:
+        return self.registry.skill_types[self.name]
 
-
-class _Binding:
-    def __init__(self, key: _TypeKey) -> None:
-        self.loaded, self.registry = key.loaded, key.registry
-        self.name, self.rules, self.groups = key.name, key.rules, key.groups
-        self.rule_set = key.loaded.rule_set
-        # a type without a baseline has no tiers
-        self.tiers = None if key.rules.baseline is None else key.tiers
-        self.skill_type = key.registry.skill_types[key.name]
-        self.schema = load_schema(self.skill_type.schema)
-        self.requirements = (
-            *self.skill_type.requirements,
-            *(key.registry.requirements[required] for required in key.rules.requires),
-        )
-        self.conditions = [requirement.condition for requirement in self.requirements]
-        self.domains: dict[str, Domain] = {}
-        self.facts: list[Node] = []
-        self.refusals: list[RuleSetError] = []
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        required = (self.registry.requirements[name] for name in self.rules.requires)
+        return (*self.skill_type.requirements, *required)
 
     def bound(self) -> BoundType:
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
-        for path, formula in self._formulas():
-            with self._collected():
-                self._gather(path, formula.name, *_trees(formula))
+        for role, uses in self._uses.items():
+            for name, use in uses.items():
+                formula = self.registry.formulas[use.formula]
+                with self._collected():
+                    self._gather((*_SECTIONS[role], name), formula.name, *_trees(formula))
         values = tuple(self._values())
         if self.refusals:
             raise RuleSetError([])
         return BoundType(
             name=self.name,
-            schema=self.schema,
+            schema=load_schema(self.skill_type.schema),
             facts=tuple(self.facts),
             requirements=tuple(BoundRequirement.of(r, self.domains) for r in self.requirements),
             values=values,
@@ -288,7 +283,8 @@ class _Binding:
 
     def _check_group(self, group: RecordGroup) -> None:
         try:
-            domain_of(fact_at("choice", group.field, group.names, kind=Kind.CHOICE), self.schema)
+            fact = fact_at("choice", group.field, group.names, kind=Kind.CHOICE)
+            domain_of(fact, load_schema(self.skill_type.schema))
         except FormulaError as error:
             expected = (
                 f"a field of every record of {self.name} that says one of the groups; {error}"
@@ -298,9 +294,9 @@ class _Binding:
 
     def _values(self) -> Iterator[Value]:
         """Yield the values in the order of the documents; each reads only earlier ones."""
-        axes = self._axes()
-        yield from axes.values()
-        yield from self._measures(axes)
+        axes = dict[str, Value]()
+        yield from self._ordered("axis", axes)
+        yield from self._ordered("measure", {**axes})
         composite = self._composite(axes)
         read = {**axes, "composite": composite}
         quality = Value.of("quality", "quality", gated("composite", self._gates), read)
@@ -319,22 +315,20 @@ class _Binding:
         yield read["base_weight"]
         yield from self._emission(read)
 
-    def _formulas(self) -> Iterator[tuple[KeyPath, Formula]]:
-        """Yield every formula that reads facts of this type, and where the rule set names it."""
-        for axis in self.rules.all_axes:
-            yield ("axes", axis), self._axis_formula(axis)
-        for measure in self.rules.measures:
-            yield ("measures", measure), self._measure_formula(measure)
-        for name, factor in self._factors().items():
-            yield ("emission", "factors", name), self.registry.formulas[factor.formula]
-
-    def _factors(self) -> dict[str, Factor]:
-        """Return the factors of the emission that apply to this type."""
-        emission = self.rule_set.emission
-        if emission is None or self.rules.base_weight is None:
-            return {}
-        every = emission.factors.items()
-        return {n: f for n, f in every if f.skill_types is None or self.name in f.skill_types}
+    @cached_property
+    def _uses(self) -> Mapping[Role, Mapping[str, Axis | Measure | Factor]]:
+        """The formulas that may read facts of this type, as the rule set uses them."""
+        emission = None if self.rules.base_weight is None else self.rule_set.emission
+        factors = {} if emission is None else emission.factors
+        return {
+            "axis": {name: self.rule_set.axes[name] for name in self.rules.all_axes},
+            "measure": {name: self.rule_set.measures[name] for name in self.rules.measures},
+            "factor": {
+                name: factor
+                for name, factor in factors.items()
+                if factor.skill_types is None or self.name in factor.skill_types
+            },
+        }
 
     def _gather(self, path: KeyPath, name: str, *trees: Node) -> None:
         """The facts of some trees, each once, with their ranges."""
@@ -356,38 +350,19 @@ class _Binding:
     def _placed(self, path: KeyPath, name: str) -> AbstractContextManager[None]:
         return placed(self.loaded, path, name, f"every record of {self.name}")
 
-    def _axes(self) -> dict[str, Value]:
-        """Return the axes in an order in which each reads only earlier ones."""
-        result: dict[str, Value] = {}
-        reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
-        for name in in_order(reads):
-            formula = self._axis_formula(name)
-            parameters = self.rule_set.axes[name].parameters
-            result[name] = self._value("axis", ("axes", name), formula, parameters, result)
-        return result
-
-    def _axis_formula(self, axis: str) -> Formula:
-        return self.registry.formulas[self.rule_set.axes[axis].formula]
-
-    def _measures(self, axes: Mapping[str, Value]) -> Iterator[Value]:
-        """Yield the measures in an order in which each reads only earlier ones, and axes."""
-        result: dict[str, Value] = {**axes}
-        reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
-        for name in in_order(reads):
-            result[name] = self._measure(name, result)
-            yield result[name]
-
-    def _measure(self, name: str, read: Mapping[str, Value]) -> Value:
-        path: KeyPath = ("measures", name)
-        formula, rules = self._measure_formula(name), self.rule_set.measures[name]
-        value = self._value("measure", path, formula, rules.parameters, read)
-        if rules.exact:
-            with self._collected(), self._placed(path, formula.name):
-                _check_ratio(value.compiled)
-        return attrs.evolve(value, is_exact=rules.exact)
-
-    def _measure_formula(self, measure: str) -> Formula:
-        return self.registry.formulas[self.rule_set.measures[measure].formula]
+    def _ordered(self, role: Role, read: dict[str, Value]) -> Iterator[Value]:
+        """Yield axes or measures, each after those that it reads, and add them to what is read."""
+        uses = self._uses[role]
+        formulas = {name: self.registry.formulas[use.formula] for name, use in uses.items()}
+        for name in in_order({name: formula.reads for name, formula in formulas.items()}):
+            path, use, formula = (*_SECTIONS[role], name), uses[name], formulas[name]
+            value = self._value(role, path, formula, use.parameters, read)
+            if isinstance(use, Measure) and use.exact:
+                with self._collected(), self._placed(path, formula.name):
+                    _check_ratio(value.compiled)
+                value = attrs.evolve(value, is_exact=True)
+            read[name] = value
+            yield value
 
     def _value(
         self,
@@ -397,45 +372,34 @@ class _Binding:
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
     ) -> Value:
-        compiled = self._compiled(path, formula, parameters, read)
-        name = str(path[-1]) if role in _NAMED else role
-        if compiled is None:
+        """Return a value that is proved; of a formula that cannot be used, one of its range."""
+        name = str(path[-1]) if role in _SECTIONS else role
+        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
+        if any(fact.digest not in self.domains for fact in facts):
+            return _stand_in(name, role, formula)  # told already
+        unrounded = {each: read[each].tree for each in formula.unrounded}
+        further = (n for tree in unrounded.values() for n in names(tree, "published"))
+        key = _FormulaKey(
+            formula,
+            tuple(parameters.items()),
+            tuple(
+                (each, read[each].domain) for each in dict.fromkeys((*formula.published, *further))
+            ),
+            self._scope if role in _SECTIONS else None,
+            tuple((each, tree.digest) for each, tree in unrounded.items()),
+            unrounded,
+        )
+        try:
+            with self._placed(path, formula.name):
+                compiled = _compiled(key)
+        except RuleSetError as error:
+            self.refusals.append(error)
             return _stand_in(name, role, formula)
         inputs = tuple(read[each] for each in names(compiled.tree, "published"))
         applies = None
         if formula.applies is not None:
             applies = compile_tree(formula.applies, self.domains, {})
         return Value(name, role, inputs, compiled, formula, applies)
-
-    def _compiled(
-        self,
-        path: KeyPath,
-        formula: Formula,
-        parameters: Mapping[str, Decimal],
-        read: Mapping[str, Value],
-    ) -> Compiled | None:
-        """Return a formula that is proved; None where it cannot be used, whose problem is kept."""
-        reads_facts = formula.kind in ("axis", "factor", "measure")
-        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
-        if any(fact.digest not in self.domains for fact in facts):
-            return None  # told already
-        unrounded = {name: read[name].tree for name in formula.unrounded}
-        further = (n for tree in unrounded.values() for n in names(tree, "published"))
-        published = (*formula.published, *further)
-        key = _FormulaKey(
-            formula,
-            tuple(parameters.items()),
-            tuple((name, read[name].domain) for name in dict.fromkeys(published)),
-            self._scope if reads_facts else None,
-            tuple((name, tree.digest) for name, tree in unrounded.items()),
-            unrounded,
-        )
-        try:
-            with self._placed(path, formula.name):
-                return _compiled(key)
-        except RuleSetError as error:
-            self.refusals.append(error)
-            return None
 
     @cached_property
     def _scope(self) -> _Scope:
@@ -445,7 +409,7 @@ class _Binding:
             tuple(self.domains),
             tuple(requirement.digest for requirement in self.requirements),
             self.domains,
-            self.conditions,
+            [requirement.condition for requirement in self.requirements],
         )
 
     @cached_property
@@ -475,12 +439,12 @@ class _Binding:
 
     def _emission(self, read: dict[str, Value]) -> Iterator[Value]:
         """Yield the factors, and the emission that they lead to, over what is published before."""
-        rules, own = self.rule_set.emission, self._factors()
+        rules, own = self.rule_set.emission, self._uses["factor"]
         if rules is None:
             return
         base = {"base_weight": read["base_weight"]}
         for name, factor in own.items():
-            path: KeyPath = ("emission", "factors", name)
+            path: KeyPath = (*_SECTIONS["factor"], name)
             formula = self.registry.formulas[factor.formula]
             read[name] = self._value("factor", path, formula, factor.parameters, base)
             yield read[name]
@@ -490,6 +454,18 @@ class _Binding:
                 yield read[name]
         formula = self.registry.formulas[rules.formula]
         yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
+
+
+@lru_cache(maxsize=_TYPES)
+def _bound(binding: _Binding) -> BoundType:
+    """Return a bound type; remembered, as candidates of a back-test differ in few types."""
+    try:
+        return binding.bound()
+    except RuleSetError as error:
+        every = (*binding.refusals, error)
+        reasons = {problem: why for one in every for problem, why in one.reasons.items()}
+        problems = [problem for one in every for problem in one.problems]
+        raise RuleSetError(problems, reasons=reasons) from error
 
 
 def _trees(formula: Formula) -> tuple[Node, ...]:
