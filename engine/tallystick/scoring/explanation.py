@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -21,11 +20,8 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Value, fact_value_text, input_texts
+from tallystick.scoring.value import Role, Value, fact_value_text, input_texts
 from tallystick.scoring.verdict import NO_SUBMISSION, verdict
-
-_FORMULAS = frozenset({"axis", "measure", "factor", "emission"})
-"""The roles whose formulas have a section of an explanation."""
 
 
 @attrs.frozen
@@ -158,63 +154,60 @@ def explain(
 ) -> Explanation:
     """Fill an explanation that has its result, with every step behind it."""
     explaining = _Explaining(bound, facts, scores, thresholds)
-    for value in bound.values:
-        explaining.add(value)
-    texts, steps, tier = told_apart(bound.facts), explaining.steps, explaining.tier
+    texts, tier = told_apart(bound.facts), explaining.tier()
     return attrs.evolve(
         of,
         facts=tuple(
             Fact(texts[fact.digest], fact_value_text(fact, integer), integer)
             for fact, integer in zip(bound.facts, facts, strict=True)
         ),
-        axes=tuple(sorted(steps["axis"], key=lambda step: step.name)),
-        measures=tuple(sorted(steps["measure"], key=lambda step: step.name)),
-        composite=explaining.composite if bound.has_quality else None,
+        axes=tuple(sorted(explaining.steps("axis"), key=lambda step: step.name)),
+        measures=tuple(sorted(explaining.steps("measure"), key=lambda step: step.name)),
+        composite=explaining.composite() if bound.has_quality else None,
         tier=tier,
-        factors=tuple(steps["factor"]),
-        emission=next(iter(steps["emission"]), None),
+        factors=explaining.steps("factor"),
+        emission=next(iter(explaining.steps("emission")), None),
         verdict=verdict(bound, facts, scores.values, None if tier is None else tier.name),
     )
 
 
+@attrs.frozen
 class _Explaining:
-    """The steps of one record, value by value."""
+    """The steps of one record, such that each one follows from lines before it.
 
-    def __init__(
-        self,
-        bound: BoundType,
-        facts: Sequence[int],
-        scores: Scores,
-        thresholds: Thresholds,
-    ) -> None:
-        self.bound, self.facts, self.thresholds = bound, facts, thresholds
-        self.values, self.measures = scores.values, scores.measures
-        self.steps: defaultdict[str, list[ValueStep]] = defaultdict(list)
-        self.composite: CompositeStep | None = None
-        self.tier: TierStep | None = None
+    The composite that the gates read stands in the step of the gates, a multiplier in that of the
+    tier, and a constant in the text of what reads it.
 
-    def add(self, value: Value) -> None:
-        """Explain the next value, such that each one follows from lines before it.
+    Attributes:
+        bound: the skill type.
+        facts: those of the record, in the order of the type.
+        scores: the scores of the record.
+        thresholds: by which tiers begin.
+    """
 
-        The composite that the gates read stands in the step of the gates, a multiplier in that of
-        the tier, and a constant in the text of what reads it.
-        """
-        if value.role == "quality":
-            self.composite = self._composite(value)
-        elif value.role == "tier":
-            self.tier = self._tier(value)
-        elif value.formula is not None and value.role in _FORMULAS:
-            self.steps[value.role].append(self._step(value, value.formula))
+    bound: BoundType
+    facts: Sequence[int]
+    scores: Scores
+    thresholds: Thresholds
+
+    def steps(self, role: Role) -> tuple[ValueStep, ...]:
+        """Return the steps of the values of a role that are formulas of the rule set."""
+        return tuple(
+            self._step(value, value.formula)
+            for value in self.bound.of_role(role)
+            if value.formula is not None
+        )
 
     def _step(self, value: Value, formula: Formula) -> ValueStep:
-        nano = self.values[value]
+        nano = self.scores.values[value]
         if nano is None:
             return _absent(value, formula)
         compiled, trace = value.compiled, dict[str, Exact]()
-        published = value.read(self.values)
+        published = value.read(self.scores.values)
         exact = compiled.exact(self.facts, published, trace)
         text = value.symbol or value.name
         texts = substituted(input_texts(compiled, self.facts, published))
+        is_measure = value.role == "measure"
         return ValueStep(
             name=value.name,
             symbol=value.symbol,
@@ -223,22 +216,20 @@ class _Explaining:
             values=tuple(lines(text, compiled.tree, texts)),
             intermediates={name: decimal_text(result) for name, result in trace.items()},
             exact=decimal_text(exact),
-            value=self._published(value, nano),
+            value=shown_measure(self.scores.measures[value.name])
+            if is_measure
+            else to_decimal(nano),
             cliffs=tuple(_cliffs(compiled.tree, published)),
         )
 
-    def _published(self, value: Value, nano: int) -> Decimal | Fraction | None:
-        if value.role == "measure":
-            return shown_measure(self.measures[value.name])
-        return to_decimal(nano)
-
-    def _composite(self, quality: Value) -> CompositeStep:
+    def composite(self) -> CompositeStep:
+        """Return the step of the composite and its gates."""
         bound, ungated = self.bound, self.bound.composite
         axes = {axis.name: axis for axis in bound.axes}
         mean, formula = bound.mean, ungated.formula
         return CompositeStep(
             kind=mean.kind if mean is not None else "" if formula is None else formula.name,
-            text=ungated.substituted(self.facts, self.values),
+            text=ungated.substituted(self.facts, self.scores.values),
             ungated=to_decimal(self._nano(ungated)),
             gates=tuple(
                 _cliff(
@@ -248,20 +239,20 @@ class _Explaining:
                 )
                 for gate in bound.gates
             ),
-            quality=to_decimal(self._nano(quality)),
+            quality=to_decimal(self._nano(bound.quality)),
         )
 
-    def _tier(self, value: Value) -> TierStep | None:
-        tiers = self.bound.tiers
-        if tiers is None:
+    def tier(self) -> TierStep | None:
+        """Return the step of the tier; None of a type without tiers."""
+        tiers, level = self.bound.tiers, self.scores.level
+        if tiers is None or level is None:
             return None
-        quality, level = self._nano(self.bound.quality), self._nano(value)
-        cliffs = [_cliff(name, quality, self.thresholds[name]) for name in tiers.cuts]
+        cliffs = [_cliff(n, self.scores.quality, self.thresholds[n]) for n in tiers.cuts]
         multiplier = to_decimal(tiers.multipliers[level])
         return TierStep(tiers.levels[level], multiplier, tuple(cliffs))
 
     def _nano(self, value: Value) -> int:
-        return self.values[value] or 0
+        return self.scores.values[value] or 0
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
