@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -212,46 +212,51 @@ def _parquet(path: Path) -> Iterator[PublishedRow]:
 
 
 class RowIndex:
-    """Rows by a key of several texts; each is taken once."""
+    """Rows by a key of several texts, in a temporary file; the first row of a key is taken once."""
 
-    def __init__(self) -> None:
-        """Make it in a temporary file, which goes with the connection."""
+    def __init__(self, rows: Iterable[tuple[Sequence[str], PublishedRow]]) -> None:
+        """Keep some rows by their keys."""
+        # a file without a name, which goes with the connection
         self._connection = sqlite3.connect("", isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute(
-            "CREATE TABLE rows (key TEXT PRIMARY KEY, line INTEGER, row BLOB, record INTEGER)"
+            "CREATE TABLE rows (line INTEGER PRIMARY KEY, key TEXT, row BLOB, record INTEGER)"
         )
         self._connection.execute("BEGIN")
-
-    def add(self, key: Sequence[str], row: PublishedRow) -> bool:
-        """Keep a row; False where another has its key."""
-        values = (json.dumps(key), row.line, pickle.dumps(row))
-        done = self._connection.execute(
-            "INSERT OR IGNORE INTO rows (key, line, row) VALUES (?, ?, ?)", values
+        self._connection.executemany(
+            "INSERT INTO rows (line, key, row) VALUES (?, ?, ?)",
+            ((row.line, json.dumps(key), _packed(row)) for key, row in rows),
         )
-        return done.rowcount == 1
+        self._connection.execute("CREATE INDEX by_key ON rows (key, line)")
 
     def take(self, key: Sequence[str], record: int) -> tuple[PublishedRow | None, int]:
         """Return the row of a key and the first record that took it; None without a row."""
-        name = json.dumps(key)
-        cursor = self._connection.execute("SELECT row, record FROM rows WHERE key = ?", (name,))
-        row, first = cursor.fetchone() or (None, record)
-        if row is None:
+        query = "SELECT line, row, record FROM rows WHERE key = ? ORDER BY line LIMIT 1"
+        found = self._connection.execute(query, (json.dumps(key),)).fetchone()
+        if found is None:
             return None, record
+        line, row, first = found
         if first is None:
-            self._connection.execute("UPDATE rows SET record = ? WHERE key = ?", (record, name))
+            self._connection.execute("UPDATE rows SET record = ? WHERE line = ?", (record, line))
         return _row(row), record if first is None else first
 
-    def left(self) -> Iterator[PublishedRow]:
-        """Return the rows that nobody took, in the order of the file."""
-        cursor = self._connection.execute("SELECT row FROM rows WHERE record IS NULL ORDER BY line")
-        return (_row(row) for (row,) in cursor)
+    def left(self) -> Iterator[tuple[PublishedRow, bool]]:
+        """Return the rows that nobody took, in their order, and whether an earlier has the key."""
+        cursor = self._connection.execute(
+            "SELECT row, EXISTS (SELECT 1 FROM rows AS e WHERE e.key = r.key AND e.line < r.line) "
+            "FROM rows AS r WHERE record IS NULL ORDER BY line"
+        )
+        return ((_row(row), bool(is_twice)) for row, is_twice in cursor)
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
 
-def _row(data: bytes) -> PublishedRow:
-    row: PublishedRow = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return row
+def _packed(row: PublishedRow) -> bytes:
+    return pickle.dumps((row.line, row.data, row.cells, str(row.source)))
+
+
+def _row(packed: bytes) -> PublishedRow:
+    line, data, cells, source = pickle.loads(packed)  # noqa: S301  # of the run's own making
+    return PublishedRow(line, data, cells, Path(source))

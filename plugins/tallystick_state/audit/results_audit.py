@@ -4,7 +4,7 @@ Invariants:
 
 - a decimal is equal only if it is the derived one exactly, as it is written: nothing is rounded;
 - what a tolerance lets pass is counted apart, and never called equal;
-- records and rows are read once, in step; rows that are matched by names are held on the disk.
+- records and rows are read once; rows are held on the disk, by what they are matched by.
 """
 
 from __future__ import annotations
@@ -163,6 +163,8 @@ class _Derived:
 
     def value(self, field: str) -> Any:  # noqa: ANN401  # of any field
         """Return a value of its result; None where it has none."""
+        if field == "record":
+            return self.record
         if self.result is None:
             return None
         if field.startswith(AXES):
@@ -223,9 +225,7 @@ class _Audit:
 
     def of(self, records: Path, progress: Callable[[int, int], None] | None) -> ResultsAudit:
         source = source_of(records)
-        derived = self._derived(source, progress)
-        in_step = self.mapping.by == ("record",)
-        for item, row in self._in_step(derived) if in_step else self._by_names(derived):
+        for item, row in self._matched(self._derived(source, progress)):
             self._compare(item, row)
         return ResultsAudit(
             verdict=DIFFERS if self.differ else WITHIN if self.within else EQUAL,
@@ -259,65 +259,42 @@ class _Audit:
             if progress is not None:
                 progress(source.bytes_read, source.size)
 
-    def _in_step(
+    def _matched(
         self, derived: Iterator[_Derived]
-    ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Yield records and rows of equal numbers; one without the other stands alone."""
-        rows, last = self._read(), 0
-        row, number = next(rows, None), 0
-        for item in derived:
-            while row is not None:
-                number = number or self._number(row, item, last)
-                if number >= item.record:
-                    break
-                self._alone(row, number, is_twice=number == last)
-                row, last, number = next(rows, None), number, 0
-            if row is not None and number == item.record:
-                yield item, row
-                row, last, number = next(rows, None), number, 0
-            else:
-                yield item, None
-        while row is not None:
-            number = number or self._number(row, None, last)
-            self._alone(row, number, is_twice=number == last)
-            row, last, number = next(rows, None), number, 0
-
-    def _number(self, row: PublishedRow, each: _Derived | None, last: int) -> int:
-        """Return the number of the record of a row."""
-        if each is not None and self.mapping.columns is None and _is_line_of(row, each):
-            return each.record
-        column = self.mapping.column("record")
-        number = exact_of(row.values.get(column))
-        if number is None or number.denominator != 1 or number < 1:
-            problem = f"{row.values.get(column)!r} for {column}, expected the number of a record"
-            raise InputError(f"{row.source}:{row.line}: found {problem}")
-        if number < last:
-            raise InputError(
-                f"{row.source}:{row.line}: found the record {number} behind {last}, expected rows "
-                "in the order of the records: match them by other columns, see docs/audit.md"
-            )
-        return int(number)
-
-    def _by_names(
-        self, derived: Iterator[_Derived]
-    ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Yield records and rows that agree in some fields, by an index of the rows."""
+    ) -> Iterator[tuple[_Derived, PublishedRow | None]]:
+        """Yield the records with their rows; note the rows that are of no record at the end."""
         by = self.mapping.by
-        with closing(RowIndex()) as index:
-            for row in self._read():
-                key = [_key(self._value(field, row)) for field in by]
-                if not index.add(key, row):
-                    self._alone(row, None, is_twice=True)
+        with closing(RowIndex((self._key(row), row) for row in self._read())) as index:
             for item in derived:
                 key = [_key(value) for value in _named(item, by)]
-                published, first = index.take(key, item.record)
+                row, first = index.take(key, item.record)
                 if first != item.record:
                     raise InputError(
                         f"found the records {first} and {item.record} with the same "
                         f"{', '.join(by)}, expected one: match rows by more columns"
                     )
-                yield item, published
-            yield from ((None, row) for row in index.left())
+                yield item, row
+            for row, is_twice in index.left():
+                self._alone(row, is_twice=is_twice)
+
+    def _key(self, row: PublishedRow) -> list[str]:
+        """Return the values that a row is matched by, as text."""
+        if self._is_by_number:
+            return [str(self._number(row))]
+        return [_key(self._value(field, row)) for field in self.mapping.by]
+
+    @property
+    def _is_by_number(self) -> bool:
+        return self.mapping.by == ("record",)
+
+    def _number(self, row: PublishedRow) -> int:
+        """Return the number of the record of a row."""
+        column = self.mapping.column("record")
+        number = exact_of(row.values.get(column))
+        if number is None or number.denominator != 1 or number < 1:
+            problem = f"{row.values.get(column)!r} for {column}, expected the number of a record"
+            raise InputError(f"{row.source}:{row.line}: found {problem}")
+        return int(number)
 
     def _read(self) -> Iterator[PublishedRow]:
         for row in rows_of(self.results):
@@ -347,13 +324,11 @@ class _Audit:
     def _is_decimal(self, field: str) -> bool:
         return is_decimal(field, self.scorer.layout.decimals)
 
-    def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
-        """Count what a record and its row come to; one of them may be missing."""
+    def _compare(self, each: _Derived, row: PublishedRow | None) -> None:
+        """Count what a record and its row come to."""
         if row is None:
-            if each is not None and each.result is not None:
+            if each.result is not None:
                 self._note(Finding("missing-row", each.record, None), each)
-        elif each is None:
-            self._alone(row, None, is_twice=False)
         elif each.result is None:
             derived = f"rejected: {each.code}"
             self._note(Finding("rejected-here", each.record, row.line, derived=derived), each)
@@ -426,9 +401,11 @@ class _Audit:
             return self.mapping.values.get(field, {}).get(str(value), str(value))
         return value
 
-    def _alone(self, row: PublishedRow, record: int | None, *, is_twice: bool) -> None:
+    def _alone(self, row: PublishedRow, *, is_twice: bool) -> None:
+        """Note a row that no record has taken."""
         code = "duplicate-row" if is_twice else "extra-row"
-        self._note(Finding(code, record, row.line), None)
+        number = self._number(row) if self._is_by_number else None
+        self._note(Finding(code, number, row.line), None)
 
     def _note(self, finding: Finding, each: _Derived | None) -> None:
         """Count a finding that makes the results others, and keep the first."""
