@@ -17,14 +17,13 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
-from tallystick.plugins.registry import namespace
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
-    absent,
     check_reference,
     find_cycle,
     formula_of,
+    offer,
     references_of,
     refused,
 )
@@ -183,10 +182,9 @@ class _Checks:
         for index, skill_type in enumerate(factor.skill_types or ()):
             where = (*path, "skill_types", index)
             rules = self.rule_set.skill_types.get(skill_type)
-            if skill_type not in self.declared.skill_types:
-                hint = nearest(skill_type, self.declared.skill_types)
-                yield mistake(where, shown(skill_type), f"a skill type of this rule set{hint}")
-            elif rules is not None and rules.base_weight is None:
+            known = sorted(self.declared.skill_types)
+            yield from _check_known(where, skill_type, known, "a skill type of this rule set")
+            if rules is not None and rules.base_weight is None:
                 expected = "a skill type with a base_weight: the others have no emission"
                 yield mistake(where, shown(skill_type), expected)
 
@@ -234,12 +232,10 @@ class _SkillTypeCheck:
         yield from self._requirements()
 
     def _exists(self) -> Iterator[Finding]:
-        types = self.checks.registry.skill_types
-        if self.name not in types:
-            hint = nearest(self.name, types) or f": {one_of(sorted(types))}"
-            named = f"{hint}{absent(namespace(self.name), self.checks.registry)}"
-            known = refused(self.checks.registry)
-            expected = f"a skill type of a plugin that the rule set names{named}{known}"
+        registry = self.checks.registry
+        if self.name not in registry.skill_types:
+            what = "a skill type of a plugin that the rule set names"
+            expected = offer(what, self.name, registry.skill_types, registry)
             yield mistake(self.path, shown(self.name), expected)
 
     def _axes_exist(self) -> Iterator[Finding]:
@@ -248,11 +244,11 @@ class _SkillTypeCheck:
         }
         weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in self.rules.weights}
         for axis, keys in {**listed, **weighed}.items():
-            known = self.checks.declared.axes
+            known = sorted(self.checks.declared.axes)
             yield from _check_known((*self.path, *keys), axis, known, "an axis of [axes]")
 
     def _measures_exist(self) -> Iterator[Finding]:
-        known = self.checks.declared.measures
+        known = sorted(self.checks.declared.measures)
         for index, measure in enumerate(self.rules.measures):
             path = (*self.path, "measures", index)
             yield from _check_known(path, measure, known, "a measure of [measures]")
@@ -328,9 +324,8 @@ class _SkillTypeCheck:
 
     def _gates(self) -> Iterator[Finding]:
         for index, gate in enumerate(self.rules.gates):
-            if gate.axis not in self.rules.all_axes:
-                expected = f"an axis of the type: {one_of(self.rules.all_axes)}"
-                yield mistake((*self.path, "gates", index, "axis"), shown(gate.axis), expected)
+            path = (*self.path, "gates", index, "axis")
+            yield from _check_known(path, gate.axis, self.rules.all_axes, "an axis of the type")
 
     def _plugin(self) -> Iterator[Finding]:
         named = self.rules.plugin
@@ -346,12 +341,10 @@ class _SkillTypeCheck:
 
     def _requirements(self) -> Iterator[Finding]:
         registry = self.checks.registry
-        requirements = registry.requirements
         for index, name in enumerate(self.rules.requires):
-            if name not in requirements:
-                hint = nearest(name, requirements) or f": {one_of(sorted(requirements))}"
-                hint += absent(namespace(name), registry)
-                expected = f"a requirement of an installed plugin{hint}{refused(registry)}"
+            if name not in registry.requirements:
+                what = "a requirement of an installed plugin"
+                expected = offer(what, name, registry.requirements, registry)
                 yield mistake((*self.path, "requires", index), shown(name), expected)
 
 
@@ -392,9 +385,9 @@ def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Itera
     elif not place:
         expected = "no threshold: the first tier is the lowest and begins at 0"
         yield mistake(path, shown(level.threshold), expected)
-    elif level.threshold not in tiers.thresholds:
-        hint = nearest(level.threshold, tiers.thresholds) or f": {one_of(tiers.thresholds)}"
-        yield mistake(path, shown(level.threshold), f"a threshold of [tiers.thresholds]{hint}")
+    else:
+        expected = "a threshold of [tiers.thresholds]"
+        yield from _check_known(path, level.threshold, tiers.thresholds, expected)
 
 
 def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Finding]:
@@ -406,9 +399,10 @@ def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Find
 def _check_known(
     path: KeyPath, name: str, known: Collection[str], expected: str
 ) -> Iterator[Finding]:
-    """Yield the mistake of a name that is none of the known ones, with the nearest of them."""
+    """Yield the mistake of a name that is none of the known ones, with the nearest, or with all."""
     if name not in known:
-        yield mistake(path, shown(name), f"{expected}{nearest(name, known)}")
+        hint = nearest(name, known) or f": {one_of(known)}"
+        yield mistake(path, shown(name), f"{expected}{hint}")
 
 
 def _check_reads(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -78,7 +79,9 @@ def check_reference(reference: FormulaReference, registry: Registry) -> Iterator
     """Yield the mistakes in a reference to a formula."""
     formula = registry.formulas.get(reference.formula)
     if formula is None:
-        yield mistake(reference.key, shown(reference.formula), _unknown(reference, registry))
+        what = f"the {reference.kind} formula of an installed plugin"
+        expected = offer(what, reference.formula, _of_kind(reference, registry), registry)
+        yield mistake(reference.key, shown(reference.formula), expected)
     elif formula.kind != reference.kind:
         yield mistake(
             reference.key, shown(reference.formula), _other_kind(reference, formula, registry)
@@ -99,12 +102,14 @@ def refused(registry: Registry) -> str:
     return "".join(sorted(reasons))
 
 
-def absent(plugin: str, registry: Registry) -> str:
-    """Return the end of a message that no plugin has a name; empty where one has."""
-    if not plugin or plugin in registry.plugins or plugin in registry.refused:
-        return ""
-    damaged = "".join(f"; {name}: {why}" for name, why in damaged_distributions().items())
-    return f"; no plugin {plugin} is installed{damaged}"
+def offer(what: str, name: str, names: Iterable[str], registry: Registry) -> str:
+    """Return the expectation of one of the names that plugins offer, where ``name`` is none."""
+    known = sorted(names)
+    hint, plugin, no_plugin = nearest(name, known) or f": {one_of(known)}", namespace(name), ""
+    if plugin and plugin not in registry.plugins and plugin not in registry.refused:
+        damaged = "".join(f"; {name}: {why}" for name, why in damaged_distributions().items())
+        no_plugin = f"; no plugin {plugin} is installed{damaged}"
+    return f"{what}{hint}{no_plugin}{refused(registry)}"
 
 
 def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
@@ -113,19 +118,11 @@ def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     Args:
         reads: the names that each name reads; names that are no keys read nothing.
     """
-    finished: set[str] = set()
-    for start in reads:
-        chain = _walk(start, reads, (), finished)
-        if chain:
-            return chain
+    try:
+        TopologicalSorter(reads).prepare()
+    except CycleError as error:
+        return tuple(reversed(error.args[1]))
     return ()
-
-
-def _unknown(reference: FormulaReference, registry: Registry) -> str:
-    names = _of_kind(reference, registry)
-    hint = nearest(reference.formula, names) or f": {one_of(names)}"
-    hint += absent(namespace(reference.formula), registry)
-    return f"the {reference.kind} formula of an installed plugin{hint}{refused(registry)}"
 
 
 def _other_kind(reference: FormulaReference, formula: Formula, registry: Registry) -> str:
@@ -169,18 +166,3 @@ def _check_sum(reference: FormulaReference, formula: Formula) -> Iterator[Findin
 
 def _range(bounds: tuple[Fraction, Fraction]) -> str:
     return f"a number from {shown(bounds[0])} to {shown(bounds[1])}"
-
-
-def _walk(
-    name: str, reads: Mapping[str, Iterable[str]], chain: tuple[str, ...], finished: set[str]
-) -> tuple[str, ...]:
-    if name in chain:
-        return (*chain[chain.index(name) :], name)
-    if name in finished:
-        return ()
-    for read in reads.get(name, ()):
-        cycle = _walk(read, reads, (*chain, name), finished)
-        if cycle:
-            return cycle
-    finished.add(name)
-    return ()
