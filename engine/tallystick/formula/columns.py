@@ -109,32 +109,13 @@ class ColumnProgram:
         conditions = [writer.condition(arm.when) for arm in self.program.arms[:-1]]
         return writer.function(f"({''.join(f'{condition}, ' for condition in conditions)})")
 
-    @cached_property
-    def _values(self) -> tuple[_Value, ...]:
-        """Gives the value of each arm."""
-        pairs = zip(self.program.arms, self.proposals, strict=True)
-        return tuple(_Value(self.program, arm, proposal) for arm, proposal in pairs)
-
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
         # counted in the units of its domain a fact is smaller, and more of it is whole
         columns_of_chunk = {
             index: column if atom.unit == 1 else column // atom.unit
             for (index, atom), column in zip(self.program.inputs, columns, strict=True)
         }
-        _select(self._conditions.of(columns_of_chunk), self._values, columns_of_chunk, result)
-
-
-@attrs.frozen
-class Proposal:
-    """How doubles propose the value of an arm.
-
-    Attributes:
-        is_whole: whether numerator and denominator are int64; else they are doubles.
-        error: the largest error of the quotient, in nano; 0 where no row can be rounded wrongly.
-    """
-
-    is_whole: bool
-    error: Fraction
+        _select(self._conditions.of(columns_of_chunk), self.proposals, columns_of_chunk, result)
 
 
 def _proposals(program: Program) -> tuple[Proposal, ...]:
@@ -144,7 +125,7 @@ def _proposals(program: Program) -> tuple[Proposal, ...]:
         _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
     )
     # cells are shared by arms, so one that may overflow sends every arm to the integers
-    proposals = [_proposal(arm) for arm in program.arms] if narrow else []
+    proposals = [_proposal(program, arm) for arm in program.arms] if narrow else []
     known = tuple(each for each in proposals if each is not None)
     return known if len(known) == len(program.arms) else ()
 
@@ -155,17 +136,17 @@ def _fits(condition: Condition, scope: BranchRanges) -> bool:
     return all(_fits(part, scope) for part in parts(condition))
 
 
-def _proposal(arm: Arm) -> Proposal | None:
+def _proposal(program: Program, arm: Arm) -> Proposal | None:
     """Return the proposal of an arm; None where its error is not small enough."""
     times, numerator, denominator = _scaled(arm)
     size, divisor = arm.known.size(numerator), arm.known.size(denominator)
     largest = max(map(abs, arm.bounds())) * NANO
-    whole = size < _INT64
+    whole, fits = size < _INT64, times * size < _INT64
     if divisor >= _DIVISOR or not (whole or is_constant(denominator)):
         return None
-    if denominator == ONE and times * size < _INT64:
-        return Proposal(is_whole=True, error=Fraction(0))
-    if not whole:
+    if denominator == ONE and fits:
+        error = Fraction(0)
+    elif not whole:
         # a term of k atoms rounds k conversions, k products and its coefficient; then terms add up
         roundings = len(numerator) + 2 * max(map(len, numerator)) + 2
         error = _UNIT * roundings * times * size / denominator[()] + 2 * _UNIT * largest
@@ -174,7 +155,10 @@ def _proposal(arm: Arm) -> Proposal | None:
         error = Fraction(0) if error * 2 * divisor < 1 else error
     else:
         error = 5 * _UNIT * largest
-    return Proposal(whole, error) if error < _NEAR else None
+    if error >= _NEAR:
+        return None
+    number = None if arm.number is None else publish(arm.number)
+    return Proposal(program, number, times, numerator, denominator, whole, fits, error)
 
 
 def _scaled(arm: Arm) -> tuple[int, Polynomial, Polynomial]:
@@ -204,68 +188,69 @@ class _Function:
 
 
 @attrs.frozen(eq=False, slots=False)
-class _Value:
+class Proposal:
     """The value of an arm in nano: a number, or what doubles propose and whole numbers confirm.
 
     Attributes:
         program: that has the arm.
-        arm: which.
-        proposal: how doubles propose it.
+        number: that it is in every row; None where it varies.
+        times: what the numerator is multiplied with, to be nano.
+        numerator: of the ratio.
+        denominator: of the ratio.
+        is_whole: whether numerator and denominator are int64; else they are doubles.
+        fits: whether the numerator is int64 when it is multiplied, too.
+        error: the largest error of the quotient, in nano; 0 where no row can be rounded wrongly.
     """
 
     program: Program
-    arm: Arm
-    proposal: Proposal
+    number: int | None
+    times: int
+    numerator: Polynomial
+    denominator: Polynomial
+    is_whole: bool
+    fits: bool
+    error: Fraction
 
-    @cached_property
-    def number(self) -> int | None:
-        """The number that it is in every row; None where it varies."""
-        numerator, denominator = self.arm.numerator, self.arm.denominator
-        if not (is_constant(numerator) and is_constant(denominator)):
-            return None
-        return publish(Fraction(numerator.get((), 0), denominator[()]))
-
-    @cached_property
-    def _is_whole(self) -> bool:
-        """Whether the numerator itself is the value, as nothing divides it."""
-        times, numerator, denominator = _scaled(self.arm)
-        return denominator == ONE and times * self.arm.known.size(numerator) < _INT64
+    @property
+    def _is_divided(self) -> bool:
+        """Whether the value is a quotient, and not the numerator itself."""
+        return self.denominator != ONE or not self.fits
 
     @cached_property
     def _proposed(self) -> _Function:
         """Gives the quotient of every row in doubles, or the value that nothing divides."""
-        writer, (times, numerator, denominator) = _Writer(self.program), _scaled(self.arm)
-        if not self.proposal.is_whole:
-            above = writer.in_doubles(scale(numerator, times))
-        elif times * self.arm.known.size(numerator) < _INT64:
-            above = writer.polynomial(scale(numerator, times))
+        writer = _Writer(self.program)
+        if not self.is_whole:
+            above = writer.in_doubles(scale(self.numerator, self.times))
+        elif self.fits:
+            above = writer.polynomial(scale(self.numerator, self.times))
         else:
-            above = f"{writer.polynomial(numerator)} * {float(times)!r}"
-        below = "" if self._is_whole else f" / {writer.divisor(denominator)}"
+            above = f"{writer.polynomial(self.numerator)} * {float(self.times)!r}"
+        below = f" / {writer.divisor(self.denominator)}" if self._is_divided else ""
         return writer.function(f"{above}{below}")
 
     @cached_property
     def _confirmed(self) -> _Function:
         """Gives the numerator, times 10⁹, and the denominator, both modulo 2⁶⁴."""
-        writer, (times, numerator, denominator) = _Writer(self.program), _scaled(self.arm)
-        above = writer.polynomial(scale(numerator, times))
-        return writer.function(f"{above}, {writer.divisor(denominator)}")
+        writer = _Writer(self.program)
+        above = writer.polynomial(scale(self.numerator, self.times))
+        return writer.function(f"{above}, {writer.divisor(self.denominator)}")
 
     def of(self, given: Columns, rows: Rows | None) -> Column | int:
         """Return the value in these rows; None is all of them."""
         if self.number is not None:
             return self.number
         quotient = self._proposed.of(given, rows)
-        if self._is_whole:
+        if not self._is_divided:
             whole: Column = quotient
             return whole
         nearest = np.rint(quotient)
         result: Column = nearest.astype(np.int64)
-        if not self.proposal.error:
+        if not self.error:
             return result
         np.abs(np.subtract(quotient, nearest, out=quotient), out=quotient)
         # of rows outside the arm the quotient may be no number
-        unsure = np.flatnonzero(~(quotient < 1 / 2 - float(self.proposal.error)))
+        unsure = np.flatnonzero(~(quotient < 1 / 2 - float(self.error)))
         if len(unsure):
             sides = self._confirmed.of(given, unsure if rows is None else rows[unsure])
             result[unsure] = corrected(result.take(unsure), *sides)
@@ -404,7 +389,7 @@ def _condition(condition: Condition, writer: _Writer) -> str:
 
 
 def _select(
-    conditions: Sequence[Truths], values: Sequence[_Value], given: Columns, result: Column
+    conditions: Sequence[Truths], values: Sequence[Proposal], given: Columns, result: Column
 ) -> None:
     """First match wins; of the last the condition is not asked.
 

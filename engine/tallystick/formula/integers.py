@@ -7,10 +7,9 @@ to fit 64 bits. Its source is made from polynomials and atom numbers only, never
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
-from tallystick.formula.polynomial import Polynomial, is_constant
+from tallystick.formula.polynomial import Polynomial
 from tallystick.formula.program import Arm, Cell, Program
 from tallystick.numbers.nano import NANO, publish
 
@@ -54,9 +53,8 @@ def _source(program: Program, result: Callable[[Arm], list[str]]) -> str:
 
 
 def _rounded(arm: Arm) -> list[str]:
-    if is_constant(arm.numerator) and is_constant(arm.denominator):
-        number = Fraction(arm.numerator.get((), 0), arm.denominator[()])
-        return [f"return {publish(number)}"]
+    if arm.number is not None:
+        return [f"return {publish(arm.number)}"]
     divisor = _polynomial(arm.denominator)
     return [
         f"d = {divisor}",

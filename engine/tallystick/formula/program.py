@@ -36,6 +36,13 @@ class Arm:
     known: BranchRanges
     scope: BranchRanges
 
+    @property
+    def number(self) -> Fraction | None:
+        """The ratio, if it reads nothing."""
+        if not (is_constant(self.numerator) and is_constant(self.denominator)):
+            return None
+        return Fraction(self.numerator.get((), 0), self.denominator[()])
+
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Return the range of the ratio.
 
@@ -135,10 +142,9 @@ class Program:
     def domain(self) -> Domain:
         """The range of the value as published; the unit is known when the values are few."""
         low, high = publish(self.low), publish(self.high)
-        if not all(is_constant(p.numerator) and is_constant(p.denominator) for p in self.arms):
-            return Domain(low, high)
-        values = [publish(Fraction(p.numerator.get((), 0), p.denominator[()])) for p in self.arms]
-        return Domain(low, high, gcd(*values) or 1)
+        numbers = [arm.number for arm in self.arms]
+        values = [publish(number) for number in numbers if number is not None]
+        return Domain(low, high, gcd(*values) or 1 if len(values) == len(numbers) else 1)
 
 
 def reached(arms: Iterable[Arm], atoms: Sequence[Atom]) -> tuple[int, ...]:
