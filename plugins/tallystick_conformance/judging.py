@@ -16,7 +16,8 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.records.schema import Schema, resolve
+from tallystick.formula.schema_path import resolve
+from tallystick.records.schema import Schema
 from tallystick.records.strict_json import MAX_DEPTH
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding

@@ -21,12 +21,13 @@ from tallystick.errors import FormulaError, SchemaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of, is_of_record
 from tallystick.formula.formula import Formula, Requirement
+from tallystick.formula.schema_path import resolve
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import Reject
-from tallystick.records.schema import Schema, load_schema, resolve, skill_type_of
+from tallystick.records.schema import Schema, load_schema, skill_type_of
 from tallystick.scoring.binding import narrow
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding, finding_in

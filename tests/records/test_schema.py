@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 from records.making import FILES, SCHEMAS
 
 from tallystick.errors import SchemaError
-from tallystick.records.schema import load_schema, resolve, schema_digest, skill_type_of
+from tallystick.formula.schema_path import resolve
+from tallystick.records.schema import load_schema, schema_digest, skill_type_of
 from tallystick.resources import schema_path
 
 COMMON = json.loads(schema_path("record-1").read_bytes())

@@ -16,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import attrs
 
 from tallystick.diagnostics import nearest
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, SchemaError
 
 Schema = Mapping[str, Any]
 
@@ -129,7 +130,7 @@ def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, 
     if isinstance(schema, bool):
         return (({},), True) if schema else ((), False)
     if "$ref" in schema:
-        return alternatives_of(_referred(str(schema["$ref"]), root), root)
+        return alternatives_of(resolve(root, str(schema["$ref"])), root)
     if type_of(schema) == "null":
         return (), True
     branches = _branches(schema)
@@ -138,6 +139,24 @@ def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, 
     inner_alternatives = [alternatives_of(branch, root) for branch in branches]
     schemas = tuple(alternative for inner, _ in inner_alternatives for alternative in inner)
     return schemas, any(nullable for _, nullable in inner_alternatives)
+
+
+def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean
+    """Return the part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
+
+    Raises:
+        SchemaError: there is no such part.
+    """
+    part: Any = schema
+    for step in unquote(reference.removeprefix("#")).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        try:
+            part = part[int(name)] if isinstance(part, list) else part[name]
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"found the reference {reference!r}, which leads nowhere in its schema"
+            ) from error
+    return part
 
 
 def items_of(array: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
@@ -196,17 +215,6 @@ def _branches(schema: Schema) -> list[Schema | bool] | None:
     if isinstance(schema.get("type"), list):
         return [{**schema, "type": name} for name in schema["type"]]
     return None
-
-
-def _referred(reference: str, root: Schema) -> Schema | bool:
-    target: Any = root
-    for part in reference.removeprefix("#/").split("/"):
-        if not isinstance(target, Mapping) or part not in target:
-            raise FormulaError(f"found the reference {reference!r}, which the schema lacks")
-        target = target[part]
-    if not isinstance(target, Mapping | bool):
-        raise FormulaError(f"found the reference {reference!r}, expected one to a schema")
-    return target
 
 
 def _follow(target: PathTarget, step: PathStep, root: Schema, path: str) -> PathTarget:

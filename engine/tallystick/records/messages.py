@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tallystick.records.schema import Schema, resolve
+from tallystick.formula.schema_path import resolve
+from tallystick.records.schema import Schema
 
 NOTHING = "nothing"
 """The value of a missing field in messages; no JSON text, as a text in quotes would be."""

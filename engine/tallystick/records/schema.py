@@ -12,12 +12,12 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import attrs
 
 from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
+from tallystick.formula.schema_path import resolve
 from tallystick.io.documents import LARGEST, parse_json, read_text
 from tallystick.resources import schema_path
 
@@ -131,24 +131,6 @@ def _empties(part: Any, root: Schema, path: str, above: tuple[Any, ...]) -> Iter
 
 def _resolved(part: Any, root: Schema) -> Any:  # noqa: ANN401  # a schema can be a boolean
     return resolve(root, part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else part
-
-
-def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """Return the part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
-
-    Raises:
-        SchemaError: there is no such part.
-    """
-    part: Any = schema
-    for step in unquote(reference.removeprefix("#")).split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        try:
-            part = part[int(name)] if isinstance(part, list) else part[name]
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise SchemaError(
-                f"found the reference {reference!r}, which leads nowhere in its schema"
-            ) from error
-    return part
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -18,8 +18,8 @@ import attrs
 import msgspec
 
 from tallystick.formula.facts import attribute_name
-from tallystick.formula.schema_path import ANSWER
-from tallystick.records.schema import Schema, resolve
+from tallystick.formula.schema_path import ANSWER, resolve
+from tallystick.records.schema import Schema
 
 ANNOTATIONS = frozenset(
     (

@@ -19,11 +19,11 @@ import attrs
 import jsonschema_rs
 
 from tallystick.errors import RecordError
-from tallystick.formula.schema_path import ANSWER
+from tallystick.formula.schema_path import ANSWER, resolve
 from tallystick.io.json_schema import followed
 from tallystick.records.messages import NOTHING, expectation, path_text, shown
 from tallystick.records.rejects import MOST_PROBLEMS
-from tallystick.records.schema import Schema, resolve, subschemas
+from tallystick.records.schema import Schema, subschemas
 from tallystick.records.struct_builder import ANNOTATIONS
 
 _CODES = {

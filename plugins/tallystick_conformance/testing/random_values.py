@@ -13,8 +13,9 @@ from typing import Any
 import attrs
 
 from tallystick.errors import SchemaError
+from tallystick.formula.schema_path import resolve
 from tallystick.plugins.generator import CERTAIN, Draw
-from tallystick.records.schema import Schema, resolve
+from tallystick.records.schema import Schema
 
 Make = Callable[[Draw, int, int], Any]
 """Makes a value from choices, how many of 100 are at an edge, and how deep values may nest."""
