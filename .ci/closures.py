@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tomli
 
-from tallystick.sources import executed, imported
+from tallystick.source_code import executed, imported
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "# written by `make closures`; .ci/closures.py has the roots\n"

@@ -30,7 +30,7 @@ from tallystick.formula.facts import (
 from tallystick.formula.schema_path import PathStep, steps
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
-from tallystick.sources import reached
+from tallystick.source_code import reached
 
 
 def test_every_reader_of_the_table_has_its_function() -> None:

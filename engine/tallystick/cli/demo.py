@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-import textwrap
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,14 +125,9 @@ def _legend(scorers: list[Scorer]) -> list[str]:
     # a space that does not break keeps a letter and its name on one line
     names = sorted(f"{axis.symbol}\xa0{axis.name}" for axis in axes if axis.symbol)
     letters = ", ".join(dict.fromkeys(names)) or "none"
-    width = max(len(word) for word, _ in _MEANINGS) + 2
-    lines = list[str]()
-    for word, meaning in _MEANINGS:
-        parts = textwrap.wrap(meaning.format(letters=letters), 100 - width)
-        lines += [
-            f"{head:{width}}{part}" for head, part in zip_longest([word], parts, fillvalue="")
-        ]
-    return [line.replace("\xa0", " ") for line in lines]
+    formatter = click.HelpFormatter(width=100)
+    formatter.write_dl([(word, meaning.format(letters=letters)) for word, meaning in _MEANINGS])
+    return formatter.getvalue().replace("\xa0", " ").splitlines()
 
 
 def _next_commands(scorer: Scorer) -> list[str]:

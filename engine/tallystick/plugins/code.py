@@ -31,7 +31,7 @@ from tallystick import resources
 from tallystick.canonical import PREFIX, digest, digest_of_bytes
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
-from tallystick.sources import outermost
+from tallystick.source_code import outermost
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -191,16 +191,9 @@ def closure_files(closure: str) -> CodeFiles:
     Raises:
         PluginError: a file cannot be read, or is shadowed.
     """
-    find, found, modules = cache(_folder), dict[str, Path](), list[Path]()
-    for line in listed(closure):
-        home, inner = _home(line)
-        folder = find(home)
-        if folder is None or not (folder / inner).parent.is_dir():
-            continue
-        modules.append(folder / inner)
-        if (folder / inner).is_file():
-            found[line] = folder / inner
-    refuse_shadows(modules)
+    places = {line: place for line in listed(closure) if (place := _place(line)) is not None}
+    refuse_shadows(places.values())
+    found = {line: place for line, place in places.items() if place.is_file()}
     is_of_engine = closure in {SCORING, STATE}
     return CodeFiles.read(_ENGINE if is_of_engine else closure.partition(".")[0], found)
 
@@ -238,11 +231,9 @@ def listed(closure: str) -> tuple[str, ...]:
     at = f"{_ENGINE}/closures/{closure}.txt"
     if closure not in {SCORING, STATE}:
         at = f"{closure.replace('.', '/')}.closure.txt"
-    home, name = _home(at)
-    folder = _folder(home)
-    path = at if folder is None else folder / name
+    path = _place(at) or Path(at)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PluginError(
             f"{path}: cannot be read ({error}), expected the list of what decides results: install "
@@ -251,22 +242,23 @@ def listed(closure: str) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _home(path: str) -> tuple[str, str]:
-    """Split a path in the installation into a folder that `_folder` finds, and the rest."""
-    length = 3 if path.startswith(f"{_ENGINE}/{_DATA}") else 1
-    parts = path.split("/")
-    return "/".join(parts[:length]), "/".join(parts[length:])
-
-
-def _folder(home: str) -> Path | None:
-    """Return where a package of the project is, or data of the engine; None of what is not there.
+def _place(path: str) -> Path | None:
+    """Return where a path in the installation is here; None of a package that is not there.
 
     Raises:
         ShadowedError: the package would be imported from elsewhere than beside the engine.
     """
+    home, _, name = path.partition("/")
+    if name.startswith(_DATA):
+        kind, _, name = name.removeprefix(_DATA).partition("/")
+        return resources.folder(kind) / name
+    folder = _package_folder(home)
+    return None if folder is None else folder / name
+
+
+@cache
+def _package_folder(home: str) -> Path | None:
     engine = Path(resources.__file__).parent
-    if home.startswith(f"{_ENGINE}/{_DATA}"):
-        return resources.folder(home.rpartition("/")[2])
     if home == _ENGINE:
         return engine
     spec = importlib.util.find_spec(home)

@@ -12,11 +12,11 @@ another name, or a name that is taken, is refused by name with the reason; the r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 import attrs
 import pluggy
@@ -76,23 +76,6 @@ class Plugin:
 
     def __repr__(self) -> str:
         return f"<Plugin {self.name} of {self.distribution} {self.version}>"
-
-
-class Plugins(Hashable, Protocol):
-    """The source of the plugins that a rule set names; what was read with them is remembered."""
-
-    def of(self, names: Collection[str]) -> Registry:
-        """Return the registry of some plugins, by their names."""
-
-    def own(self) -> Registry:
-        """Return the registry of the engine's own distribution, for hints."""
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all of them, in their order."""
-
-    @property
-    def sections(self) -> Extensions[object]:
-        """Return the sections that rule sets can have beside those of the format."""
 
 
 def installed_sections() -> Extensions[object]:
@@ -203,6 +186,10 @@ class InstalledPlugins:
             elif name in self._allowed and name not in {e.name for e in every_installed_entry()}:
                 refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
         return _registry(plugins, refused, self.sections)
+
+
+Plugins: TypeAlias = InstalledPlugins | Registry
+"""The source of the plugins that a rule set names; what was read with them is remembered."""
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from tallystick.formula.facts.reader import FactReader, Repetition
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
-from tallystick.sources import reached
+from tallystick.source_code import reached
 
 
 def opaque(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.sources import reached
+from tallystick.source_code import reached
 
 FACT = """
 from __future__ import annotations
