@@ -13,7 +13,8 @@ Number = Decimal | int | str
 def composite_of(rules: BoundRules, name: str, axes: Mapping[str, Number]) -> Decimal:
     """The quality of published axes."""
     bound = rules.types[name]
-    return to_decimal(derive(bound.quality, {a: exact_nano(axes[a.name]) for a in bound.axes}))
+    given = {axis: exact_nano(axes[axis.name]) for axis in bound.axes}
+    return to_decimal(derive(bound, bound.quality, given))
 
 
 def tier_of(rules: BoundRules, name: str, quality: Number) -> str:
@@ -41,4 +42,4 @@ def emission_of(
     given = {factor: exact_nano(factors.get(factor.name, 1)) for factor in every}
     given[bound.quality] = exact_nano(quality)
     given[bound.tier_multiplier] = int(multiplier_of(rules, name, tier) * NANO)
-    return to_decimal(derive(bound.emission, given))
+    return to_decimal(derive(bound, bound.emission, given))

@@ -405,6 +405,7 @@ def test_an_explanation_has_a_step_for_each_measure(scorer: Scorer) -> None:
     assert (steps["precision"].value, steps["precision"].exact) == (Fraction(2, 7), "2/7")
     assert (steps["recall"].exact, steps["delay"].value) == ("4/7", None)
     assert found.composite is None
+    assert found.verdict == ""
     told = found.to_dict()
     assert [each["value"] for each in told["measures"]] == [
         None,

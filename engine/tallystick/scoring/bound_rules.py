@@ -6,7 +6,6 @@ the epoch that it names, and by those of the line that has its skill type where 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -65,12 +64,14 @@ class BoundRules:
         """The digest of what the rule set means."""
         return self.loaded.digest
 
+    @property
+    def timeline(self) -> Timeline[BoundRules]:
+        """The rules by epoch."""
+        return Timeline(self, self.later)
+
     def rules_at(self, epoch: int) -> BoundRules:
         """Return the rules of an epoch."""
-        if not self.later:
-            return self
-        index = bisect_right(self._begins, epoch)
-        return self.later[index - 1][1] if index else self
+        return self.timeline.at(epoch) if self.later else self
 
     @property
     def latest(self) -> BoundRules:
@@ -79,8 +80,7 @@ class BoundRules:
 
     def begins(self, epoch: int) -> int:
         """Return the first epoch of the rules of an epoch."""
-        index = bisect_right(self._begins, epoch)
-        return self._begins[index - 1] if index else 0
+        return max(begin for begin, _ in self.spans() if begin <= epoch)
 
     def line_of(self, skill_type: str) -> BoundRules:
         """Return the rules of the line that has a skill type; these if there is one line."""
@@ -135,10 +135,6 @@ class BoundRules:
     def decoder(self) -> Decoder:
         """Decodes the records of the skill types of every epoch."""
         return decoder_of(self.schemas)
-
-    @cached_property
-    def _begins(self) -> list[int]:
-        return [epoch for epoch, _ in self.later]
 
 
 def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:

@@ -11,6 +11,8 @@ from tallystick.records.messages import NOTHING, shown
 from tallystick.records.strict_json import parse, without_numpy
 from tallystick.scoring.bound import BoundType
 
+_MISSING = object()
+
 
 def check_requirements(
     bound: BoundType,
@@ -44,19 +46,9 @@ def joined(found: Sequence[RecordError]) -> RecordError:
 
 def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
     """Return the error of a record that does not meet a requirement."""
-    value = found_at(record, requirement.path)
-    return RecordError(requirement.code, requirement.path, value, requirement.expected)
-
-
-def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping
-    """Return the value of a record at a path of plain names, as short text."""
-    value = record if isinstance(record, Mapping) else parse(_line(record))
-    for name in path.split("."):
-        if not isinstance(value, Mapping) or name not in value:
-            return NOTHING
-        value = value[name]
-    return shown(without_numpy(value))
-
-
-def _line(record: str | bytes) -> bytes:
-    return record.encode() if isinstance(record, str) else record
+    line = record.encode() if isinstance(record, str) else record
+    value = line if isinstance(line, Mapping) else parse(line)
+    for name in requirement.path.split("."):
+        value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
+    found = NOTHING if value is _MISSING else shown(without_numpy(value))
+    return RecordError(requirement.code, requirement.path, found, requirement.expected)

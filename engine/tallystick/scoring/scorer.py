@@ -110,13 +110,11 @@ class Scorer(BoundRules):
         for name, own in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
             _of_kind(own, Mapping, f"thresholds of {name} by name")
             nano[name] = {threshold: exact_nano(value) for threshold, value in own.items()}
-        every = [rules for _, rules in self.spans()]
         for name in nano:
-            if not any(name in rules.types for rules in every):
+            if not any(name in rules.types for _, rules in self.spans()):
                 _bound_type(self, name)
-        first, *others = (_with_thresholds(rules, nano) for rules in every)
-        later = zip((epoch for epoch, _ in self.later), others, strict=True)
-        return attrs.evolve(self, thresholds=first.thresholds, later=tuple(later))
+        moved = self.timeline.map(lambda rules: _with_thresholds(rules, nano))
+        return attrs.evolve(self, thresholds=moved.first.thresholds, later=moved.later)
 
     def with_snapshots(self, snapshots: Mapping[int, ThresholdSnapshot]) -> Scorer:
         """The same rule set, where a record is scored by the snapshot of the epoch that it names.

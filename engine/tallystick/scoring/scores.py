@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import attrs
 from tallystick.errors import NumberError
 from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import needed
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 
@@ -48,12 +49,6 @@ class Scores:
     def level(self) -> int | None:
         """The position of the tier, from 0 for the lowest."""
         return None if self.bound.tier is None else self.values[self.bound.tier]
-
-    @property
-    def tier_multiplier(self) -> int | None:
-        """The multiplier of that tier."""
-        multiplier = self.bound.tier_multiplier
-        return None if multiplier is None else self.values[multiplier]
 
     @cached_property
     def factors(self) -> Mapping[str, int | None]:
@@ -95,21 +90,13 @@ def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) 
     return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
 
 
-def derive(target: Value, given: Mapping[Value, int]) -> int:
-    """A value from given ones by exact fractions; what it needs and is not given is derived, too.
+def derive(bound: BoundType, target: Value, given: Mapping[Value, int]) -> int:
+    """Return a value of a type from given ones, by exact fractions.
 
-    It must apply, and neither it nor what is derived may read facts or thresholds.
+    It must apply, and neither it nor what it needs beside the given may read facts or thresholds.
     """
-    result = walk(_needed(target, given), (), given, exactly=True)[target]
-    return result or 0
-
-
-def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
-    """Yield a value after what it reads that is not given."""
-    if target not in given:
-        for value in target.inputs:
-            yield from _needed(value, given)
-        yield target
+    values = needed(bound.values, [target], {value.name for value in given})
+    return walk(values, (), given, exactly=True)[target] or 0
 
 
 def thresholds_of(
@@ -134,8 +121,12 @@ def thresholds_of(
             if name in ranges:
                 ranges[name] = min(low, ranges[name][0]), max(high, ranges[name][1])
     for name, nano in given.items():
-        if name in ranges:
-            _check(f"the threshold {name}", nano, *ranges[name])
+        low, high = ranges.get(name, (nano, nano))
+        if not low <= nano <= high:
+            raise NumberError(
+                f"found the threshold {name} to be {to_text(nano)}, expected {to_text(low)} to "
+                f"{to_text(high)}"
+            )
     seeds = {name: bound.seeds[name] for name in bound.tiers.tracked}
     return bound.tiers.thresholds(seeds | dict(given))
 
@@ -150,10 +141,3 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
         for name, value in bound.tiers.formulas.items()
         if (formula := value.formula) is not None
     }
-
-
-def _check(name: str, nano: int, low: int, high: int) -> None:
-    if not low <= nano <= high:
-        raise NumberError(
-            f"found {name} to be {to_text(nano)}, expected {to_text(low)} to {to_text(high)}"
-        )

@@ -36,18 +36,17 @@ def verdict(
         first value that is 0 by itself: ``quality 0.000000000, because efficiency is 0: 1000 ·
         deadline_s < latency_ms, as 60000 < 61000``.
     """
-    emission = next((value for value in bound.values if value.role == "emission"), None)
-    quality = next((value for value in bound.values if value.role == "quality"), None)
-    earned = emission or quality
-    if earned is None:
+    emission, quality = bound.emission, bound.quality
+    if emission is None and not bound.has_quality:
         return ""
+    earned = emission or quality
     nano = values[earned] or 0
     statement = f"{earned.role} {to_text(nano)}"
     if nano == 0:
         by_digest = {f.digest: n for f, n in zip(bound.facts, facts, strict=True)}
         why = _Why(bound, by_digest, values)
         return ", because ".join(filter(None, (statement, why.of(earned))))
-    if emission is not None and quality is not None:
+    if emission is not None:
         statement += f": quality {to_text(values[quality] or 0)}"
     return ", ".join(filter(None, (statement, tier)))
 

@@ -36,7 +36,6 @@ from tallystick.errors import InputError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
-from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor
@@ -151,7 +150,7 @@ class _EpochReplay:
         self.position, self.calendar, self.follows = position, calendar, follows
         self.epochs = list[EpochState]()
         self.all_rules = rules
-        self.timeline = Timeline(rules, rules.later).map(state_rules_of)
+        self.timeline = rules.timeline.map(state_rules_of)
         self.state, self.memory = State(0, {}, self.timeline.first.seeds), NOTHING_YET
         self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
         self.first = calendar.first

@@ -273,7 +273,7 @@ def _poor_work_pays_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
 def _quality(bound: BoundType, at: int, failed: str | None = None) -> int:
     """Return the quality where all axes have one value, and perhaps one of them has nothing."""
     axes = {axis: 0 if axis.name == failed else at for axis in bound.axes}
-    return derive(bound.quality, axes)
+    return derive(bound, bound.quality, axes)
 
 
 def _quality_finding(
