@@ -172,8 +172,8 @@ def test_a_file_that_is_no_object_is_refused(tmp_path: Path) -> None:
         ({"type": "objekt"}, "found what no JSON Schema 2020-12 may hold at type"),
         ({"properties": []}, "found what no JSON Schema 2020-12 may hold at properties"),
         ({"$schema": "http://json-schema.org/draft-07/schema#"}, "expected 'https://json-schema"),
-        ({"$ref": "record-1.schema.json#/$defs/none"}, "expected one of checks, consensus, "),
-        ({"$ref": "other.schema.json"}, "expected #/.defs/NAME or record-1.schema.json"),
+        ({"$ref": "record-1.schema.json#/$defs/none"}, "with one of checks, consensus, "),
+        ({"$ref": "other.schema.json"}, "expected #/.defs/NAME, or record-1.schema.json"),
         ({"$ref": "https://example.org/x"}, "found the reference 'https://example.org/x'"),
         (
             {"$ref": "#/$defs/none"},

@@ -2,8 +2,7 @@
 
 The schema of a skill type may refer to ``record-1.schema.json#/$defs/NAME``. What it refers to is
 copied into its own ``$defs`` under ``record-1.NAME``, so that one document says everything and one
-digest covers it. So it is with a schema that extends another one: what comes to it is merged into
-the whole of the other.
+digest covers it.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
@@ -168,63 +165,42 @@ def _check_schema(document: Schema, path: Path) -> None:
 
 
 def _bundle(document: Schema, path: Path) -> dict[str, Any]:
-    bundler = _Bundler(path, _read(schema_path(_COMMON))["$defs"])
-    own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, bundler.rewrite)
-    copied = {f"{_COMMON}.{name}": bundler.copied[name] for name in sorted(bundler.copied)}
-    if clashes := copied.keys() & own.get("$defs", {}).keys():
-        raise SchemaError(f"{path}: found the definition {min(clashes)!r}, expected another name")
-    return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **copied}}
+    """Return the schema with what it refers to in ``record-1`` among its own definitions."""
+    shared = {
+        name: _map_schemas(part, _as_seen_from_outside)
+        for name, part in _read(schema_path(_COMMON))["$defs"].items()
+    }
+    copied: dict[str, Any] = {}
 
-
-@attrs.frozen
-class _Bundler:
-    """Copies what one schema refers to.
-
-    Attributes:
-        path: the file of the schema, for messages.
-        shared: the definitions of ``record-1``.
-        copied: those of them that are referred to so far, rewritten.
-    """
-
-    path: Path
-    shared: Mapping[str, Any]
-    copied: dict[str, Any] = attrs.field(factory=dict)
-
-    def rewrite(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part of the schema itself, with its reference into this schema."""
+    def rewritten(part: dict[str, Any]) -> dict[str, Any]:
         for word in _UNSUPPORTED:
             if word in part:
-                raise SchemaError(f"{self.path}: found {word!r}, expected $ref and $defs alone")
-        return _with_reference(part, self._reference)
-
-    def _reference(self, old: str) -> str:
-        if old.startswith(_COMMON_REFERENCE):
-            return self._copy(old.removeprefix(_COMMON_REFERENCE))
-        if old == "#" or old.startswith("#/"):
-            return old
-        raise SchemaError(
-            f"{self.path}: found the reference {old!r}, "
-            f"expected {_LOCAL_REFERENCE}NAME or {_COMMON_REFERENCE}NAME"
-        )
-
-    def _copy(self, name: str) -> str:
-        if name not in self.shared:
-            names = ", ".join(sorted(self.shared))
+                raise SchemaError(f"{path}: found {word!r}, expected $ref and $defs alone")
+        reference = str(part.get("$ref", "#"))
+        if reference == "#" or reference.startswith("#/"):
+            return part
+        name = reference.removeprefix(_COMMON_REFERENCE)
+        if name == reference or name not in shared:
+            names = ", ".join(sorted(shared))
             raise SchemaError(
-                f"{self.path}: found the reference {_COMMON_REFERENCE + name!r}, "
-                f"expected one of {names}"
+                f"{path}: found the reference {reference!r}, expected {_LOCAL_REFERENCE}NAME, or "
+                f"{_COMMON_REFERENCE}NAME with one of {names}"
             )
-        if name not in self.copied:
-            self.copied[name] = None  # marks it as begun, should it refer to itself
-            self.copied[name] = _map_schemas(self.shared[name], self._rewrite_shared)
-        return f"{_LOCAL_REFERENCE}{_COMMON}.{name}"
+        if name not in copied:
+            copied[name] = None  # marks it as begun, should it refer to itself
+            copied[name] = _map_schemas(shared[name], rewritten)
+        return {**part, "$ref": f"{_LOCAL_REFERENCE}{_COMMON}.{name}"}
 
-    def _rewrite_shared(self, part: dict[str, Any]) -> dict[str, Any]:
-        return _with_reference(part, lambda old: self._copy(old.removeprefix(_LOCAL_REFERENCE)))
+    own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, rewritten)
+    definitions = {f"{_COMMON}.{name}": copied[name] for name in sorted(copied)}
+    if clashes := definitions.keys() & own.get("$defs", {}).keys():
+        raise SchemaError(f"{path}: found the definition {min(clashes)!r}, expected another name")
+    return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **definitions}}
 
 
-def _with_reference(part: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    return {**part, "$ref": change(part["$ref"])} if "$ref" in part else part
+def _as_seen_from_outside(part: dict[str, Any]) -> dict[str, Any]:
+    name = part.get("$ref", "").removeprefix(_LOCAL_REFERENCE)
+    return {**part, "$ref": f"{_COMMON_REFERENCE}{name}"} if name else part
 
 
 def _without_annotations(part: dict[str, Any]) -> dict[str, Any]:

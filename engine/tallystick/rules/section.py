@@ -12,7 +12,7 @@ own sections alone, so that what else is installed changes no digest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -33,23 +33,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _none(_: object) -> tuple[()]:
+def _nothing(*_: object) -> tuple[()]:
     return ()
-
-
-def _no_finding(*_: object) -> Iterator[Finding]:
-    return iter(())
 
 
 def _no_keys(_: object) -> Mapping[str, Any]:
     return {}
 
 
-def _no_group(_: object) -> None:
-    return None
-
-
-def _proved(_: object) -> None:
+def _none(_: object) -> None:
     return None
 
 
@@ -91,12 +83,12 @@ class Section(Generic[T]):
 
     kind: SectionKind[T]
     schema: Path
-    formulas: Callable[[T], Iterable[FormulaReference]] = _none
-    check: Callable[[T, RuleSet, Declared, Registry], Iterator[Finding]] = _no_finding
+    formulas: Callable[[T], Iterable[FormulaReference]] = _nothing
+    check: Callable[[T, RuleSet, Declared, Registry], Iterable[Finding]] = _nothing
     names: Callable[[T], Mapping[str, Iterable[str]]] = _no_keys
-    record_group: Callable[[T], RecordGroup | None] = _no_group
-    prove: Callable[[Any], None] = _proved
-    lines: Callable[[Any], Iterable[str]] = _none
+    record_group: Callable[[T], RecordGroup | None] = _none
+    prove: Callable[[Any], None] = _none
+    lines: Callable[[Any], Iterable[str]] = _nothing
     view: Callable[[Any], Mapping[str, Any]] = _no_keys
 
     def __repr__(self) -> str:

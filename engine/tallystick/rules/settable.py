@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.rules.edit import current, named_paths
-from tallystick.rules.findings import dotted
+from tallystick.rules.findings import dotted, shown
 from tallystick.rules.section_lookup import document_schema
-from tallystick.rules.toml import KeyPath, decimal_text, parse
+from tallystick.rules.toml import KeyPath, parse
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
@@ -75,14 +74,6 @@ class SettablePath:
         return word.casefold() in f"{self.path}\n{self.meaning}".casefold()
 
 
-@attrs.frozen
-class _Place:
-    """The schema of a value, and what it decides."""
-
-    schema: Schema
-    meaning: str
-
-
 def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettablePath, ...]:
     """Return every value of a rule set's file that can be set, in the order of the file.
 
@@ -93,7 +84,7 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
     data = parse(loaded.text, str(loaded.path)).data
     schema = document_schema(loaded.rule_set, registry)
     paths = [
-        _settable(name, value, _place_of(data, path, schema, registry))
+        _settable(name, value, *_place_of(data, path, schema, registry))
         for name, path, value in named_paths(data)
     ]
     return (*paths, *_shared_weights(data))
@@ -108,39 +99,32 @@ def _shared_weights(data: Mapping[str, Any]) -> Iterator[SettablePath]:
     for axis, of_types in types.items():
         if _WEIGHT in data["axes"].get(axis, {}):
             continue
-        value = current(data, f"{dotted(('axes', axis))}.{_WEIGHT}")
-        meaning = f"the weight of {axis} in {', '.join(of_types)}; the others are scaled"
-        text = None if value is None else _text(value)
         path = f"{dotted(('axes', axis))}.{_WEIGHT}"
+        value = current(data, path)
+        meaning = f"the weight of {axis} in {', '.join(of_types)}; the others are scaled"
+        text = None if value is None else shown(value)
         yield SettablePath(path, text, "number", "0", "1", (), meaning)
 
 
-def _settable(path: str, value: object, place: _Place) -> SettablePath:
-    fixed = place.schema.get("const")
-    low, high = place.schema.get("minimum", fixed), place.schema.get("maximum", fixed)
-    kind = {bool: "true or false", str: "text"}.get(type(value), "number")
-    ends = (None, None) if kind != "number" else (_end(low), _end(high))
-    choices = place.schema.get("enum", ())
-    texts = tuple(map(str, choices)) if kind == "text" else ()
-    return SettablePath(path, _text(value), kind, *ends, texts, place.meaning)
-
-
-def _end(number: object) -> str | None:
-    if number is None or abs(Fraction(str(number))) > _LARGEST:
-        return None
-    return decimal_text(Decimal(str(number)))
-
-
-def _text(value: object) -> str:
+def _settable(path: str, value: object, schema: Schema, meaning: str) -> SettablePath:
+    if isinstance(value, str):
+        choices = tuple(map(str, schema.get("enum", ())))
+        return SettablePath(path, value, "text", None, None, choices, meaning)
     if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else decimal_text(Decimal(str(value)))
+        return SettablePath(path, shown(value), "true or false", None, None, (), meaning)
+    fixed = schema.get("const")
+    low, high = schema.get("minimum", fixed), schema.get("maximum", fixed)
+    return SettablePath(path, shown(value), "number", _end(low), _end(high), (), meaning)
+
+
+def _end(number: Decimal | None) -> str | None:
+    return None if number is None or abs(number) > _LARGEST else shown(number)
 
 
 def _place_of(
     data: Mapping[str, Any], path: KeyPath, whole: DocumentSchema, registry: Registry
-) -> _Place:
-    """Return what the schema, or the formula around it, has on the value at a path."""
+) -> tuple[Schema, str]:
+    """Return the schema of the value at a path, or the range of its formula, and its meaning."""
     schema: Schema = whole.document
     value: Any = data
     formula: Formula | None = None
@@ -155,15 +139,9 @@ def _place_of(
         value = value[key]
     parameter = str(path[-1])
     if formula is None or parameter not in formula.parameters:
-        return _Place(schema, meaning)
-    low, high = map(_decimal, formula.parameters[parameter])
-    parameter_meaning = f"{parameter} of {formula.name}: {formula.summary}"
-    return _Place({"minimum": low, "maximum": high}, parameter_meaning)
-
-
-def _decimal(number: Fraction) -> Decimal:
-    """Return the bound of a parameter as a decimal."""
-    return Decimal(number.numerator) / Decimal(number.denominator)
+        return schema, meaning
+    low, high = (Decimal(end.numerator) / end.denominator for end in formula.parameters[parameter])
+    return {"minimum": low, "maximum": high}, f"{parameter} of {formula.name}: {formula.summary}"
 
 
 def _child(whole: DocumentSchema, schema: Schema, key: str | int, value: object) -> Schema:
