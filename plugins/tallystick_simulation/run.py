@@ -124,12 +124,12 @@ class _Loop:
             self.switches.close(self.rules, closed.outcome, closed.flags)
             self.state = closed.outcome.state
             owner = self.dispatcher.owner
-            for key, weight in closed.outcome.weights.items():
+            for key, weight in closed.outcome.weighed.weights.items():
                 if key in owner:
                     row["weights"][owner[key]] += weight
             nobody[index] = max(0, NANO - int(row["weights"].sum()))
-            if closed.outcome.refused:
-                refused[index] = closed.outcome.refused
+            if closed.outcome.weighed.refused:
+                refused[index] = closed.outcome.weighed.refused
             self._reputations(row["reputations"])
         return NetworkRun(
             names=tuple(person.name for person in self.people),

@@ -30,7 +30,7 @@ from tallystick.rules.timeline import Timeline
 from tallystick_state.carry import with_columns
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.pools import PoolsChange, pools_of
-from tallystick_state.reputation import clamped, initial_reputation
+from tallystick_state.reputation import clamped
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import Adoption, RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
@@ -216,7 +216,7 @@ def _reputation(miner: MinerEntry, rules: StateRules) -> Mapping[str, int]:
         for name, nano in miner.reputation.items()
     }
     begun = {name for name in miner.types if name in types and name not in carried}
-    return {**carried, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
+    return {**carried, **dict.fromkeys(sorted(begun), rules.initial_reputation)}
 
 
 def check_adoption(

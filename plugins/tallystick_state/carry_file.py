@@ -31,7 +31,6 @@ from tallystick_state.event import StateEvent
 from tallystick_state.genesis import Carry
 from tallystick_state.miners import ENGINE, LONGEST_HOTKEY, check_hotkey, flag
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.reputation import initial_reputation
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.store.transaction import CARRIED
@@ -144,7 +143,7 @@ class CarryFile:
             section = of_type.rule_set.section(REPUTATION)
             if name not in stated:
                 if section is not None:
-                    reputation[name] = initial_reputation(of_type)
+                    reputation[name] = of_type.initial_reputation
                 continue
             where = f"{place}.reputation.{name}"
             if section is None:

@@ -65,27 +65,6 @@ class EpochOutcome:
         """The round scores by round and hotkey, in nano; empty where the rule set has none."""
         return _round_scores(self.rounds)
 
-    @property
-    def weights(self) -> Mapping[str, int]:
-        """The weights in nano, by hotkey or ``uid:N``; empty where nobody has one."""
-        return self.weighed.weights
-
-    @property
-    def refused(self) -> str:
-        """The reason for which a step refuses; empty where none does."""
-        return self.weighed.refused
-
-    @property
-    def reason(self) -> str:
-        """The reason for which nobody has a weight; empty where somebody has."""
-        if any(self.weights.values()):
-            return ""
-        allocation = self.weighed.allocation
-        if self.refused or allocation is None:
-            return self.refused or "the rule set has no [allocation]: it weighs nobody"
-        reasons = Counter(allocation.without.values()).most_common()
-        return reasons[0][0] if reasons else "no miner holds a slot"
-
 
 def close(  # noqa: PLR0913  # what a closing is made of
     state: State,

@@ -19,7 +19,7 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_decimal
 from tallystick.records.messages import shown
 from tallystick_state.groups import is_selectable
-from tallystick_state.model import MinerEntry, State
+from tallystick_state.model import State
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION, OwnValue, PublicPage, Visibility
 
@@ -50,15 +50,6 @@ def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
     return {standing.hotkey: standing.rank for standing in leaderboard(state, skill_type, rules)}
 
 
-def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
-    """Return the rank of a miner; None when it is unknown or not selectable.
-
-    Raises:
-        StateError: the rule set has no groups.
-    """
-    return ranks(state, skill_type, rules).get(hotkey)
-
-
 def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standing]:
     """Return the selectable miners of a type, the best first, by hotkey among equals.
 
@@ -72,9 +63,12 @@ def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standi
     ]
     pool.sort(key=lambda miner: (-miner.reputation[skill_type], miner.hotkey))
     first = dict[int, int]()
+    standings = []
     for position, miner in enumerate(pool, 1):
-        first.setdefault(miner.reputation[skill_type], position)
-    return [_standing(miner, skill_type, first) for miner in pool]
+        nano = miner.reputation[skill_type]
+        rank = first.setdefault(nano, position)
+        standings.append(Standing(rank, miner.hotkey, miner.uid, to_decimal(nano)))
+    return standings
 
 
 def window_of(times: Mapping[int, datetime], rules: StateRules) -> Visibility | None:
@@ -109,11 +103,6 @@ def rounds_dispatched(
     before = (bisect_right(timed, number) for number in rounds)
     counted = (times[timed[count - 1]] for count in before if count)
     return sum(_in_window(end - when, window) for when in counted)
-
-
-def _standing(miner: MinerEntry, skill_type: str, first: Mapping[int, int]) -> Standing:
-    reputation = miner.reputation[skill_type]
-    return Standing(first[reputation], miner.hotkey, miner.uid, to_decimal(reputation))
 
 
 def _in_window(age: timedelta, visibility: Visibility) -> bool:

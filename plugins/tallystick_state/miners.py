@@ -12,7 +12,6 @@ from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.event import COUNTED_IN
 from tallystick_state.model import Columns, MinerEntry, State
-from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, TypeRules
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -64,7 +63,7 @@ def register(  # noqa: PLR0913, PLR0917  # a registration
         _check_block(hotkey, block, known)
     is_anew = block is not None and known is not None and block > known
     fresh = {
-        name: initial_reputation(of_type)
+        name: of_type.initial_reputation
         for name in declared
         if (of_type := rules.type_rules[name]).rule_set.section(REPUTATION) is not None
     }
@@ -201,7 +200,7 @@ def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skil
     """Return the reputation of a miner in a pinned state, in nano; by default the initial one."""
     miner = pinned.miners.get(hotkey) if pinned is not None else None
     reputation = miner.reputation.get(skill_type) if miner is not None else None
-    return initial_reputation(rules) if reputation is None else reputation
+    return rules.initial_reputation if reputation is None else reputation
 
 
 def miner_of(state: State, hotkey: str) -> MinerEntry:

@@ -48,7 +48,7 @@ from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import (
     Standing,
     leaderboard,
-    rank_of,
+    ranks,
     rounds_dispatched,
     window_of,
 )
@@ -502,7 +502,7 @@ class StateQueries:
         rules = self.rules.type_rules.get(skill_type)
         if rules is None or rules.rule_set.section(GROUPS) is None:
             return None
-        return rank_of(self.state, hotkey, skill_type, rules)
+        return ranks(self.state, skill_type, rules).get(hotkey)
 
     def named_line(self, line: str | None) -> str:
         """Return the name of a line, or of the only one.

@@ -43,15 +43,6 @@ class Effect:
         return to_fraction(reputation) * (self.factor - 1) + self.added
 
 
-def initial_reputation(rules: StateRules) -> int:
-    """Return the reputation of a newcomer, in nano (docs/sources.md, Initial Value).
-
-    Raises:
-        StateError: the rule set has no reputation.
-    """
-    return rules.initial_reputation
-
-
 def clamped(rules: StateRules, reputation: int) -> int:
     """Return a reputation in nano, kept within floor and ceiling (docs/sources.md, Clamping).
 

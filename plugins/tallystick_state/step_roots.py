@@ -55,7 +55,7 @@ from tallystick_state.epoch import (
 from tallystick_state.event import StateEvent, measure_texts
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import State
-from tallystick_state.reputation import damped, initial_reputation
+from tallystick_state.reputation import damped
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
@@ -363,7 +363,7 @@ def _initial_before(rules: StateRules | None, skill_type: str) -> int | None:
     """
     if rules is None or rules.rule_set.section(REPUTATION) is None:
         return None
-    return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
+    return rules.initial_reputation if skill_type in rules.rule_set.skill_types else None
 
 
 def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:

@@ -18,18 +18,15 @@ if TYPE_CHECKING:
     from tallystick_state.answers import (
         ClosedRound,
         EpochInfo,
-        MinerInfo,
         Profile,
         StateInfo,
     )
     from tallystick_state.claims import AllowedValidators
     from tallystick_state.ingest import Ingested
-    from tallystick_state.leaderboard import Standing
     from tallystick_state.pools import PoolsChange, PoolsInForce
     from tallystick_state.replay import Verified
     from tallystick_state.rules import EpochRules
     from tallystick_state.rules_in_force import Adoption, RulesInForce
-    from tallystick_state.transfer import Exported
     from tallystick_state.weights import Weights
 
 
@@ -42,18 +39,6 @@ def listed(name: str, answers: Iterable[Any], reason: str = "", **about: object)
     """Return a list of answers; where it is empty, with the reason."""
     items = json_value([*answers])
     return {**about, name: items, **({} if items else {"reason": reason})}
-
-
-def miners(epoch: int, answers: Iterable[MinerInfo], reason: str = "") -> View:
-    """Return the miners of a state, or the reason why there are none."""
-    return listed("miners", answers, reason, epoch=epoch)
-
-
-def leaderboard(
-    skill_type: str, epoch: int, standings: Iterable[Standing], reason: str = ""
-) -> View:
-    """Return the leaderboard of a skill type; the reason is why it is empty."""
-    return listed("board", standings, reason, skill_type=skill_type, epoch=epoch)
 
 
 def begun(in_force: RulesInForce, allowed: AllowedValidators) -> View:
@@ -206,11 +191,6 @@ def profile(miner_profile: Profile, seen: Collection[str]) -> View:
         view["rounds_24h"] = miner_profile.rounds
         view["rounds_counted"] = miner_profile.counted
     return {**view, "epoch": miner_profile.epoch}
-
-
-def exported(export: Exported) -> View:
-    """Return a log that was exported."""
-    return {"entries": export.entries, "hash": export.hash}
 
 
 def verified(result: Verified) -> View:

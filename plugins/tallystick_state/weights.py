@@ -61,6 +61,16 @@ class LineWeights:
     allocation: Allocation | None
     refused: str = ""
 
+    @property
+    def reason(self) -> str:
+        """The reason for which nobody has a weight; empty where somebody has."""
+        if any(self.weights.values()):
+            return ""
+        if self.refused or self.allocation is None:
+            return self.refused or "the rule set has no [allocation]: it weighs nobody"
+        reasons = Counter(self.allocation.without.values()).most_common()
+        return reasons[0][0] if reasons else "no miner holds a slot"
+
 
 @attrs.frozen(kw_only=True)
 class Weighing:

@@ -29,7 +29,6 @@ from tallystick.rules.timeline import Timeline
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, State, unstructure
-from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, epoch_of
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -41,7 +40,7 @@ SKILLS = ("skills@1.0.0", "skills@1.1.0")
 
 def trajectory(rules: StateRules, epochs: int) -> list[str]:
     """The reputation of a miner that passes consensus once an epoch, after each epoch."""
-    initial = initial_reputation(rules)
+    initial = rules.initial_reputation
     state = State(0, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, rules.seeds)
     found = []
     for epoch in range(epochs):

@@ -372,7 +372,8 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
         memory = outcome.memory
         same = (
             unstructure(outcome.state) == unstructure(after)
-            and (outcome.weights, outcome.refused) == (expected.weights, expected.refused)
+            and (outcome.weighed.weights, outcome.weighed.refused)
+            == (expected.weights, expected.refused)
             and outcome.round_scores == scores
             and outcome.flags == flags
         )
@@ -489,8 +490,8 @@ def test_nobody_has_a_weight_for_the_reason_that_a_step_has() -> None:
     rules = VARIANTS["nobody"]()
     state = begun(rules)
     outcome = close(state, columns_of(records_of(random.Random(5), rules, 0)), rules, {0: state})
-    assert outcome.weights == {}
-    assert outcome.reason.startswith("kept: ")
-    assert close(state, [], loaded("skills@1.2.0"), {}).reason == (
+    assert outcome.weighed.weights == {}
+    assert outcome.weighed.reason.startswith("kept: ")
+    assert close(state, [], loaded("skills@1.2.0"), {}).weighed.reason == (
         "average: no score above 0 so far"
     )

@@ -141,7 +141,7 @@ def _without_late_events(events: tuple[StateEvent, ...]) -> dict[object, tuple[s
 
 
 def _unpinned(_: State, rules: StateRules, *__: str) -> int:
-    return reputation.initial_reputation(rules)
+    return rules.initial_reputation
 
 
 _RECORD_KEY = module._RECORD_KEY

@@ -14,7 +14,7 @@ from state.subnet import under
 
 import tallystick
 from tallystick.errors import StateError
-from tallystick_state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
+from tallystick_state.leaderboard import Standing, leaderboard, ranks, rounds_dispatched
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
@@ -81,9 +81,6 @@ def test_a_rank_is_one_more_than_the_number_of_those_above(
     wanted = {h: 1 + sum(other > mine for other in pool.values()) for h, mine in pool.items()}
     found = state(reputations)
     assert ranks(found, TYPE, rules()) == wanted
-    assert {h: rank_of(found, h, TYPE, rules()) for h in reputations} == {
-        h: wanted.get(h) for h in reputations
-    }
     board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, rules())]
     assert board == sorted((rank, hotkey) for hotkey, rank in wanted.items())
 
@@ -104,11 +101,6 @@ def test_who_is_not_selectable_has_no_rank(changes: dict[str, object]) -> None:
     out = attrs.evolve(miner("out", 1, Fraction(1)), **changes)
     found = State(0, {"out": out, "in": miner("in", 2, Fraction("0.5"))}, {})
     assert ranks(found, TYPE, rules()) == {"in": 1}
-    assert rank_of(found, "out", TYPE, rules()) is None
-
-
-def test_who_is_unknown_has_no_rank() -> None:
-    assert rank_of(state({}), "nobody", TYPE, rules()) is None
 
 
 def test_a_rule_set_without_groups_ranks_nobody() -> None:

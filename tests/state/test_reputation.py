@@ -55,12 +55,12 @@ def test_a_rule_set_without_reputation_has_no_events(all_rules: dict[str, StateR
     workflow = all_rules["workflow@1.0.0"]
     assert module.consensus_event(workflow, NANO) is None
     with pytest.raises(StateError, match=r"found no \[reputation\] in workflow@1.0.0"):
-        module.initial_reputation(workflow)
+        module.clamped(workflow, NANO)
 
 
 def test_a_newcomer_has_half(all_rules: dict[str, StateRules]) -> None:
-    assert module.initial_reputation(all_rules["skills@1.0.0"]) == 500_000_000
-    assert module.initial_reputation(all_rules["skills@1.1.0"]) == 500_000_000
+    assert all_rules["skills@1.0.0"].initial_reputation == 500_000_000
+    assert all_rules["skills@1.1.0"].initial_reputation == 500_000_000
 
 
 @pytest.mark.parametrize(

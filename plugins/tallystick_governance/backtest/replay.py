@@ -87,7 +87,7 @@ from tallystick_state.record_columns import (
     spread,
     totals_of,
 )
-from tallystick_state.reputation import consensus_event, events_of_record, initial_reputation
+from tallystick_state.reputation import consensus_event, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -205,9 +205,10 @@ class _EpochReplay:
     def _weigh(self, epoch: int, outcome: EpochOutcome) -> None:
         """Note the weights of an epoch; they are not known where a step lacks an attribute."""
         allocation = self.rules.allocation
-        if outcome.refused and allocation is not None and allocation.attributes:
-            self.unknown = self.unknown or outcome.refused
-        self.weighed.append((epoch, outcome.weights, outcome.reason))
+        weighed = outcome.weighed
+        if weighed.refused and allocation is not None and allocation.attributes:
+            self.unknown = self.unknown or weighed.refused
+        self.weighed.append((epoch, weighed.weights, weighed.reason))
 
     def _closed(self, epoch: int, records: Sequence[RecordColumns]) -> EpochOutcome:
         later = {rules.digest: rules for rules in self.timeline.values()}
@@ -463,7 +464,7 @@ def _registered(
     own, whatever its number.
     """
     has_reputation = rules.rule_set.section(REPUTATION) is not None
-    initial = initial_reputation(rules) if has_reputation else 0
+    initial = rules.initial_reputation if has_reputation else 0
     registered = dict(miners)
     for uid, (hotkey, names) in enumerate(sorted(types.items())):
         miner = miners.get(hotkey, MinerEntry(hotkey, None, (), {}))

@@ -42,7 +42,7 @@ def _state(question: Question) -> Answer:
 def _board(question: Question) -> Answer:
     skill_type = question.text("skill_type")
     epoch, board, reason = board_of(question, skill_type)
-    return json_answer(views.leaderboard(skill_type, epoch, board, reason))
+    return json_answer(views.listed("board", board, reason, skill_type=skill_type, epoch=epoch))
 
 
 def _miner(question: Question) -> Answer:
@@ -54,7 +54,7 @@ def _miners(question: Question) -> Answer:
         raise not_shown("every miner")
     queries = question.queries
     miners = queries.miners()
-    return json_answer(views.miners(queries.state.epoch, miners, "" if miners else NO_MINERS))
+    return json_answer(views.listed("miners", miners, NO_MINERS, epoch=queries.state.epoch))
 
 
 def _history(question: Question) -> Answer:

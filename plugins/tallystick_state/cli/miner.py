@@ -56,7 +56,8 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
             queries.rules.of_type(skill_type)
             miners = [entry for entry in miners if skill_type in entry.types]
             reason = "" if miners else queries.no_candidates(skill_type)
-    show(views.miners(epoch, miners, reason), _lines(epoch, miners, reason), as_json=as_json)
+    answer = views.listed("miners", miners, reason, epoch=epoch)
+    show(answer, _lines(epoch, miners, reason), as_json=as_json)
 
 
 def _lines(epoch: int, miners: Iterable[MinerInfo], reason: str) -> Iterator[str]:

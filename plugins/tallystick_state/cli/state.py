@@ -328,7 +328,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         reason = "" if board else queries.no_candidates(skill_type)
     rows = (f"{e.rank:>4}  {to_text(e.reputation)}  {visible(e.hotkey)}" for e in board)
     lines = ["rank  reputation   hotkey", *rows] if board else [f"nobody can be selected: {reason}"]
-    answer = views.leaderboard(skill_type, epoch, board, reason)
+    answer = views.listed("board", board, reason, skill_type=skill_type, epoch=epoch)
     show(answer, (f"{skill_type}, epoch {epoch}", *lines), as_json=as_json)
 
 
@@ -350,7 +350,7 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     with working("exporting"):
         exported = export_state(Store.open(where), file, follow_links=follow_links)
     told = f"{file}: {exported.entries} entries that end in {exported.hash}"
-    show(views.exported(exported), [told], as_json=as_json)
+    show(exported, [told], as_json=as_json)
 
 
 @state.command(
@@ -375,7 +375,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
     told = f"{imported.entries} entries that end in {imported.hash}"
-    show(views.exported(imported), [told], as_json=as_json)
+    show(imported, [told], as_json=as_json)
 
 
 @state.command(
