@@ -15,7 +15,7 @@ from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.registry import installed
 from tallystick.records.schema import load_schema
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick_conformance import judging
 from tallystick_conformance.judging import MOST_PARTS, most_parts
 from tallystick_conformance.testing.samples import examples_of, line
@@ -39,7 +39,7 @@ def samples(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def judged(name: str, filled: list[Filling]) -> dict[Filling, float]:
     """How many functions are called for each byte of a line, by its filling."""
     good, _ = samples(name)
-    judge = every_fact(catalog_of(installed())).facts
+    judge = Extractor(catalog_of(installed()).values()).facts
     assert [reject.line for reject in judge([line(good), b"{}"]).rejects] == [2]
     for each in filled:
         assert all(reject.code != INTERNAL_ERROR for reject in judge([each.line]).rejects), each

@@ -116,7 +116,7 @@ class FactsWanted:
     @cached_property
     def _extractor(self) -> Extractor:
         selections = (
-            attrs.evolve(catalog.selection(self.wanted.get(name, ())), group=self.groups.get(name))
+            attrs.evolve(catalog.only(self.wanted.get(name, ())), group=self.groups.get(name))
             for name, catalog in self.catalogs.items()
         )
         return Extractor(selections, (*self.fields, *_ALWAYS))

@@ -16,7 +16,7 @@ from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.extraction import compile_extraction
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 
 CATALOGUES = catalog_of(installed())
 
@@ -28,7 +28,7 @@ def records() -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def batch(records: list[bytes]) -> FactBatch:
-    return every_fact(CATALOGUES).facts(records)
+    return Extractor(CATALOGUES.values()).facts(records)
 
 
 def test_every_installed_type_has_a_catalogue() -> None:
@@ -90,7 +90,7 @@ def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch:
 
 
 def test_mappings_have_the_facts_of_their_lines(records: list[bytes]) -> None:
-    extractor = every_fact(CATALOGUES)
+    extractor = Extractor(CATALOGUES.values())
     of_lines, of_mappings = (
         extractor.facts(items, 5) for items in (records, list(map(json.loads, records)))
     )
@@ -118,7 +118,7 @@ def test_what_a_type_requires_is_enforced(answered: bool) -> None:
     if not answered:
         whole = {k: v for k, v in whole.items() if k not in ("submission", "checks")}
         whole["events"] = ["missed_deadline"]
-    found = every_fact(CATALOGUES).facts([json.dumps(whole).encode()], 7)
+    found = Extractor(CATALOGUES.values()).facts([json.dumps(whole).encode()], 7)
     assert not found.types
     assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50")]
 
@@ -128,7 +128,7 @@ def test_rejects_are_those_of_scoring(scorers: dict[str, tallystick.Scorer]) -> 
     rng = random.Random(9)
     types = [name for name in SKILL_TYPES if name != "workflow"]
     bad = [json.dumps(record(rng, rng.choice(types), valid=False)).encode() for _ in range(300)]
-    found = every_fact(CATALOGUES).facts(bad).rejects
+    found = Extractor(CATALOGUES.values()).facts(bad).rejects
     expected = scorers["skills@1.0.0"].score_lines(bad).rejects
     unknown = {r.line for r in expected if r.code == "unknown-skill-type"}
     assert [r for r in found if r.line not in unknown and r.path != "skill_type"] == [

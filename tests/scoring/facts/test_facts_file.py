@@ -25,7 +25,7 @@ from tallystick.resources import folder
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest, FactsWriter, facts_metadata, read
 from tallystick.scoring.facts.metadata import KEY, sealed
 from tallystick.scoring.facts.run import extract_file
@@ -41,7 +41,7 @@ def records() -> list[bytes]:
         found = [line.rstrip(b"\n") for line in lines(4, 400)]
         found[63:65] = [b"{}", b"[]"]
         _CACHE["records"] = found
-        _CACHE["extractor"] = every_fact(CATALOGUES)
+        _CACHE["extractor"] = Extractor(CATALOGUES.values())
     return list(_CACHE["records"])
 
 

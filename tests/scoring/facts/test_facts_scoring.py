@@ -16,7 +16,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
@@ -53,7 +53,7 @@ def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
     scorer = scorers[rule_set]
-    found = results.score(every_fact(catalog_of(installed())).facts(history), scorer)
+    found = results.score(Extractor(catalog_of(installed()).values()).facts(history), scorer)
     single = list(scorer.score_many(history))
     assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
     expected = [r for r in single if isinstance(r, tallystick.Reject)]
@@ -76,7 +76,7 @@ def test_records_of_other_types_are_rejected_as_such(
 ) -> None:
     good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
     scorer = scorers["skills@1.0.0"]
-    found = results.score(every_fact(catalog_of(installed())).facts(good), scorer)
+    found = results.score(Extractor(catalog_of(installed()).values()).facts(good), scorer)
     assert found.rejects == scorer.score_lines(good).rejects
     assert len(found.rejects) == len(good)
 
@@ -90,7 +90,7 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     missed = {name: value for name, value in free.items() if name not in ("submission", "checks")}
     missed["events"] = ["missed_deadline"]
     both = [json.dumps(each).encode() for each in (free, missed)]
-    facts = every_fact(catalog_of(installed())).facts(both)
+    facts = Extractor(catalog_of(installed()).values()).facts(both)
     assert not facts.rejects
     scorer = scorers["workflow@1.1.0"]
     assert results.score(facts, scorer).rejects == scorer.score_lines(both).rejects
@@ -112,7 +112,7 @@ def test_pinned_snapshots_count(
         for epoch in range(0, 60, 2)
     }
     pinned = scorer.with_snapshots(pins)
-    facts = every_fact(catalog_of(installed())).facts(history)
+    facts = Extractor(catalog_of(installed()).values()).facts(history)
     expected, found = pinned.score_lines(history), results.score(facts, pinned)
     assert list(found.results()) == list(expected.results())
     assert found.snapshots == expected.snapshots

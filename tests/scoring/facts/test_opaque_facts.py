@@ -18,7 +18,7 @@ from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.reading import read_text
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.scorer import Scorer, bind
 
 
@@ -70,7 +70,7 @@ def lines() -> list[bytes]:
 
 
 def test_a_fact_that_fails_is_rejected_where_it_is_read(registry: Registry, scorer: Scorer) -> None:
-    facts = every_fact(catalog_of(registry)).facts(lines())
+    facts = Extractor(catalog_of(registry).values()).facts(lines())
     assert not facts.rejects
     found, expected = results.score(facts, scorer), scorer.score_lines(lines())
     assert list(found.results()) == list(expected.results())
@@ -83,7 +83,7 @@ def test_a_fact_that_fails_is_rejected_where_it_is_read(registry: Registry, scor
 def test_it_does_not_count_for_rule_sets_that_do_not_read_it(
     registry: Registry, scorers: dict[str, Scorer]
 ) -> None:
-    facts = every_fact(catalog_of(registry)).facts(lines())
+    facts = Extractor(catalog_of(registry).values()).facts(lines())
     assert len(results.score(facts, scorers["skills@1.1.0"])) == 4
 
 

@@ -30,47 +30,29 @@ READERS = 1
 
 
 @attrs.frozen(eq=False, slots=False)
-class FactCatalog:
-    """The facts that any rule set can take of the records of one skill type.
+class FactCatalog(Selection):
+    """Every fact that any rule set can take of the records of one skill type, by their digests.
 
-    Attributes:
-        name: the skill type.
-        schema: the self-contained record schema.
-        facts: every fact, in the order of their digests.
-        requirements: those of the type itself, which every kept record meets.
+    The requirements are those of the type itself, and opaque facts may fail of which it requires
+    nothing.
     """
-
-    name: str
-    schema: Schema
-    facts: tuple[Node, ...]
-    requirements: tuple[BoundRequirement, ...]
 
     @cached_property
     def by_digest(self) -> Mapping[str, Node]:
         """The facts by their digests."""
         return {fact.digest: fact for fact in self.facts}
 
-    def selection(self, wanted: Collection[str] | None = None) -> Selection:
-        """Return the selection of all facts, or of those of some digests.
+    def only(self, wanted: Collection[str]) -> Selection:
+        """Return the selection of some facts.
 
         Args:
             wanted: the digests; what the type itself requires is taken beside them.
         """
-        selected, requirements = self.facts, self.requirements
-        if wanted is not None:
-            required = {f.digest for own in requirements for f in _facts(own.requirement.condition)}
-            selected = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
-            domains = {fact.digest: domain_of(fact, self.schema) for fact in selected}
-            requirements = tuple(
-                BoundRequirement.of(own.requirement, domains) for own in requirements
-            )
-        return Selection(self.name, self.schema, selected, requirements, may_fail=self.may_fail)
-
-    @cached_property
-    def may_fail(self) -> frozenset[str]:
-        """The digests of opaque facts that may fail: the type itself requires nothing of them."""
-        own = {f.digest for own in self.requirements for f in _facts(own.requirement.condition)}
-        return frozenset(f.digest for f in self.facts if is_opaque(f)) - own
+        selected = {*wanted, *_digests(own.condition for own in self.required)}
+        facts = tuple(fact for fact in self.facts if fact.digest in selected)
+        domains = {fact.digest: domain_of(fact, self.schema) for fact in facts}
+        requirements = tuple(BoundRequirement.of(own, domains) for own in self.required)
+        return Selection(self.name, self.schema, facts, requirements, may_fail=self.may_fail)
 
     @cached_property
     def schema_digest(self) -> str:
@@ -80,12 +62,12 @@ class FactCatalog:
     @cached_property
     def definitions(self) -> str:
         """The digest of the definitions of the facts."""
-        return definitions_digest(self.by_digest, self.required)
+        return definitions_digest(self.by_digest, self.conditions)
 
     @cached_property
-    def required(self) -> Mapping[str, str]:
+    def conditions(self) -> dict[str, str]:
         """The digests of the conditions that the type itself requires, by name."""
-        return {own.requirement.name: own.requirement.digest for own in self.requirements}
+        return {own.name: own.digest for own in self.required}
 
 
 def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str:
@@ -125,11 +107,13 @@ def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
             continue  # it is of other types
     ordered = dict(sorted(result.items()))
     domains = {name: domain for name, (_, domain) in ordered.items()}
+    opaque = frozenset(name for name, (fact, _) in ordered.items() if is_opaque(fact))
     return FactCatalog(
-        name=skill_type.name,
-        schema=schema,
+        skill_type.name,
+        schema,
         facts=tuple(fact for fact, _ in ordered.values()),
-        requirements=tuple(BoundRequirement.of(each, domains) for each in skill_type.requirements),
+        requirements=tuple(BoundRequirement.of(own, domains) for own in skill_type.requirements),
+        may_fail=opaque - _digests(own.condition for own in skill_type.requirements),
     )
 
 
@@ -156,6 +140,10 @@ def _distinct(fact: Node, domain: Domain) -> Domain:
         low = arguments_of(fact)[1]
         raise FormulaError(f"found an opaque fact from {low}, expected more than {max(FAILURES)}")
     return domain
+
+
+def _digests(trees: Iterable[Node]) -> set[str]:
+    return {fact.digest for tree in trees for fact in _facts(tree)}
 
 
 def _facts(tree: Node) -> Iterable[Node]:

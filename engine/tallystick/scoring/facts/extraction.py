@@ -28,7 +28,6 @@ from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED, Schema
 from tallystick.scoring.bound import Selection
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
-from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.isolation import Check, accepted
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import GROUP
@@ -115,11 +114,6 @@ class Extraction:
                     types[name] = rows
         ordered = tuple(sorted(rejects, key=lambda reject: reject.line))
         return FactBatch(self._first, len(self._items), types, ordered)
-
-
-def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
-    """Return the extractor of all facts that any rule set can read of some types."""
-    return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:

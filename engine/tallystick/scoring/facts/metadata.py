@@ -79,7 +79,7 @@ def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
             name: {
                 "schema": catalog.schema_digest,
                 "definitions": catalog.definitions,
-                "requirements": dict(catalog.required),
+                "requirements": catalog.conditions,
                 "facts": sorted(catalog.by_digest),
             }
             for name, catalog in catalogs.items()
@@ -182,7 +182,7 @@ def check(
                 f"expected {catalog.schema_digest}: {_AGAIN}"
             )
         stated = definitions_digest(made["facts"], made["requirements"])
-        if made["definitions"] != stated or made["requirements"] != dict(catalog.required):
+        if made["definitions"] != stated or made["requirements"] != catalog.conditions:
             raise InputError(
                 f"{path}: found facts of {name} made with the definitions {made['definitions']}, "
                 f"expected {catalog.definitions}: {_AGAIN}"

@@ -17,7 +17,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
-from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.receipt import (
     FORMAT,
@@ -82,7 +82,7 @@ class ChunkExtraction:
 
     def __init__(self, catalogs: Mapping[str, FactCatalog]) -> None:
         """Take every fact of some catalogs."""
-        self._extractor = every_fact(catalogs)
+        self._extractor = Extractor(catalogs.values())
 
     def __call__(self, chunk: Chunk) -> Part:
         """Return the part of one chunk: its facts.
