@@ -65,7 +65,7 @@ def _shipped(registry: Registry) -> tuple[StateRules, ...]:
     found = []
     for reference in shipped(registry):
         try:
-            found.append(StateRules.of(load(reference, registry)))
+            found.append(StateRules(load(reference, registry)))
         except RuleSetError:
             continue
     return tuple(found)

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
@@ -374,21 +375,17 @@ class EventLog:
         if self.in_force.lines[line].at(epoch).rule_set.section(EPOCHS) is not None:
             return
         own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
-        last = max(own, key=attrgetter("epoch"), default=None)
+        named = ((event.epoch, event.validator) for event in own)
         point = self.transaction.pruned()
-        pruned = -1 if point is None else point.named.get(line, -1)
-        if pruned >= epoch and (last is None or pruned > last.epoch):
+        pruned = () if point is None else ((point.named.get(line, -1), None),)
+        last, validator = max(chain(named, pruned), key=itemgetter(0), default=(-1, None))
+        if last >= epoch:
+            whose = "a pruned claim" if validator is None else f"a claim of {shown(validator)}"
+            is_left = last < LAST_EPOCH
+            advice = f"choose one after {last}" if is_left else "no later one is left"
             raise StateError(
-                f"found a pruned claim that names the epoch {pruned}, expected none of {epoch} or "
-                f"later, as the rules before have scored it: choose one after {pruned}",
-                code="epoch-named",
-            )
-        if last is not None and last.epoch >= epoch:
-            is_left = last.epoch < LAST_EPOCH
-            advice = f"choose one after {last.epoch}" if is_left else "no later one is left"
-            raise StateError(
-                f"found a claim of {shown(last.validator)} that names the epoch {last.epoch}, "
-                f"expected none of {epoch} or later, as the rules before have scored it: {advice}",
+                f"found {whose} that names the epoch {last}, expected none of {epoch} or later, as "
+                f"the rules before have scored it: {advice}",
                 code="epoch-named",
             )
 

@@ -458,7 +458,7 @@ class Ledger(StoredState):
 
         epoch = whole(at_epoch, "epoch")
         # proofs take a while: nobody has to wait for them
-        rules = StateRules.of(load(reference, self._known.plugins))
+        rules = StateRules(load(reference, self._known.plugins))
         proved_rules_of(self._bound(rules))
         with self._writing() as log:
             log.write(Adopt.of(rules, epoch, major=major), authority)
@@ -575,7 +575,7 @@ class Ledger(StoredState):
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            log = EventLog(transaction, self._in_force(transaction), self.allowed)
+            log = EventLog(transaction, self.in_force_of(transaction), self.allowed)
             before = log.entries
             yield log
             log.finish()

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from tallystick.errors import InputError, RecordError, RefusedError
 from tallystick.io.csv_table import CsvTable
 from tallystick.io.documents import read_json
@@ -49,31 +47,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = {"uid": 9, REGISTERED: 16}
 
 
-@attrs.frozen
-class Slot:
-    """A miner in its slot.
-
-    Attributes:
-        uid: the slot.
-        hotkey: who holds it.
-        types: the skill types that it declares.
-        registered_block: of its registration on the chain; None where the list has none.
-    """
-
-    uid: int
-    hotkey: str
-    types: tuple[str, ...]
-    registered_block: int | None = None
-
-
 NumberedValue = tuple[int, Any]
 """The number of a line, and its value; an error in place of one that has none."""
 
 
 def slots_of(
     source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
-) -> tuple[Slot, ...]:
-    """Return the slots of a list, by uid.
+) -> tuple[Register, ...]:
+    """Return the registrations of a list, by uid.
 
     Args:
         source: a file, or the lines as mappings.
@@ -85,7 +66,7 @@ def slots_of(
         RefusedError: lines are bad; all of them are told.
     """
     rows = _rows(source) if isinstance(source, Path) else enumerate(source, 1)
-    listed, refused = dict[int, Slot](), list[Reject]()
+    listed, refused = dict[int, Register](), list[Reject]()
     hotkeys, uids = dict[str, int](), dict[int, int]()
     for line, row in rows:
         if len(listed) + len(refused) > LAST_UID:
@@ -104,7 +85,7 @@ def slots_of(
     return tuple(sorted(listed.values(), key=lambda slot: slot.uid))
 
 
-def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
+def sync(log: EventLog, slots: Collection[Register]) -> Synced:
     """Give every slot to its miner in a list: register, move and retire.
 
     Args:
@@ -120,44 +101,31 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
     )
     for hotkey in retired:
         log.write(Retire(hotkey=hotkey))
-    for slot in slots:
-        block = slot.registered_block
-        log.write(Register(hotkey=slot.hotkey, uid=slot.uid, types=[*slot.types], block=block))
-    return _synced(before, slots, retired)
-
-
-def _synced(
-    before: Mapping[str, MinerEntry], slots: Iterable[Slot], retired: Iterable[str]
-) -> Synced:
-    """Return the changes that a list of slots makes.
-
-    Args:
-        before: the miners before, by hotkey.
-        slots: the list.
-        retired: the hotkeys that hold no slot any more.
-    """
     hotkeys_of: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
     for slot in slots:
-        old = before.get(slot.hotkey)
-        if old is None or old.uid is None or _is_anew(old, slot):
-            kind = "registered"
-        elif old.uid != slot.uid:
-            kind = "moved"
-        else:
-            kind = "" if old.types == slot.types else "changed"
-        hotkeys_of[kind].append(slot.hotkey)
+        log.write(slot)
+        hotkeys_of[_change(before.get(slot.hotkey), slot)].append(slot.hotkey)
     unchanged = len(hotkeys_of.pop(""))
     names = {kind: tuple(hotkeys) for kind, hotkeys in hotkeys_of.items()}
     return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
-def _is_anew(old: MinerEntry, slot: Slot) -> bool:
+def _change(old: MinerEntry | None, slot: Register) -> str:
+    """Return the name of the change of a miner that a list makes; empty where it makes none."""
+    if old is None or old.uid is None or _is_anew(old, slot):
+        return "registered"
+    if old.uid != slot.uid:
+        return "moved"
+    return "" if old.types == tuple(slot.types) else "changed"
+
+
+def _is_anew(old: MinerEntry, slot: Register) -> bool:
     """Return whether a miner has registered again since its registration that is known."""
-    known, block = old.registered_block, slot.registered_block
+    known, block = old.registered_block, slot.block
     return known is not None and block is not None and block > known
 
 
-def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
+def _slot(row: Any, rules: TypeRules) -> Register:  # noqa: ANN401  # any JSON value
     if isinstance(row, RecordError):
         raise row
     row = plain(row)
@@ -170,13 +138,15 @@ def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
             expected = f"one of {', '.join(sorted(types))}"
             raise RecordError("unknown-skill-type", f"types[{index}]", shown(skill_type), expected)
     block = row.get(REGISTERED)
-    types_declared = tuple(sorted(set(row["types"])))
-    return Slot(
-        int(row["uid"]), row["hotkey"], types_declared, None if block is None else int(block)
+    return Register(
+        hotkey=row["hotkey"],
+        uid=int(row["uid"]),
+        types=sorted(set(row["types"])),
+        block=None if block is None else int(block),
     )
 
 
-def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int, int]) -> None:
+def _check_apart(slot: Register, line: int, hotkeys: dict[str, int], uids: dict[int, int]) -> None:
     """Refuse who has two slots, and a slot of two."""
     before = hotkeys.setdefault(slot.hotkey, line)
     if before != line:

@@ -46,19 +46,17 @@ class StateRules:
 
     Attributes:
         loaded: the rule set, with its text and its digest.
-        registry: the plugins that have its formulas.
     """
 
     loaded: LoadedRuleSet
-    registry: Registry
 
     def __repr__(self) -> str:
         return f"<StateRules of {self.rule_set.reference}, {self.digest}>"
 
-    @classmethod
-    def of(cls, loaded: LoadedRuleSet) -> StateRules:
-        """Return a rule set that is loaded, with the plugins that it was loaded with."""
-        return cls(loaded, loaded.registry)
+    @property
+    def registry(self) -> Registry:
+        """The plugins that have its formulas."""
+        return self.loaded.registry
 
     @property
     def rule_set(self) -> RuleSet:
@@ -270,7 +268,7 @@ class EpochRules:
 
 def state_rules_of(rules: BoundRules) -> StateRules:
     """Return the rules of a state that follows the bound rule set."""
-    return StateRules(rules.loaded, rules.registry)
+    return StateRules(rules.loaded)
 
 
 def proved_rules_of(rules: BoundRules) -> StateRules:

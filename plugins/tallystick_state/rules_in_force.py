@@ -378,7 +378,7 @@ def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
             f"{where}: found that {name} means {loaded.digest} with the installed "
             f"plugins, expected {expected}: install the plugins that the state began with"
         )
-    return StateRules.of(loaded)
+    return StateRules(loaded)
 
 
 def _text(value: object) -> str:

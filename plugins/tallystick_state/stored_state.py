@@ -50,7 +50,7 @@ class StoredState:
     def in_force(self) -> RulesInForce:
         """The rules of the state in each epoch, as its log has them now."""
         with self.store.reading() as transaction:
-            return self._in_force(transaction)
+            return self.in_force_of(transaction)
 
     @property
     def rules(self) -> StateRules:
@@ -73,7 +73,7 @@ class StoredState:
         from tallystick_state.queries import StateQueries  # a change needs none
 
         with self.store.reading() as transaction:
-            yield StateQueries(transaction, self._in_force(transaction))
+            yield StateQueries(transaction, self.in_force_of(transaction))
 
     @contextmanager
     def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
@@ -86,7 +86,7 @@ class StoredState:
         from tallystick_state.epoch_log import EpochLog
 
         with self.store.writing() if keep else self.store.reading() as transaction:
-            yield EpochLog(transaction, self._in_force(transaction), keep, trust)
+            yield EpochLog(transaction, self.in_force_of(transaction), keep, trust)
 
     @contextmanager
     def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
@@ -101,7 +101,7 @@ class StoredState:
             StateError: the scorer has a rule set that the state never follows.
         """
         with self.store.reading() as transaction:
-            in_force = self._in_force(transaction)
+            in_force = self.in_force_of(transaction)
             rule_sets = in_force.rule_sets()
             if scorer is not None and scorer.digest not in rule_sets:
                 names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in rule_sets.items())
@@ -145,11 +145,10 @@ class StoredState:
         return self._scorers[rules.digest]
 
     def in_force_of(self, transaction: Transaction) -> RulesInForce:
-        """Return the rules in force as a transaction on the store sees them."""
-        return self._in_force(transaction)
+        """Return the rules as a transaction on the store sees them.
 
-    def _in_force(self, transaction: Transaction) -> RulesInForce:
-        """Return the rules as a transaction sees them: another process may have adopted some."""
+        Another process may have adopted some.
+        """
         # a local, as another thread may be in a transaction that sees another log
         last, in_force = transaction.last_rules_seq(), self._known
         if last < in_force.seq:

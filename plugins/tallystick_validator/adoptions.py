@@ -74,7 +74,7 @@ def _applied(ledger: Ledger, file: Path) -> Problem | None:
     # as in a configuration, a path is one by its form
     reference = file.parent / named if named.endswith(SUFFIX) or "/" in named else named
     in_force = ledger.in_force
-    rules = StateRules.of(load(reference, in_force.plugins))
+    rules = StateRules(load(reference, in_force.plugins))
     timeline = in_force.lines.get(rules.line)
     if timeline is not None and timeline.at(epoch).digest == rules.digest:
         return None

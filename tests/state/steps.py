@@ -25,7 +25,8 @@ def with_steps(rules: StateRules, *steps: AllocationStep) -> StateRules:
     found = AllocationRules(steps, miners=before.miners)
     plugins = installed_plugins().of([*rules.registry.plugins, "allocation"])
     return under(
-        attrs.evolve(rules, registry=plugins), with_section(rules.rule_set, ALLOCATION, found)
+        StateRules(attrs.evolve(rules.loaded, registry=plugins)),
+        with_section(rules.rule_set, ALLOCATION, found),
     )
 
 

@@ -169,7 +169,7 @@ def test_a_line_takes_no_type_of_another_one() -> None:
     skills = in_force.lines["skills"].first
     types = {**skills.rule_set.skill_types, "workflow": skills.rule_set.skill_types[PYTHON]}
     more = attrs.evolve(skills.rule_set, skill_types=types)
-    new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"), installed())
+    new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"))
     with pytest.raises(StateError, match="found the skill type workflow") as refused:
         check_adoption(in_force, new, 3, 0, major=False)
     assert refused.value.code == "types-overlap"
@@ -202,7 +202,8 @@ def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: 
     other = tmp_path / "other.schema.json"
     other.write_text(json.dumps(schema), encoding="utf-8")
     types = {**rules.registry.skill_types, PYTHON: attrs.evolve(kind, schema=other)}
-    changed = attrs.evolve(rules, registry=attrs.evolve(rules.registry, skill_types=types))
+    plugins = attrs.evolve(rules.registry, skill_types=types)
+    changed = StateRules(attrs.evolve(rules.loaded, registry=plugins))
     with pytest.raises(StateError) as refused:
         check_adoption(ledger.in_force, changed, 3, 0, major=False)
     assert refused.value.code == "schema-conflict"

@@ -51,7 +51,7 @@ def rules() -> StateRules:
     for key, limit in zip(("per_round", "per_epoch", "rounds_per_epoch"), LIMITS, strict=True):
         line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
         text = text.replace(line, f"{key} = {limit}")
-    return StateRules(read_text(text, Path("limited.toml"), installed()), installed())
+    return StateRules(read_text(text, Path("limited.toml"), installed()))
 
 
 @attrs.frozen

@@ -146,7 +146,7 @@ def adoption_command(
 
     with Ledger.open(where) as ledger:
         in_force, open_epoch = ledger.in_force, ledger.open_epoch()
-        rules = StateRules.of(load(reference, in_force.plugins))
+        rules = StateRules(load(reference, in_force.plugins))
         adoption = Adopt.of(rules, epoch, major=major)
         statement = adoption.to_sign(in_force, open_epoch, expires_at_block)
         before = in_force.lines[rules.line].at(epoch - 1)
