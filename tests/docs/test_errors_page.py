@@ -74,10 +74,6 @@ def test_a_code_means_on_the_page_what_the_engine_says() -> None:
     assert _PAGE.lacking(f"| `{code}` | {meaning} | " for code, meaning in codes.items()) == []
 
 
-def test_the_page_of_states_has_every_code_that_refuses_a_file() -> None:
-    assert Page.of("docs/state.md").section("Late events").differs_from(sorted(OF_FILES)) == []
-
-
 def codes_of(source: str) -> Iterator[str]:
     """The codes that a module gives its errors of trust, where they are written out."""
     for node in ast.walk(ast.parse(source)):

@@ -122,7 +122,7 @@ def _validate(document: Mapping[str, Any], path: Path) -> None:
     problem = first_problem("mapping-1", document)
     if problem is not None:
         place = problem.path or "the document"
-        raise InputError(f"{path}: {place}: {problem.message}: see docs/audit.md")
+        raise InputError(f"{path}: {place}: {problem.message}: see docs/trust.md")
 
 
 @attrs.frozen
