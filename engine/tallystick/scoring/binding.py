@@ -252,7 +252,7 @@ class _Binding:
             mean=self._mean,
             gates=self._gates,
             tiers=self.tiers,
-            baseline=_nano(self.rules.baseline),
+            baseline=None if (seed := self.rules.baseline) is None else from_decimal(seed),
             has_quality=self.rules.composite is not None,
             group=self._group(),
             shown_factors=self._shown_factors(),
@@ -574,7 +574,3 @@ def _start(threshold: str) -> Value:
     """Return a threshold as the tier reads it: what is given when a record is scored."""
     name = start_name(threshold)
     return Value(name, "threshold", (), compile_tree(published(name), {}, {name: _START}))
-
-
-def _nano(value: Decimal | None) -> int | None:
-    return None if value is None else from_decimal(value)

@@ -42,17 +42,62 @@ _REMEMBERED = 1 << 10
 """Maximum number of proofs that are remembered: those of some dozen different rule sets."""
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(cache_hash=True, slots=False)
 class LoweredFormula:
-    """A lowered form and what runs it; trees with one key share it.
+    """A lowered form and what runs it; equal is what has the same proof of ranges.
+
+    What the proof depends on is compared by digests. Labels are no part of a digest and none of a
+    proof.
 
     Attributes:
-        key: what it follows from; a form may depend on the ranges of what it no longer reads.
-        program: the lowered form.
+        tree: the tree.
+        requirements: what holds for every record.
+        digests: of the tree and of each requirement.
+        facts: the digest and the range of each fact that these read, in the order in which they do.
+        published: the name and the range of each published value that the tree reads.
     """
 
-    key: ProofKey
-    program: Program
+    tree: Node = attrs.field(eq=False)
+    requirements: tuple[Node, ...] = attrs.field(eq=False)
+    digests: tuple[str, ...]
+    facts: tuple[tuple[str, Domain], ...]
+    published: tuple[tuple[str, Domain], ...]
+
+    @classmethod
+    def of(
+        cls,
+        tree: Node,
+        facts: Mapping[str, Domain],
+        published: Mapping[str, Domain],
+        requirements: Sequence[Node],
+    ) -> LoweredFormula:
+        """Return the form of a tree, not proved yet; ranges of what it does not read are no part.
+
+        Args:
+            tree: the tree.
+            facts: by digest at least the range of each fact that it and the requirements read.
+            published: by name at least the range of each published value that it reads.
+            requirements: what holds for every record.
+        """
+        trees = (tree, *requirements)
+        read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
+        names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))
+        return cls(
+            tree,
+            tuple(requirements),
+            tuple(each.digest for each in trees),
+            tuple((digest, facts[digest]) for digest in read),
+            tuple((name, published[name]) for name in names),
+        )
+
+    @cached_property
+    def program(self) -> Program:
+        """The lowered form.
+
+        Raises:
+            FormulaError: the tree cannot be proved safe.
+        """
+        return lower(self.tree, dict(self.facts), dict(self.published), self.requirements)
 
     @cached_property
     def integers(self) -> IntegerFunction:
@@ -60,7 +105,7 @@ class LoweredFormula:
         if self.mean is not None:
             return partial(_mean, self.mean)
         if not self.program.is_rational:
-            return compile_reference(self.key.tree, self._inputs)
+            return compile_reference(self.tree, self._inputs)
         return compile_integers(self.program)
 
     @cached_property
@@ -79,7 +124,7 @@ class LoweredFormula:
         if not self.program.is_rational:
             from tallystick.formula.balls import BallProgram
 
-            return BallProgram(self.key.tree, self._inputs)
+            return BallProgram(self.tree, self._inputs)
         from tallystick.formula.columns import ColumnProgram  # loads NumPy
 
         return ColumnProgram(self.program)
@@ -87,7 +132,7 @@ class LoweredFormula:
     @cached_property
     def mean(self) -> Weights | None:
         """The weights of a tree that is a geometric mean of published values from 0 to 1."""
-        tree, domains = self.key.tree, dict(self.key.published)
+        tree, domains = self.tree, dict(self.published)
         if tree.op != "geometric" or any(node.op != "published" for node in tree.args):
             return None
         names = [str(node.data[0]) for node in tree.args]
@@ -167,7 +212,7 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    lowered = _lowered(ProofKey.of(tree, facts, published, requirements))
+    lowered = _proved(LoweredFormula.of(tree, facts, published, requirements))
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
@@ -194,49 +239,12 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 """Remedy for a formula of a rule set that can leave its range."""
 
 
-@attrs.frozen(cache_hash=True)
-class ProofKey:
-    """The key of a proof of ranges: all that the proof depends on, by digests.
-
-    Labels are no part of a digest and none of a proof. They are of what is said of a tree that
-    cannot be proved, which is not remembered.
-
-    Attributes:
-        tree: the tree.
-        requirements: what holds for every record.
-        digests: of the tree and of each requirement.
-        facts: the digest and the range of each fact that these read, in the order in which they do.
-        published: the name and the range of each published value that the tree reads.
-    """
-
-    tree: Node = attrs.field(eq=False)
-    requirements: tuple[Node, ...] = attrs.field(eq=False)
-    digests: tuple[str, ...]
-    facts: tuple[tuple[str, Domain], ...]
-    published: tuple[tuple[str, Domain], ...]
-
-    @classmethod
-    def of(
-        cls,
-        tree: Node,
-        facts: Mapping[str, Domain],
-        published: Mapping[str, Domain],
-        requirements: Sequence[Node],
-    ) -> ProofKey:
-        """Return the key, with the ranges of what it reads and no others."""
-        trees = (tree, *requirements)
-        read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
-        names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))
-        return cls(
-            tree,
-            tuple(requirements),
-            tuple(each.digest for each in trees),
-            tuple((digest, facts[digest]) for digest in read),
-            tuple((name, published[name]) for name in names),
-        )
-
-
 @lru_cache(maxsize=_REMEMBERED)
-def _lowered(key: ProofKey) -> LoweredFormula:
-    facts, published = dict(key.facts), dict(key.published)
-    return LoweredFormula(key, lower(key.tree, facts, published, key.requirements))
+def _proved(lowered: LoweredFormula) -> LoweredFormula:
+    """Return the lowered form that all who ask the same share, proved.
+
+    Raises:
+        FormulaError: it cannot be proved safe; that is not remembered, as it is said with labels.
+    """
+    _ = lowered.program  # made here, so that an error is not remembered
+    return lowered

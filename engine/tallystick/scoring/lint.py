@@ -131,11 +131,7 @@ def check(code: str, severity: Severity, *figures: Figure) -> Callable[[Find], C
     The function's docstring words it: the first line is the summary, a last paragraph that begins
     with ``Remedy:`` says what to do, and what stands between is the documentation.
     """
-
-    def decorate(find: Find) -> Check:
-        return attrs.evolve(_documented(find, code, severity, figures), find=find)
-
-    return decorate
+    return lambda find: attrs.evolve(_documented(find, code, severity, figures), find=find)
 
 
 def comparison(
@@ -145,12 +141,9 @@ def comparison(
 
     Its docstring is as that of a function of `check`; ``on_request`` is as of a `Check`.
     """
-
-    def decorate(compare: Compare) -> Check:
-        documented = _documented(compare, code, severity, figures)
-        return attrs.evolve(documented, compare=compare, on_request=on_request)
-
-    return decorate
+    return lambda compare: attrs.evolve(
+        _documented(compare, code, severity, figures), compare=compare, on_request=on_request
+    )
 
 
 def _documented(

@@ -274,7 +274,7 @@ class _Planner:
             return self._formula(value.compiled, inputs, value)
         # where it does not apply nothing is computed, so that nothing is undecided there
         compute = _applied(_telling(value))
-        key = ("applied", value.compiled.lowered.key)
+        key = ("applied", value.compiled.lowered)
         return self._step(key, (self._holds(value.applies), *inputs), compute)
 
     def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute | str) -> Slot:
@@ -320,7 +320,7 @@ class _Planner:
         if value is not None and product is not None:
             return self._product(product, inputs, value)
         compute = lowered.columns if value is None else _telling(value)
-        return self._step(("formula", lowered.key), inputs, compute)
+        return self._step(("formula", lowered), inputs, compute)
 
     def _product(self, product: Product, inputs: tuple[Slot, ...], value: Value) -> Slot:
         """Return a product: first the factors in which candidates seldom differ."""
@@ -340,7 +340,7 @@ class _Planner:
             own_columns = [columns[place] for place in own]
             return rounded_products(product, partial, own_columns, lowered.columns, columns)
 
-        return self._step(("product", lowered.key), (partial, *inputs), compute)
+        return self._step(("product", lowered), (partial, *inputs), compute)
 
     def _ratio(self, value: Value) -> Slot:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
@@ -353,7 +353,7 @@ class _Planner:
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
         inputs = self._inputs(value.compiled, value)
-        return self._step(("ratio", value.compiled.lowered.key), inputs, compute)
+        return self._step(("ratio", value.compiled.lowered), inputs, compute)
 
     def _holds(self, condition: Compiled) -> Slot:
         """Plan the rows where a condition on facts holds."""

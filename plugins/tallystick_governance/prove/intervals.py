@@ -74,13 +74,13 @@ class _Proof:
     @classmethod
     def of(cls, subject: Subject, value: Value, question: Question) -> _Proof:
         """Return the attempt for a value."""
-        key = value.compiled.lowered.key
+        proof = value.compiled.lowered
         applies = () if value.applies is None else (value.applies.tree,)
-        assumed = (*key.requirements, *applies, *question.conditions)
-        trees = (key.tree, *assumed)
+        assumed = (*proof.requirements, *applies, *question.conditions)
+        trees = (proof.tree, *assumed)
         read = dict.fromkeys(fact.digest for tree in trees for fact in leaves(tree, "fact"))
         whole = {digest: subject.domains[digest] for digest in read}
-        return cls(question, key.tree, dict(key.published), assumed, whole)
+        return cls(question, proof.tree, dict(proof.published), assumed, whole)
 
     def is_found(self) -> bool:
         """Return whether the claim holds in every box of a partition of the facts."""
