@@ -23,7 +23,7 @@ from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import constraints, is_opaque, reader_of, scale_of
-from tallystick.formula.tree import Kind, Node, leaves, value_of
+from tallystick.formula.tree import OPERATORS, Kind, Node, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.planner import Plan, Target
@@ -263,12 +263,7 @@ class _Source:
 
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
+    **OPERATORS,
     "and": np.logical_and,
     "or": np.logical_or,
     "not": np.logical_not,

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tallystick.errors import FormulaError, NumberError, UndecidedError
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, value_of, weights_of
+from tallystick.formula.tree import BEYOND_RATIOS, OPERATORS, Node, arms_of, value_of, weights_of
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
@@ -75,16 +75,7 @@ def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
     return value
 
 
-_BINARY: Mapping[str, Callable[[Exact, Exact], Exact]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "min": min,
-    "max": max,
-    "lt": lambda x, y: Fraction(x < y),
-    "le": lambda x, y: Fraction(x <= y),
-    "eq": lambda x, y: Fraction(x == y),
-}
+_BINARY: Mapping[str, Callable[..., Exact | bool]] = {**OPERATORS, "min": min, "max": max}
 
 
 def operands_of(node: Node) -> Sequence[Node]:
@@ -126,7 +117,8 @@ class _Evaluator:
 
     def value(self, node: Node) -> Exact:
         if node.op in _BINARY:
-            return _BINARY[node.op](self.value(node.args[0]), self.value(node.args[1]))
+            result = _BINARY[node.op](*map(self.value, node.args))
+            return Fraction(result) if isinstance(result, bool) else result
         if node.op in BEYOND_RATIOS:
             return function_of(node, [self.value(argument) for argument in operands_of(node)])
         evaluator = getattr(self, f"_{node.op}", None)

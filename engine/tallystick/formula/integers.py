@@ -24,7 +24,7 @@ terms.
 def compile_integers(program: Program) -> IntegerFunction:
     """Return the function; its arguments are ``program.inputs``, published values in nano."""
     namespace: dict[str, IntegerFunction] = {}
-    exec(source_of(program), namespace)  # noqa: S102  # made of integers and atom numbers only
+    exec(_source(program, _rounded), namespace)  # noqa: S102  # made of integers and atom numbers only
     return namespace["value"]
 
 
@@ -33,11 +33,6 @@ def compile_ratio(program: Program) -> RatioFunction:
     namespace: dict[str, RatioFunction] = {}
     exec(_source(program, _ratio), namespace)  # noqa: S102  # as above
     return namespace["value"]
-
-
-def source_of(program: Program) -> str:
-    """Return the source of the function that gives nano."""
-    return _source(program, _rounded)
 
 
 def _source(program: Program, result: Callable[[Arm], list[str]]) -> str:

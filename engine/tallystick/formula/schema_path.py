@@ -256,18 +256,11 @@ def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
 
 def _taken(target: PathTarget, step: PathStep, root: Schema, path: str) -> PathTarget:
     """Return the items of a list, all of them or those whose field, a text, has one value."""
-    arrays = target.of_type("array")
-    items_of_arrays = [items_of(array, root) for array in arrays]
-    items = tuple(item for inner, _ in items_of_arrays for item in inner)
+    arrays, (items, nullable) = target.of_type("array"), items_at(target, root)
     sound = [type_of(item) == "object" for item in items]
     if step.field is not None:
         sound = [_field_types(item, step.field, root) == {"string"} for item in items]
-    if (
-        len(arrays) < len(target.alternatives)
-        or len(items) != 1
-        or any(nullable for _, nullable in items_of_arrays)
-        or sound != [True]
-    ):
+    if len(arrays) < len(target.alternatives) or len(items) != 1 or nullable or sound != [True]:
         with_field = "" if step.field is None else f" with a text {step.field!r}"
         raise FormulaError(f"found the path {path!r}, expected a list of objects{with_field}")
     return PathTarget(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)

@@ -25,7 +25,7 @@ from tallystick.errors import FormulaError, TallystickError
 from tallystick.extras import missing
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
+from tallystick.formula.tree import OPERATORS, Kind, Node, arms_of, factors_of, value_of
 from tallystick.numbers.nano import NANO
 
 try:
@@ -340,20 +340,13 @@ class Encoder:
                 with self._where(first if both else z3.Not(first)):
                     second = self.truth(node.args[1])
                 return z3.And(first, second) if both else z3.Or(first, second)
-        left, right = map(self.value, node.args)
-        if node.op == "lt":
-            return left < right
-        return left <= right if node.op == "le" else left == right
+        return OPERATORS[node.op](*map(self.value, node.args))
 
     def _arithmetic(self, node: Node) -> Term:
         operands = [self.value(argument) for argument in node.args]
         match node.op, operands:
-            case "add", (x, y):
-                return x + y
-            case "sub", (x, y):
-                return x - y
-            case "mul", (x, y):
-                return x * y
+            case "add" | "sub" | "mul", (x, y):
+                return OPERATORS[node.op](x, y)
             case "div", (x, y):
                 self.divisions.append(Division(self._reached, y))
                 return x / y

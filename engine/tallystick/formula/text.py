@@ -45,14 +45,10 @@ def decimal_text(value: Exact) -> str:
     """
     if not isinstance(value, Fraction) or _is_long(value):
         return decimal(value)
-    rest, places = value.denominator, 0
-    for prime in (2, 5):
-        power = 0
-        while rest % prime == 0:
-            rest, power = rest // prime, power + 1
-        places = max(places, power)
-    if rest != 1:
+    enough = value.denominator.bit_length()
+    if pow(10, enough, value.denominator):
         return f"{value.numerator}/{value.denominator}"
+    places = next(n for n in range(enough) if 10**n % value.denominator == 0)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     whole = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return ("-" if value < 0 else "") + whole

@@ -34,6 +34,7 @@ cases      c₁, x₁, c₂, x₂ …, otherwise           the x of the first co
 from __future__ import annotations
 
 import hashlib
+import operator
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -71,6 +72,16 @@ _BY_ONE = ("min", "max", "lt", "le", "eq", "and", "or", "cases")
 MAX_DIGITS = 100
 """The longest numerator or denominator of a number."""
 LARGEST = 10**MAX_DIGITS
+
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
+}
+"""The operators that exact numbers, terms of a solver and columns have themselves."""
 
 Data = tuple["str | int | Data", ...]
 
