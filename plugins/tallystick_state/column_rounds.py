@@ -62,6 +62,14 @@ class Memory:
     epoch: int | None = None
     carry: Mapping[str, Columns] = attrs.field(factory=dict, repr=False)
 
+    def samples(self, rules: StateRules, hotkeys: Collection[str]) -> Samples:
+        """Return the samples of the last round and of the windows for some miners."""
+        of_round, of_all = (
+            {value: _only(groups, hotkeys) for value, groups in samples.items()}
+            for samples in (self.of_round.get(rules.digest, {}), self.windows.get(rules.digest, {}))
+        )
+        return Samples(of_round, of_all)
+
 
 NOTHING_YET = Memory()
 
@@ -294,35 +302,6 @@ class ColumnRounds:
 
 _PLAIN, _SHARED, _TASKS, _ALL = "plain", "shared", "tasks", "all"
 """Forms of sums: of a round; with how many records share a task; of a task; of all rounds."""
-
-
-@attrs.frozen
-class RememberedRounds:
-    """The rounds that are closed by now, as the weights of some rules read them."""
-
-    memory: Memory
-    rules: StateRules
-    numbers: Sequence[int] = ()
-
-    def samples(
-        self,
-        rules: AllocationRules,
-        hotkeys: Collection[str],
-        number: int | None,
-        last: int | None = None,
-    ) -> Samples:
-        """Return the samples of the last round and of the windows; see `samples.Rounds`."""
-        del rules, number, last
-        chosen, digest = frozenset(hotkeys), self.rules.digest
-        return Samples(
-            *(
-                {value: _only(groups, chosen) for value, groups in samples.items()}
-                for samples in (
-                    self.memory.of_round.get(digest, {}),
-                    self.memory.windows.get(digest, {}),
-                )
-            )
-        )
 
 
 def _only(

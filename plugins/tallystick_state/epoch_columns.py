@@ -27,7 +27,6 @@ from tallystick_state.column_rounds import (
     NOTHING_YET,
     ColumnRounds,
     Memory,
-    RememberedRounds,
     merged,
 )
 from tallystick_state.epoch import Alike, Closing, Owner, RecordKey, closed
@@ -39,7 +38,7 @@ from tallystick_state.roles import Roles
 from tallystick_state.round_scores import scores_of_round
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import SamplesByValue
-from tallystick_state.weights import LineWeights, Weighing, weigh
+from tallystick_state.weights import LineWeights, weigh
 
 
 @attrs.frozen(slots=False)
@@ -186,16 +185,14 @@ def _weighed(
     closing = rounds.closing
     rules = closing.rules if memory.epoch is None else closing.base_rules(memory.epoch)
     return weigh(
-        Weighing(
-            rules=rules,
-            rounds=RememberedRounds(memory, rules),
-            hotkeys=after.slots.keys(),
-            number=memory.round,
-            epoch=closing.state.epoch,
-            carry=memory.carry.get(rules.digest, {}),
-            immune=immune,
-            attributes=attributes,
-        )
+        rules,
+        lambda _, hotkeys, __: memory.samples(rules, hotkeys),
+        after.slots.keys(),
+        memory.round,
+        closing.state.epoch,
+        carry=memory.carry.get(rules.digest, {}),
+        immune=immune,
+        attributes=attributes,
     )
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TypeVar
 
 import attrs
@@ -38,7 +39,7 @@ from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import EventRounds, Rounds
+from tallystick_state.samples import EventRounds, Samples
 from tallystick_state.store.transaction import Transaction
 
 _E = TypeVar("_E", StateEvent, SampledEvent)
@@ -72,13 +73,22 @@ class LineWeights:
         return reasons[0][0] if reasons else "no miner holds a slot"
 
 
-@attrs.frozen(kw_only=True)
-class Weighing:
-    """The inputs of the weights of a line.
+def weigh(  # noqa: PLR0913  # what weights are of
+    rules: StateRules,
+    samples: Callable[[AllocationRules, Collection[str], int | None], Samples],
+    hotkeys: Collection[str],
+    number: int | None,
+    epoch: int,
+    *,
+    carry: Columns = MappingProxyType({}),
+    immune: Collection[str] = (),
+    attributes: RoundFile = NO_ATTRIBUTES,
+) -> LineWeights:
+    """Return the weights of a line; what is carried takes the place of the step that carries it.
 
-    Attributes:
+    Args:
         rules: which give them.
-        rounds: the records of the line.
+        samples: collects those of the line, as `Rounds.samples`.
         hotkeys: of the miners with a slot.
         number: the round that steps collect of which read one alone; None for no round.
         epoch: with which windows of epochs end.
@@ -86,45 +96,27 @@ class Weighing:
         immune: the hotkeys of miners that the chain still protects.
         attributes: the attributes of miners, beside that, and of the round.
     """
-
-    rules: StateRules
-    rounds: Rounds
-    hotkeys: Collection[str]
-    number: int | None
-    epoch: int
-    carry: Columns = attrs.field(factory=dict)
-    immune: Collection[str] = ()
-    attributes: RoundFile = attrs.field(factory=RoundFile)
-
-    def population(self, rules: AllocationRules) -> Population:
-        """Return the miners, and what is known of them."""
-        hotkeys = {*self.hotkeys}
-        samples = self.rounds.samples(rules, hotkeys, self.number)
-        if is_of_round(self.rules.rule_set):
-            hotkeys = samples.hotkeys
-        return Population(
-            tuple(map(self._miner, hotkeys)),
-            samples.of_all,
-            of_round=samples.of_round,
-            round=self.attributes.round,
-            carry=self.carry,
-            now=None if self.number is None else (self.number, self.epoch),
-        )
-
-    def _miner(self, hotkey: str) -> Miner:
-        attributes = {IMMUNE: hotkey in self.immune, **self.attributes.miners.get(hotkey, {})}
-        return Miner(hotkey, attributes=attributes)
-
-
-def weigh(weighing: Weighing) -> LineWeights:
-    """Return the weights of a line; what is carried takes the place of the step that carries it."""
-    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
-    if bound is None or rules is None:
+    bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
+    if bound is None or steps is None:
         return LineWeights({}, {}, None)
-    population = weighing.population(rules)
+    collected = samples(steps, frozenset(hotkeys), number)
+    population = Population(
+        tuple(
+            Miner(
+                hotkey,
+                attributes={IMMUNE: hotkey in immune, **attributes.miners.get(hotkey, {})},
+            )
+            for hotkey in (collected.hotkeys if is_of_round(rules.rule_set) else {*hotkeys})
+        ),
+        collected.of_all,
+        of_round=collected.of_round,
+        round=attributes.round,
+        carry=carry,
+        now=None if number is None else (number, epoch),
+    )
     keys = roster(bound, population)
     try:
-        allocation = allocate(bound, population, bound.recalled(weighing.carry, keys))
+        allocation = allocate(bound, population, bound.recalled(carry, keys))
     except AllocationError as error:
         return LineWeights({}, {}, None, str(error))
     base = base_of(bound)
@@ -321,16 +313,14 @@ class LineRecords:
         except AllocationError as error:
             return LineWeights({}, {}, None, str(error))
         return weigh(
-            Weighing(
-                rules=rules,
-                rounds=EventRounds.of(self, self.of_round(number), self.newest),
-                hotkeys=hotkeys,
-                number=number,
-                epoch=epoch,
-                carry=carry,
-                immune=immune,
-                attributes=self.attributes(epoch),
-            )
+            rules,
+            EventRounds.of(self, self.of_round(number), self.newest).samples,
+            hotkeys,
+            number,
+            epoch,
+            carry=carry,
+            immune=immune,
+            attributes=self.attributes(epoch),
         )
 
 

@@ -46,7 +46,7 @@ from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.samples import EventRounds
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import LineWeights, Weighing, weigh
+from tallystick_state.weights import LineWeights, weigh
 
 NANO = 10**9
 HOTKEYS = tuple("abcdefg")
@@ -305,17 +305,14 @@ def weighed(
     of_round = [event for event in records.own if event.round == number]
     epoch = round_epoch(event for event in records.events if event.round == number)
     rules = records.base_rules(after.epoch - 1 if epoch is None else epoch)
+    rounds = EventRounds(records, {} if number is None else {number: of_round}, records.newest)
     return weigh(
-        Weighing(
-            rules=rules,
-            rounds=EventRounds(
-                records, {} if number is None else {number: of_round}, records.newest
-            ),
-            hotkeys=[m.hotkey for m in after.miners.values() if m.uid is not None],
-            number=number,
-            epoch=after.epoch - 1,
-            carry=carry.get(rules.digest, {}),
-        )
+        rules,
+        rounds.samples,
+        [m.hotkey for m in after.miners.values() if m.uid is not None],
+        number,
+        after.epoch - 1,
+        carry=carry.get(rules.digest, {}),
     )
 
 

@@ -8,7 +8,7 @@ from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import EventRounds
-from tallystick_state.weights import LineWeights, Weighing, weigh
+from tallystick_state.weights import LineWeights, weigh
 
 NANO = 10**9
 
@@ -36,14 +36,12 @@ def weighed(
 ) -> LineWeights:
     """The weights of some miners, of one round where the rules read one."""
     return weigh(
-        Weighing(
-            rules=made.rules,
-            rounds=EventRounds.of(made, made.events, made.newest),
-            hotkeys=[*hotkeys],
-            number=number,
-            epoch=0,
-            immune=[*immune],
-        )
+        made.rules,
+        EventRounds.of(made, made.events, made.newest).samples,
+        [*hotkeys],
+        number,
+        0,
+        immune=[*immune],
     )
 
 
