@@ -144,15 +144,13 @@ class EventLog:
         allowed: AllowedValidators = EVERYONE,
     ) -> None:
         """Go on after the last entry of the store."""
-        head = transaction.head()
         self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, allowed
+        head = transaction.head() or LogHead(0, GENESIS_HASH, self.in_force.first_state)
         self.batch: Batch | None = None
         self.has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
-        self.state = head.state if head is not None else self.in_force.first_state
-        self.entries = head.entries if head is not None else 0
-        self.hash = head.hash if head is not None else GENESIS_HASH
+        self.state, self.entries, self.hash = head.state, head.entries, head.hash
         transaction.check_end(self.entries, self.hash)
 
     @property

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import attrs
 
@@ -183,13 +184,7 @@ def select_group(  # noqa: PLR0913  # what a group follows from
     primaries, rest = _split(pool, rules, auditor_streaks)
     # they miss nothing but the minimum reputation (E31)
     recovering = [miner.hotkey for miner in below] if rules.groups.recovery.enabled else []
-    drawn = _draw(skill_type, round, seed)
-
-    def ticket(hotkey: str) -> bytes:
-        own = drawn.copy()
-        own.update(hotkey.encode())
-        return own.digest()
-
+    ticket = partial(draw_ticket, skill_type=skill_type, round=round, seed=seed)
     auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
     return Group.of(primaries, auditors, rules)
 
@@ -206,27 +201,13 @@ def draw_ticket(
     Raises:
         StateError: the round is outside [0, 2**64), or the seed is no Unicode text.
     """
-    drawn = _draw(skill_type, round, seed)
-    drawn.update(hotkey.encode())
-    return drawn.digest()
-
-
-def _draw(
-    skill_type: str,
-    round: int,  # noqa: A002  # the field's word
-    seed: str,
-) -> hashlib._Hash:
-    """Return the hash of all of a ticket but the hotkey.
-
-    Raises:
-        StateError: as `draw_ticket`.
-    """
     try:
         texts = [text.encode() for text in (seed, skill_type)]
     except UnicodeEncodeError:
         raise StateError(f"found the seed {seed!a:.60}, expected Unicode text") from None
     framed = b"".join(_number("length", len(text)) + text for text in texts)
-    return hashlib.sha256(DRAW.encode() + _number("round", round) + framed)
+    prefix = DRAW.encode() + _number("round", round) + framed
+    return hashlib.sha256(prefix + hotkey.encode()).digest()
 
 
 def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:

@@ -192,8 +192,12 @@ class _Pruner:
             for rules in self._rules_from(line):
                 needed.update(self._of_windows(line, rules))
                 needed.update(self._of_roles(rules))
-            needed.update(self._of_last_rounds(line, seq))
-            needed.update(self._of_averages(line, seq))
+            types = self.in_force.types_apart(line)
+            last = self.transaction.last_closed_round(
+                seq + 1, types=types, counted_by=self.epoch - 1
+            )
+            needed.update(self._of_last_rounds(line, last))
+            needed.update(self._of_averages(line, last))
         return frozenset(needed)
 
     def _of_windows(self, line: str, rules: StateRules) -> Iterator[bytes]:
@@ -222,22 +226,19 @@ class _Pruner:
                 seen.add(event.round)
                 yield event.identity
 
-    def _of_last_rounds(self, line: str, seq: int) -> Iterator[bytes]:
+    def _of_last_rounds(self, line: str, last: int | None) -> Iterator[bytes]:
         """Yield the records of the last closed round of a line, and of all rounds after it."""
-        types = self.in_force.types_apart(line)
-        last = self.transaction.last_closed_round(seq + 1, types=types, counted_by=self.epoch - 1)
         for number, *_ in self.transaction.recorded_rounds(0 if last is None else last):
             for event in self.transaction.events_of_round(number, self.epoch - 1):
                 if self.in_force.line_of(event.skill_type) == line:
                     yield event.identity
 
-    def _of_averages(self, line: str, seq: int) -> Iterator[bytes]:
+    def _of_averages(self, line: str, last: int | None) -> Iterator[bytes]:
         """Yield the events of the last epoch of rules that hold no more, and still weigh a line.
 
         So they do where the line has had no closed round since.
         """
-        types, timeline = self.in_force.types_apart(line), self.in_force.lines[line]
-        last = self.transaction.last_closed_round(seq + 1, types=types, counted_by=self.epoch - 1)
+        timeline = self.in_force.lines[line]
         events = [] if last is None else self.transaction.events_of_round(last, self.epoch - 1)
         own = [event for event in events if self.in_force.line_of(event.skill_type) == line]
         pinned = round_epoch(own)

@@ -166,7 +166,7 @@ def import_state(
         for rules in log.in_force.at(log.state.epoch).lines:
             accept(rules)
         if pinned is not None:
-            _check_first(path, log.transaction, pinned)
+            _check_first(path, log, pinned)
 
     try:
         return _imported(path, target, registry, check_whole)
@@ -221,14 +221,14 @@ def is_export(path: Path) -> bool:
         return file.read(len(_START)) == _START
 
 
-def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> None:
+def _check_first(path: Path, log: EventLog, pinned: TrustRoot) -> None:
     """Refuse a state whose first trust file is another one."""
-    genesis = next(transaction.entries())
-    first = json.loads(genesis.body).get("trust")
+    first = log.in_force.trust.first
     if first is None:
-        rotations = map(json.loads, transaction.bodies_of_kind(ROTATION))
-        first = next(rotations, None)
-    first_digest = "none" if first is None else first["digest"]
+        rotations = map(json.loads, log.transaction.bodies_of_kind(ROTATION))
+        first_digest = next((body["digest"] for body in rotations), "none")
+    else:
+        first_digest = first.digest
     if first_digest != pinned.digest:
         message = f"{path}: found {first_digest} as the first trust file, expected {pinned.digest}"
         raise TrustError(message, code="other-root")

@@ -91,7 +91,9 @@ class StoreTable:
         ]
 
 
-RARE = "kind NOT IN ('signal', 'own', 'signed')"
+CLAIMED = ("signal", "own", "signed")
+"""Kinds of the entries that are claims."""
+RARE = f"kind NOT IN {CLAIMED}"
 """SQL condition on the kinds of entries that are no claims.
 
 SQLite uses their index only for a query that has the condition in these words.

@@ -33,6 +33,7 @@ from tallystick_state.pruned import PrunedClaim, PrunedPoint
 from tallystick_state.store.connection import MAX_VALUES, Connection, marks
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
+    CLAIMED,
     DOCUMENTS,
     ENVELOPES,
     EVENTS,
@@ -58,18 +59,19 @@ _ROUNDS = 32
 _T = TypeVar("_T")
 MOST_REMEMBERED = 1 << 17
 """Maximum number of events that a transaction keeps in memory."""
-STATING = ("batch", "pools", "rules", "trust", "withdraw")
+_OF_RULES = ("pools", "rules", "trust", "withdraw")
+STATING = ("batch", *_OF_RULES)
 """Kinds of the entries that may state a block and name a signed statement."""
 
 CARRIED = "carried"
 """Kind of the entries of carried records, and the validator that they name."""
-CLAIMS = frozenset(("signal", "own", "signed", "flag", CARRIED))
+EVENT_KINDS = frozenset((*CLAIMED, "flag", CARRIED))
 """Kinds of the entries that are events."""
 _RANKS = frozenset(Rank)
 _COLUMNS, _WIDTH = ", ".join(f"{LOG}.{name}" for name in LOG.names), len(LOG.names)
 # the statements; the tables and their indexes are in `tables`
 _ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
-_RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
+_RULES = f"FROM {LOG} WHERE kind IN {_OF_RULES} AND {RARE}"
 _BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
 _ALIGNED = '{"alignment":'
@@ -278,7 +280,7 @@ class Transaction:
         closed = self._log(f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq DESC LIMIT 1")
         after = (closed[0].seq, closed[0].hash) if closed else (0, GENESIS_HASH)
         since = check(self.entries(after[0] + 1), after=after, count=entries, last=last)
-        claims = {entry.seq: entry for entry in since if entry.kind in CLAIMS}
+        claims = {entry.seq: entry for entry in since if entry.kind in EVENT_KINDS}
         earlier = "counted_in = ? AND seq <= ?"
         counted = [
             (claim.event.to_line(), claim.event)
