@@ -376,19 +376,19 @@ def geometric_mean(values: Sequence[Operand], weights: Sequence[Fraction | Decim
         shares = Weights.of(weights)
     except NumberError as error:
         raise FormulaError(str(error)) from error
-    if shares.count != len(values):
+    if len(weights) != len(values):
         raise FormulaError(
-            f"found {shares.count} weights of {len(values)} numbers, expected as many"
+            f"found {len(weights)} weights of {len(values)} numbers, expected as many"
         )
-    kept = tuple(_numeric(values[index]) for index in shares.kept)
-    return Node("geometric", kept, (shares.denominator, *shares.numerators))
+    kept = [(_numeric(v), a) for v, a in zip(values, shares.numerators, strict=True) if a]
+    arguments = tuple(argument for argument, _ in kept)
+    return Node("geometric", arguments, (shares.denominator, *(a for _, a in kept)))
 
 
 def weights_of(node: Node) -> Weights:
     """Return the weights of a ``geometric`` node, one for each argument."""
     denominator, *numerators = (int(str(number)) for number in node.data)
-    count = len(node.args)
-    return Weights(count, tuple(range(count)), tuple(numerators), denominator)
+    return Weights(tuple(numerators), denominator)
 
 
 def factors_of(node: Node) -> list[tuple[Node, Fraction]]:

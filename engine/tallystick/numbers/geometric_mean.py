@@ -35,18 +35,18 @@ def geometric_mean(values: Sequence[int], weights: Weights) -> int:
     Raises:
         NumberError: a value is outside [0, 1e9], or there are more or fewer than weights.
     """
-    if len(values) != weights.count:
-        raise NumberError(f"found {len(values)} values, expected {weights.count}")
+    if len(values) != len(weights.numerators):
+        raise NumberError(f"found {len(values)} values, expected {len(weights.numerators)}")
     for index, value in enumerate(values):
         if not 0 <= value <= NANO:
             raise NumberError(f"value {index}: found {value}, expected nano from 0 to {NANO}")
-    return decide(tuple(values[index] for index in weights.kept), weights)
+    return decide(tuple(values), weights)
 
 
-def decide(kept: tuple[int, ...], weights: Weights) -> int:
-    """Return the mean of the values of kept weights, by integers; values as in `geometric_mean`."""
+def decide(values: tuple[int, ...], weights: Weights) -> int:
+    """Return the mean of values that are known to be as `geometric_mean` expects them."""
     degree = weights.denominator
-    power = math.prod(n**a for n, a in zip(kept, weights.numerators, strict=True))
+    power = math.prod(n**a for n, a in zip(values, weights.numerators, strict=True))
     return (whole_root(power << degree, degree) + 1) // 2
 
 

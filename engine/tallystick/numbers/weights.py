@@ -28,15 +28,11 @@ class Weights:
     """Weights in lowest terms that sum to exactly one; made by `Weights.of`.
 
     Attributes:
-        count: how many weights were given, zeros included.
-        kept: the indices of the weights that are not zero, ascending. A weight of zero takes no
-            part, also when its value is zero: x**0 is 1.
-        numerators: the kept weights times `denominator`, each at least 1.
+        numerators: the weights times `denominator`. One of zero takes no part, also when its value
+            is zero: x**0 is 1.
         denominator: the least common denominator D, a divisor of 1000.
     """
 
-    count: int
-    kept: tuple[int, ...]
     numerators: tuple[int, ...]
     denominator: int
 
@@ -52,10 +48,8 @@ class Weights:
         total = sum(exact)
         if total != 1:
             raise NumberError(f"found weights that sum to {fraction(total)}, expected exactly 1")
-        positions = tuple(index for index, weight in enumerate(exact) if weight)
         denominator = math.lcm(*(weight.denominator for weight in exact))
-        numerators = tuple(int(exact[index] * denominator) for index in positions)
-        return cls(len(exact), positions, numerators, denominator)
+        return cls(tuple(int(weight * denominator) for weight in exact), denominator)
 
 
 def _exact(index: int, value: Fraction | Decimal | int) -> Fraction:

@@ -32,8 +32,8 @@ class Mean:
     @classmethod
     def of(cls, kind: MeanKind, axes: Sequence[str], weights: Weights) -> Mean:
         """Return the mean of some axes; there are as many weights."""
-        kept = zip(weights.kept, weights.numerators, strict=True)
-        return cls(kind, {axes[index]: Fraction(a, weights.denominator) for index, a in kept})
+        kept = [(axis, a) for axis, a in zip(axes, weights.numerators, strict=True) if a]
+        return cls(kind, {axis: Fraction(a, weights.denominator) for axis, a in kept})
 
     @property
     def tree(self) -> Node:
