@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,10 +16,8 @@ from tallystick.formula.tree import Node, value_of, walk
 from tallystick.json_values import JsonKey, JsonObject, json_object, json_value
 from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
-from tallystick.scoring.bound import BoundType
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores
-from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Role, Value, fact_value_text, input_texts
 from tallystick.scoring.verdict import NO_SUBMISSION, verdict
 
@@ -145,114 +143,85 @@ class Explanation:
         return value
 
 
-def explain(
-    bound: BoundType,
-    facts: Sequence[int],
-    scores: Scores,
-    thresholds: Thresholds,
-    of: Explanation,
-) -> Explanation:
-    """Fill an explanation that has its result, with every step behind it."""
-    explaining = _Explaining(bound, facts, scores, thresholds)
-    texts, tier = told_apart(bound.facts), explaining.tier()
+def explain(scores: Scores, of: Explanation) -> Explanation:
+    """Fill an explanation that has its result, with every step behind it.
+
+    Each step follows from lines before it. The composite that the gates read stands in the step of
+    the gates, a multiplier in that of the tier, and a constant in the text of what reads it.
+    """
+    bound, tier = scores.bound, _tier(scores)
+    texts = told_apart(bound.facts)
     return attrs.evolve(
         of,
         facts=tuple(
             Fact(texts[fact.digest], fact_value_text(fact, integer), integer)
-            for fact, integer in zip(bound.facts, facts, strict=True)
+            for fact, integer in zip(bound.facts, scores.facts, strict=True)
         ),
-        axes=tuple(sorted(explaining.steps("axis"), key=lambda step: step.name)),
-        measures=tuple(sorted(explaining.steps("measure"), key=lambda step: step.name)),
-        composite=explaining.composite() if bound.has_quality else None,
+        axes=tuple(sorted(_steps(scores, "axis"), key=lambda step: step.name)),
+        measures=tuple(sorted(_steps(scores, "measure"), key=lambda step: step.name)),
+        composite=_composite(scores) if bound.has_quality else None,
         tier=tier,
-        factors=explaining.steps("factor"),
-        emission=next(iter(explaining.steps("emission")), None),
-        verdict=verdict(bound, facts, scores.values, None if tier is None else tier.name),
+        factors=_steps(scores, "factor"),
+        emission=next(iter(_steps(scores, "emission")), None),
+        verdict=verdict(scores, None if tier is None else tier.name),
     )
 
 
-@attrs.frozen
-class _Explaining:
-    """The steps of one record, such that each one follows from lines before it.
+def _steps(scores: Scores, role: Role) -> tuple[ValueStep, ...]:
+    """Return the steps of the values of a role that are formulas of the rule set."""
+    return tuple(
+        _step(scores, value, value.formula)
+        for value in scores.bound.of_role(role)
+        if value.formula is not None
+    )
 
-    The composite that the gates read stands in the step of the gates, a multiplier in that of the
-    tier, and a constant in the text of what reads it.
 
-    Attributes:
-        bound: the skill type.
-        facts: those of the record, in the order of the type.
-        scores: the scores of the record.
-        thresholds: by which tiers begin.
-    """
+def _step(scores: Scores, value: Value, formula: Formula) -> ValueStep:
+    nano = scores.values[value]
+    if nano is None:
+        return _absent(value, formula)
+    compiled, trace = value.compiled, dict[str, Exact]()
+    published = value.read(scores.values)
+    exact = compiled.exact(scores.facts, published, trace)
+    text = value.symbol or value.name
+    texts = substituted(input_texts(compiled, scores.facts, published))
+    measure = scores.measures.get(value.name) if value.role == "measure" else None
+    return ValueStep(
+        name=value.name,
+        symbol=value.symbol,
+        formula=formula.name,
+        text=tuple(lines(text, compiled.tree)),
+        values=tuple(lines(text, compiled.tree, texts)),
+        intermediates={name: decimal_text(result) for name, result in trace.items()},
+        exact=decimal_text(exact),
+        value=to_decimal(nano) if measure is None else shown_measure(measure),
+        cliffs=tuple(_cliffs(compiled.tree, published)),
+    )
 
-    bound: BoundType
-    facts: Sequence[int]
-    scores: Scores
-    thresholds: Thresholds
 
-    def steps(self, role: Role) -> tuple[ValueStep, ...]:
-        """Return the steps of the values of a role that are formulas of the rule set."""
-        return tuple(
-            self._step(value, value.formula)
-            for value in self.bound.of_role(role)
-            if value.formula is not None
-        )
+def _composite(scores: Scores) -> CompositeStep:
+    """Return the step of the composite and its gates."""
+    bound, ungated = scores.bound, scores.bound.composite
+    mean, formula = bound.mean, ungated.formula
+    return CompositeStep(
+        kind=mean.kind if mean is not None else "" if formula is None else formula.name,
+        text=ungated.substituted(scores.facts, scores.values),
+        ungated=to_decimal(scores.values[ungated] or 0),
+        gates=tuple(
+            _cliff(f"{gate.axis} ≥ {to_decimal(gate.below)}", scores.axes[gate.axis], gate.below)
+            for gate in bound.gates
+        ),
+        quality=to_decimal(scores.quality),
+    )
 
-    def _step(self, value: Value, formula: Formula) -> ValueStep:
-        nano = self.scores.values[value]
-        if nano is None:
-            return _absent(value, formula)
-        compiled, trace = value.compiled, dict[str, Exact]()
-        published = value.read(self.scores.values)
-        exact = compiled.exact(self.facts, published, trace)
-        text = value.symbol or value.name
-        texts = substituted(input_texts(compiled, self.facts, published))
-        is_measure = value.role == "measure"
-        return ValueStep(
-            name=value.name,
-            symbol=value.symbol,
-            formula=formula.name,
-            text=tuple(lines(text, compiled.tree)),
-            values=tuple(lines(text, compiled.tree, texts)),
-            intermediates={name: decimal_text(result) for name, result in trace.items()},
-            exact=decimal_text(exact),
-            value=shown_measure(self.scores.measures[value.name])
-            if is_measure
-            else to_decimal(nano),
-            cliffs=tuple(_cliffs(compiled.tree, published)),
-        )
 
-    def composite(self) -> CompositeStep:
-        """Return the step of the composite and its gates."""
-        bound, ungated = self.bound, self.bound.composite
-        axes = {axis.name: axis for axis in bound.axes}
-        mean, formula = bound.mean, ungated.formula
-        return CompositeStep(
-            kind=mean.kind if mean is not None else "" if formula is None else formula.name,
-            text=ungated.substituted(self.facts, self.scores.values),
-            ungated=to_decimal(self._nano(ungated)),
-            gates=tuple(
-                _cliff(
-                    f"{gate.axis} ≥ {to_decimal(gate.below)}",
-                    self._nano(axes[gate.axis]),
-                    gate.below,
-                )
-                for gate in bound.gates
-            ),
-            quality=to_decimal(self._nano(bound.quality)),
-        )
-
-    def tier(self) -> TierStep | None:
-        """Return the step of the tier; None of a type without tiers."""
-        tiers, level = self.bound.tiers, self.scores.level
-        if tiers is None or level is None:
-            return None
-        cliffs = [_cliff(n, self.scores.quality, self.thresholds[n]) for n in tiers.cuts]
-        multiplier = to_decimal(tiers.multipliers[level])
-        return TierStep(tiers.levels[level], multiplier, tuple(cliffs))
-
-    def _nano(self, value: Value) -> int:
-        return self.scores.values[value] or 0
+def _tier(scores: Scores) -> TierStep | None:
+    """Return the step of the tier; None of a type without tiers."""
+    tiers, level = scores.bound.tiers, scores.level
+    if tiers is None or level is None:
+        return None
+    cliffs = tuple(_cliff(name, scores.quality, scores.thresholds[name]) for name in tiers.cuts)
+    return TierStep(tiers.levels[level], to_decimal(tiers.multipliers[level]), cliffs)
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:

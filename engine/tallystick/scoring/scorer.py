@@ -28,7 +28,6 @@ from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores, score_facts, thresholds_of
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
-    Thresholds,
     ThresholdSnapshot,
     thresholds_at,
 )
@@ -137,11 +136,8 @@ class Scorer(BoundRules):
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
         with internal_errors():
-            decoded = self._decoded(record, line)
-            if isinstance(decoded, MissedDeadline):
-                return self._missed(decoded, record, line)
-            bound, _, scores = self._scored(self._rules_of(decoded), decoded, record)
-            return self._result(decoded, line, bound, scores)
+            _, result, _ = self._scored(record, line)
+            return result
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         """Return the result of each record, or why it was rejected, in order.
@@ -242,18 +238,10 @@ class Scorer(BoundRules):
         from tallystick.scoring.explanation import Explanation, explain
 
         with internal_errors():
-            decoded = self._decoded(record, line)
-            if isinstance(decoded, MissedDeadline):
-                rules = self._rules_of(decoded.record)
-                own = rules.line_of(decoded.record.skill_type)
-                result = self._missed(decoded, record, line)
-                return Explanation(result, own.rule_set.reference, own.digest)
-            rules = self._rules_of(decoded)
-            own = rules.line_of(decoded.skill_type)
-            bound, facts, scores = self._scored(rules, decoded, record)
-            result = self._result(decoded, line, bound, scores)
+            rules, result, scores = self._scored(record, line)
+            own = rules.line_of(result.skill_type)
             start = Explanation(result, own.rule_set.reference, own.digest)
-            return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
+            return start if scores is None else explain(scores, start)
 
     @cached_property
     def _columns(self) -> Scoring:
@@ -273,15 +261,27 @@ class Scorer(BoundRules):
             raise decoded.to_error()
         return decoded
 
-    def _missed(self, decoded: MissedDeadline, record: RecordLike, line: int) -> Result:
-        rules = self._rules_of(decoded.record)
-        bound = rules.types[decoded.record.skill_type]
-        facts = bound.task_facts_of(decoded.record)
-        check_requirements(bound, facts, record, answered=False)
-        return self._result(decoded.record, line, bound)
+    def _scored(self, record: RecordLike, line: int) -> tuple[BoundRules, Result, Scores | None]:
+        """Return the rules, the result and the scores of a record; None without a submission."""
+        found, scores = self._decoded(record, line), None
+        decoded = found.record if isinstance(found, MissedDeadline) else found
+        rules = self.rules_at(decoded.epoch)
+        if decoded.skill_type not in rules.types:
+            raise without_rules(decoded.skill_type, decoded.epoch, rules)
+        bound = rules.types[decoded.skill_type]
+        if isinstance(found, MissedDeadline):
+            check_requirements(bound, bound.task_facts_of(decoded), record, answered=False)
+        else:
+            facts = bound.facts_of(decoded)
+            check_requirements(bound, facts, record)
+            thresholds = thresholds_at(
+                rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch
+            )
+            scores = score_facts(bound, facts, thresholds)
+        return rules, self._result(decoded, line, bound, scores), scores
 
     def _result(
-        self, decoded: Record, line: int, bound: BoundType, scores: Scores | None = None
+        self, decoded: Record, line: int, bound: BoundType, scores: Scores | None
     ) -> Result:
         """Return the result of a record; without scores, of one without a submission."""
         values: dict[str, Any] = {"axes": {}, "measures": {}}
@@ -302,28 +302,6 @@ class Scorer(BoundRules):
             factors={name: factors.get(name) for name in self.layout.factors},
             **values,
         )
-
-    def _rules_of(self, decoded: Record) -> BoundRules:
-        """Return the rules of the epoch of a record.
-
-        Raises:
-            RecordError: they lack its skill type.
-        """
-        rules = self.rules_at(decoded.epoch)
-        if decoded.skill_type not in rules.types:
-            raise without_rules(decoded.skill_type, decoded.epoch, rules)
-        return rules
-
-    def _scored(
-        self, rules: BoundRules, decoded: Record, record: RecordLike
-    ) -> tuple[BoundType, tuple[int, ...], Scores]:
-        bound = rules.types[decoded.skill_type]
-        facts = bound.facts_of(decoded)
-        check_requirements(bound, facts, record)
-        return bound, facts, score_facts(bound, facts, self._thresholds_of(rules, decoded))
-
-    def _thresholds_of(self, rules: BoundRules, decoded: Record) -> Thresholds:
-        return thresholds_at(rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch)
 
     def _completed(self, epoch: int, snapshot: ThresholdSnapshot) -> ThresholdSnapshot:
         rules, before = self.rules_at(epoch), [s for begin, s in self.spans() if begin <= epoch]

@@ -22,13 +22,17 @@ class Scores:
 
     Attributes:
         bound: its skill type.
+        facts: those of the record, in the order of the type.
+        thresholds: by which tiers begin.
         values: every value of the type, in nano, a tier its position; None where it does not apply.
         ratios: the exact measures, None where one does not apply.
     """
 
     bound: BoundType
+    facts: Sequence[int]
+    thresholds: Thresholds
     values: Mapping[Value, int | None]
-    ratios: Mapping[Value, Fraction | None] = attrs.field(factory=dict)
+    ratios: Mapping[Value, Fraction | None]
 
     @cached_property
     def axes(self) -> Mapping[str, int]:
@@ -87,7 +91,8 @@ def walk(
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
     """Return the scores of one valid record from its facts."""
     values = walk(bound.values, facts, bound.tracked(thresholds))
-    return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
+    ratios = {measure: measure.ratio(facts, values) for measure in bound.exact}
+    return Scores(bound, facts, thresholds, values, ratios)
 
 
 def derive(bound: BoundType, target: Value, given: Mapping[Value, int]) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import attrs
 
 from tallystick.formula.evaluate import evaluate
@@ -11,7 +9,7 @@ from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, arms_of
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.real import Exact
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scores import Scores
 from tallystick.scoring.value import Value
 
 NO_SUBMISSION = "nothing is scored, because there is no submission"
@@ -20,15 +18,11 @@ _COMPARED = {"lt": "<", "le": "≤"}
 _FOLLOWED = frozenset({"label", "published", "mul", "div", "geometric", "cases"})
 
 
-def verdict(
-    bound: BoundType, facts: Sequence[int], values: Mapping[Value, int | None], tier: str | None
-) -> str:
+def verdict(scores: Scores, tier: str | None) -> str:
     """Return what a record earns; empty of a type that has measures alone.
 
     Args:
-        bound: the skill type.
-        facts: those of the record, in the order of the type.
-        values: what is published, in nano.
+        scores: of the record.
         tier: the name of the tier; None without tiers.
 
     Returns:
@@ -36,18 +30,16 @@ def verdict(
         first value that is 0 by itself: ``quality 0.000000000, because efficiency is 0: 1000 ·
         deadline_s < latency_ms, as 60000 < 61000``.
     """
-    emission, quality = bound.emission, bound.quality
-    if emission is None and not bound.has_quality:
+    bound = scores.bound
+    if bound.emission is None and not bound.has_quality:
         return ""
-    earned = emission or quality
-    nano = values[earned] or 0
+    earned = bound.emission or bound.quality
+    nano = scores.values[earned] or 0
     statement = f"{earned.role} {to_text(nano)}"
     if nano == 0:
-        by_digest = {f.digest: n for f, n in zip(bound.facts, facts, strict=True)}
-        why = _Why(bound, by_digest, values)
-        return ", because ".join(filter(None, (statement, why.of(earned))))
-    if emission is not None:
-        statement += f": quality {to_text(values[quality] or 0)}"
+        return ", because ".join(filter(None, (statement, _Why(scores).of(earned))))
+    if bound.emission is not None:
+        statement += f": quality {to_text(scores.quality)}"
     return ", ".join(filter(None, (statement, tier)))
 
 
@@ -56,30 +48,27 @@ class _Why:
     """Why a value is 0.
 
     Attributes:
-        bound: the skill type.
-        facts: the integers by the digest of the fact.
-        values: what is published, in nano.
+        scores: of the record.
     """
 
-    bound: BoundType
-    facts: Mapping[str, int]
-    values: Mapping[Value, int | None]
+    scores: Scores
 
     def of(self, value: Value) -> str:
         """Return why a value is 0; empty where it cannot be said shorter than by its steps."""
-        if value is self.bound.quality:
-            axes = {axis.name: axis for axis in self.bound.axes}
-            for gate in reversed(self.bound.gates):
-                axis = axes[gate.axis]
-                if (self.values[axis] or 0) < gate.below:
-                    return self._followed(axis, f"{axis.name} is below {to_text(gate.below)}")
-            return self.of(self.bound.composite)
+        bound = self.scores.bound
+        if value is bound.quality:
+            axes = {axis.name: axis for axis in bound.axes}
+            for gate in reversed(bound.gates):
+                if self.scores.axes[gate.axis] < gate.below:
+                    statement = f"{gate.axis} is below {to_text(gate.below)}"
+                    return self._followed(axes[gate.axis], statement)
+            return self.of(bound.composite)
         return self._of_tree(value.tree, value)
 
     def _followed(self, value: Value, statement: str = "") -> str:
         """Return that a value is 0, and why."""
         statement = statement or f"{value.name} is 0"
-        why = self.of(value) if self.values[value] == 0 else ""
+        why = self.of(value) if self.scores.values[value] == 0 else ""
         return ": ".join(filter(None, (statement, "" if why == statement else why)))
 
     def _of_tree(self, node: Node, value: Value) -> str:
@@ -115,4 +104,5 @@ class _Why:
         return f"{text}, as {left} {sign} {right}"
 
     def _exact(self, node: Node, value: Value) -> Exact:
-        return evaluate(node, self.facts, value.read(self.values))
+        facts = dict(zip(self.scores.bound.domains, self.scores.facts, strict=True))
+        return evaluate(node, facts, value.read(self.scores.values))
