@@ -194,30 +194,3 @@ def test_scoring_with_a_state(subnet: Subnet) -> None:
     assert receipt["snapshots"]["1"] == snapshot
     other = subnet.do("score", path, "--rules", "skills@1.1.0", "-o", subnet.folder / "o.jsonl")
     assert "expected that of the state, skills@1.0.0" in message_of(other)
-
-
-def test_another_order_comes_to_the_same(subnet: Subnet) -> None:
-    """The other store is fed in another order, in other pieces."""
-    other = subnet.folder / "other.db"
-
-    def do(*arguments: str | Path) -> None:
-        assert run(*arguments, "--state", other).status == 0
-
-    late = event("e1", "rerun_fail", "t1")
-    subnet.do("events", "import", subnet.lines(late))
-    subnet.do("epoch", "close", "--epoch", "0")
-    do("state", "init", "--rules", "skills@1.0.0")
-    do("miner", "register", "hk-2", "--uid", "2", "--types", PYTHON)
-    do("miner", "register", "hk-1", "--uid", "1", "--types", f"{RAG},{PYTHON}")
-    do("events", "import", subnet.lines(late, record("t2", "hk-2", consensus=0.5)))
-    do("round", "close", subnet.lines(record("t1")), "--at", "2026-01-01T00:00:00Z")
-    do("epoch", "close", "--epoch", "0", "--at", "2030-01-01")
-    for command in (
-        ("weights", "--json"),
-        ("state", "show", "hk-1", "--json"),
-    ):
-        mine, others = subnet.do(*command), run(*command, "--state", other)
-        assert (mine.status, mine.out) == (0, others.out)
-    info = subnet.do("state", "info", "--json").json()
-    of_other = run("state", "info", "--state", other, "--json").json()
-    assert info["state_digest"] == of_other["state_digest"]
