@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any
 
 import rfc8785
 
 if TYPE_CHECKING:
-    from msgspec.inspect import StructType
+    import msgspec
 
 PREFIX = "sha256:"
 """The beginning of every digest."""
@@ -34,6 +35,11 @@ _DOUBLE_EXACT = 1 << 53
 """The whole numbers below it are doubles."""
 _LEAST_PLAIN = 1e-5
 """The least fraction that msgspec writes without an exponent, as RFC 8785 does."""
+_LONG_WHOLE = re.compile(rb"[:,\[-][0-9]{16}")
+"""Finds a whole number of so many digits that no double may have it, or a text that looks so."""
+_ALL_DIGITS, _LONG_RUN = bytes.maketrans(b"123456789", b"000000000"), b"0" * 16
+_BEYOND_UTF16 = 0xF0
+"""The first byte in UTF-8 of characters that UTF-16 orders otherwise than code points."""
 _DOUBLE_LIMIT = (1 << 1024) - (1 << 970)
 """The whole numbers below it round to a finite double."""
 
@@ -72,17 +78,16 @@ def canonical_doubles(value: Any) -> bytes:  # noqa: ANN401  # what msgspec enco
     Args:
         value: a JSON value, or a struct of msgspec.
     """
-    changes = list[_Change]()
-    try:
-        return plain_encoder()(_rewritten(value, changes))
-    except _OddError:
-        import msgspec
+    import msgspec
 
-        # RFC 8785 in Python takes long
-        return canonical_bytes(_with_doubles(msgspec.json.decode(plain_encoder()(value))))
-    finally:
-        for struct, name, before in changes:
-            setattr(struct, name, before)
+    data = plain_encoder()(value)
+    if not _is_odd(data):
+        try:
+            return plain_encoder()(_shortest_decoder().decode(data))
+        except _OddError:
+            pass
+    # RFC 8785 in Python takes long
+    return canonical_bytes(_with_doubles(msgspec.json.decode(data)))
 
 
 def digest_of_bytes(data: bytes) -> str:
@@ -122,44 +127,26 @@ def _is_plain(value: object) -> bool:
 
 
 class _OddError(Exception):
-    """A value that msgspec may write in another way than RFC 8785."""
+    """A number that msgspec may write in another way than RFC 8785."""
 
 
-_Change = tuple[Any, str, Any]
-"""A struct, the name of a field that was set, and its value before."""
-_Rewriter = Callable[[Any, list[_Change]], Any]
-"""Returns a value with whole doubles as whole numbers; notes the fields of structs that it sets."""
+def _is_odd(data: bytes) -> bool:
+    """Return whether keys may have another order in RFC 8785, or a whole number be no double."""
+    # to look for a run of digits takes a tenth of the time of a regular expression
+    is_long = _LONG_RUN in data.translate(_ALL_DIGITS) and _LONG_WHOLE.search(data) is not None
+    return is_long or (not data.isascii() and max(data) >= _BEYOND_UTF16)
 
 
-def _rewritten(value: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # any JSON value, or a struct
-    """Rewrite a value of any type; see `_Rewriter`.
+@cache
+def _shortest_decoder() -> msgspec.json.Decoder[Any]:
+    """Return a decoder that has whole doubles as whole numbers, which have no point."""
+    import msgspec
 
-    Raises:
-        _OddError: a number or a key has another RFC 8785 form than msgspec gives it.
-    """
-    kind = value.__class__
-    if kind is str or kind is bool or value is None:
-        return value
-    if kind is float:
-        return _rewritten_double(value, changes)
-    if kind is int:
-        return _rewritten_integer(value, changes)
-    if kind is list:
-        return [_rewritten(item, changes) for item in value]
-    if kind is dict:
-        if not all(map(str.isascii, value)):
-            raise _OddError
-        return {key: _rewritten(item, changes) for key, item in value.items()}
-    return _struct_rewriter(kind)(value, changes)
+    return msgspec.json.Decoder(float_hook=_shortest)
 
 
-def _rewritten_integer(number: int, _: list[_Change]) -> int:
-    if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
-        raise _OddError
-    return number
-
-
-def _rewritten_double(number: float, _: list[_Change]) -> float:
+def _shortest(text: str) -> float:
+    number = float(text)
     if not -_DOUBLE_EXACT < number < _DOUBLE_EXACT:
         raise _OddError
     whole = int(number)
@@ -168,58 +155,6 @@ def _rewritten_double(number: float, _: list[_Change]) -> float:
     if -_LEAST_PLAIN < number < _LEAST_PLAIN:
         raise _OddError
     return number
-
-
-@lru_cache(maxsize=256)
-def _struct_rewriter(kind: type) -> _Rewriter:
-    """Return the rewriter of a type of structs, which looks at their numbers and maps alone."""
-    from msgspec.inspect import StructType, type_info
-
-    info = type_info(kind)
-    # RFC 8785 orders by UTF-16
-    if not isinstance(info, StructType) or not _has_plain_names(info):
-        raise _OddError
-    fields = [(field.name, _rewriter(field.type)) for field in info.fields]
-    rewriters = tuple((name, rewriter) for name, rewriter in fields if rewriter is not None)
-
-    def rewrite(struct: Any, changes: list[_Change]) -> Any:  # noqa: ANN401  # of the type
-        for name, rewriter in rewriters:
-            value = getattr(struct, name)
-            if value is not None and (after := rewriter(value, changes)) is not value:
-                changes.append((struct, name, value))
-                setattr(struct, name, after)
-        return struct
-
-    return rewrite
-
-
-def _rewriter(kind: Any) -> _Rewriter | None:  # noqa: ANN401  # a type of msgspec.inspect
-    """Return the rewriter of the values of a field; None of those that stay as they are."""
-    from msgspec import inspect
-
-    match kind:
-        case inspect.StrType() | inspect.BoolType() | inspect.LiteralType() | inspect.NoneType():
-            return None
-        case inspect.Metadata():
-            return _rewriter(kind.type)
-        case inspect.IntType(ge=int(least), le=int(most)) if max(-least, most) < _DOUBLE_EXACT:
-            return None
-        case inspect.IntType():
-            return _rewritten_integer
-        case inspect.FloatType():
-            return _rewritten_double
-        case inspect.ListType() if _rewriter(kind.item_type) is None:
-            return None
-        case inspect.UnionType() if not any(map(_rewriter, kind.types)):
-            return None
-        case inspect.StructType() if _has_plain_names(kind):
-            is_plain = not any(_rewriter(field.type) for field in kind.fields)
-            return None if is_plain else _struct_rewriter(kind.cls)
-    return _rewritten
-
-
-def _has_plain_names(struct: StructType) -> bool:
-    return all(field.encode_name.isascii() for field in struct.fields)
 
 
 def _with_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
