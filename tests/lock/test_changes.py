@@ -12,11 +12,12 @@ import json, sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
 from tallystick.lock.check import HeldLock
+from tallystick.lock.lock_file import read
 from tallystick.plugins import code
 known = {{}}
 {before}
 root = Path({root!r})
-lock = HeldLock.read(root / "tallystick.lock").lock
+lock = read(root / "tallystick.lock")
 def refused(of_states):
     code.closure_files.cache_clear()
     return any(True for _ in HeldLock(root / "tallystick.lock", lock, of_states).differences())

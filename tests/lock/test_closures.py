@@ -43,8 +43,8 @@ _DIFFERENCES = """
 import sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
-from tallystick.lock.check import HeldLock
-print(*HeldLock.read(Path({root!r}, "tallystick.lock")).differences(), sep="\\n", end="")
+from tallystick.cli.locked import held_lock
+print(*held_lock(Path({root!r}, "tallystick.lock")).differences(), sep="\\n", end="")
 """
 _SCORE = """
 from pathlib import Path

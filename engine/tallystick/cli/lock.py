@@ -84,9 +84,9 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli.locked import HeldLock, lock_here
+    from tallystick.cli.locked import held_lock
 
-    pinned = lock_here() if file is None else HeldLock.read(file)
+    pinned = held_lock(file)
     tested = {}
     if tests:
         references = pinned.references()
@@ -102,13 +102,13 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
 
 def _list(file: Path | None, tests: bool, as_json: bool) -> None:
     from tallystick.cli import settings
-    from tallystick.cli.locked import HeldLock, lock_here
+    from tallystick.cli.locked import held_lock
     from tallystick.lock.installed import everything_installed, pinned_files
 
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
     is_none = file is None and settings.in_working_folder(FILE, LARGEST + 1) is None
-    pinned = None if is_none else lock_here() if file is None else HeldLock.read(file)
+    pinned = None if is_none else held_lock(file)
     entries = pinned_files(everything_installed() if pinned is None else pinned.lock)
     if as_json:
         print_json({"files": [attrs.asdict(pin) for pin in entries]})

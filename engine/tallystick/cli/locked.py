@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
-import attrs
 import click
 
 from tallystick.cli import settings
+from tallystick.cli.options import one_argument
 from tallystick.cli.settings import Setting
 from tallystick.errors import InputError
 from tallystick.lock.check import Held, HeldLock, NoLock
-from tallystick.lock.lock_file import FILE, LARGEST, parse
+from tallystick.lock.lock_file import FILE, LARGEST, parse, read
 
 __all__ = [
     "LOCK_NAMES",
     "Held",
     "HeldLock",
     "NoLock",
-    "lock_here",
+    "held_lock",
     "locked_options",
     "scoring_locked_options",
 ]
 
-_Result = TypeVar("_Result")
-_OPTIONS = (
-    click.option(
+_OPTIONS = {
+    "locked": click.option(
         "--locked",
         cls=Setting,
         key="locked",
         is_flag=True,
         help=f"Refuse whatever differs from {FILE} in the working folder.",
     ),
-    click.option(
+    "lock_file": click.option(
         "--lock",
         "lock_file",
         cls=Setting,
@@ -43,55 +40,44 @@ _OPTIONS = (
         metavar="FILE",
         help="Refuse whatever differs from this lock.",
     ),
-)
-LOCK_NAMES = ("locked", "lock_file")
+}
+LOCK_NAMES = tuple(_OPTIONS)
 """Names of the options among the values of a command."""
 
 
-def lock_here() -> HeldLock:
-    """Return the lock in the working folder, which nobody else can write.
+def held_lock(path: Path | None, *, of_states: bool = True) -> HeldLock:
+    """Return the lock in a file, or the one in the working folder, which nobody else can write.
 
     Raises:
         InputError: there is none, or it cannot be read.
     """
+    if path is not None:
+        return HeldLock(path, read(path), of_states)
     file = settings.in_working_folder(FILE, LARGEST + 1)
     if file is None:
         raise InputError(
             f"found no {FILE} of your own in the working folder, expected one: write "
             "it by tallystick lock --rules, or name one by --lock"
         )
-    return HeldLock(file.path, parse(file.data, str(file.path)))
+    return HeldLock(file.path, parse(file.data, str(file.path)), of_states)
 
 
-def locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command the options that hold it to a lock, as the one argument ``held``.
-
-    What is installed is compared before the command begins; the rule sets that it goes by are what
-    it has to ask for, by ``held.require``.
-    """
-    return _with_lock(command, of_states=True)
-
-
-def scoring_locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command that needs no state the options that hold it to a lock.
-
-    Only what scores is compared; where a state is named, ``held.require_code_of_states`` has the
-    rest compared.
-    """
-    return _with_lock(command, of_states=False)
+def _held(wanted: bool, path: str | None, *, of_states: bool = True) -> Held:
+    if not wanted and path is None:
+        return NoLock()
+    lock = held_lock(None if path is None else Path(path), of_states=of_states)
+    lock.check()
+    return lock
 
 
-def _with_lock(command: Callable[..., _Result], *, of_states: bool) -> Callable[..., _Result]:
-    @wraps(command)
-    def with_lock(*arguments: Any, **options: Any) -> _Result:  # noqa: ANN401  # any options
-        wanted, path = (options.pop(name) for name in LOCK_NAMES)
-        held: Held = NoLock()
-        if wanted or path is not None:
-            lock = lock_here() if path is None else HeldLock.read(Path(path))
-            held = attrs.evolve(lock, of_states=of_states)
-            held.check()
-        return command(*arguments, held=held, **options)
+locked_options = one_argument("held", _held, _OPTIONS)
+"""The options that hold a command to a lock.
 
-    for option in reversed(_OPTIONS):
-        option(with_lock)
-    return with_lock
+What is installed is compared before the command begins; the rule sets that it goes by are what it
+has to ask for, by ``held.require``.
+"""
+scoring_locked_options = one_argument("held", partial(_held, of_states=False), _OPTIONS)
+"""The options that hold a command to a lock which needs no state: only what scores is compared.
+
+Where a state is named, ``held.require_code_of_states`` has the rest compared.
+"""

@@ -6,10 +6,10 @@ An option of one command stands beside that command; those that hold a command t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -19,7 +19,6 @@ from tallystick.cli.settings import Setting
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
-_Result = TypeVar("_Result")
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator that adds options to a command."""
 
@@ -38,6 +37,32 @@ follow_links_option = click.option(
 """The option of every command that writes a file."""
 markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
 """The option of commands about rule sets whose text can stand in a proposal."""
+
+
+def one_argument(
+    name: str,
+    value: Callable[..., Any],
+    options: Mapping[str, Decorator],
+) -> Decorator:
+    """Return a decorator that gives a command options as one argument.
+
+    Args:
+        name: of the argument.
+        value: makes the argument of the values of the options.
+        options: by the names of their values, in their order.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_argument(*arguments: Any, **others: Any) -> Any:  # noqa: ANN401  # any options
+            values = [others.pop(option) for option in options]
+            return command(*arguments, **{name: value(*values)}, **others)
+
+        for option in reversed([*options.values()]):
+            option(with_argument)
+        return with_argument
+
+    return decorate
 
 
 def rules_option(more: str = "", **attributes: Any) -> Decorator:  # noqa: ANN401  # click's own
@@ -100,8 +125,8 @@ def _certificate_option(name: str, description: str) -> Decorator:
     )
 
 
-_EXECUTOR_OPTIONS = (
-    click.option(
+_EXECUTOR_OPTIONS: Mapping[str, Decorator] = {
+    "workers": click.option(
         "--workers",
         cls=Setting,
         key="workers",
@@ -111,20 +136,24 @@ _EXECUTOR_OPTIONS = (
         metavar="N",
         help="Work in N processes; the files are the same.",
     ),
-    click.option(
+    "cluster": click.option(
         "--cluster",
         cls=Setting,
         key="cluster",
         metavar="ADDRESS",
         help="Work on a Dask cluster, such as tls://host:8786; the files are the same.",
     ),
-    _certificate_option("cluster-ca", "The certificate that signed those of the cluster, for TLS."),
-    _certificate_option(
+    "cluster_ca": _certificate_option(
+        "cluster-ca", "The certificate that signed those of the cluster, for TLS."
+    ),
+    "cluster_cert": _certificate_option(
         "cluster-cert", "The certificate that this client shows, signed by the same."
     ),
-    _certificate_option("cluster-key", "The key of that certificate, without a passphrase."),
-)
-EXECUTOR_NAMES = ("workers", "cluster", "cluster_ca", "cluster_cert", "cluster_key")
+    "cluster_key": _certificate_option(
+        "cluster-key", "The key of that certificate, without a passphrase."
+    ),
+}
+EXECUTOR_NAMES = tuple(_EXECUTOR_OPTIONS)
 """Names of the executor options as arguments."""
 _PRECEDENCE = (
     ParameterSource.DEFAULT,
@@ -133,19 +162,6 @@ _PRECEDENCE = (
     ParameterSource.COMMANDLINE,
 )
 """Sources of a value, by rising precedence."""
-
-
-def executor_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command the options that say who does its work, as the one argument ``executor``."""
-
-    @wraps(command)
-    def with_executor(*arguments: Any, **options: Any) -> _Result:  # noqa: ANN401  # any options
-        values = [options.pop(name) for name in EXECUTOR_NAMES]
-        return command(*arguments, executor=executor_of(*values), **options)
-
-    for option in reversed(_EXECUTOR_OPTIONS):
-        option(with_executor)
-    return with_executor
 
 
 def executor_of(
@@ -187,3 +203,7 @@ def _strength(option: str) -> int:
     context = click.get_current_context(silent=True)
     source = None if context is None else context.get_parameter_source(option)
     return _PRECEDENCE.index(source or ParameterSource.DEFAULT)
+
+
+executor_options = one_argument("executor", executor_of, _EXECUTOR_OPTIONS)
+"""The options that say who does the work of a command."""

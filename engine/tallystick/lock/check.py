@@ -17,7 +17,7 @@ import attrs
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
 from tallystick.io.inputs import start_of
 from tallystick.lock.installed import installed
-from tallystick.lock.lock_file import Lock, LockedRuleSet, read
+from tallystick.lock.lock_file import Lock, LockedRuleSet
 from tallystick.plugins.code import ShadowedError, text_digest
 
 if TYPE_CHECKING:
@@ -88,15 +88,6 @@ class HeldLock:
     lock: Lock
     of_states: bool = True
     _required: set[str] = attrs.field(factory=set, init=False, eq=False, repr=False)
-
-    @classmethod
-    def read(cls, path: Path) -> HeldLock:
-        """Return the lock in a file.
-
-        Raises:
-            InputError: it cannot be read.
-        """
-        return cls(path, read(path))
 
     def check(self) -> None:
         """Compare what is installed.
