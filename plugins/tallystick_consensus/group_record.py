@@ -16,7 +16,7 @@ import attrs
 from tallystick.errors import RecordError
 from tallystick.io.documents import read_json
 from tallystick.records.decoding import Decoder, Item, MissedDeadline
-from tallystick.records.identity import whose
+from tallystick.records.identity import identity_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema
@@ -106,7 +106,7 @@ class GroupDecoder:
         try:
             return _group(result)
         except RecordError as error:
-            return Reject.of(error, number, whose(item))
+            return Reject.of(error, number, identity_of(item))
 
 
 @functools.lru_cache(maxsize=16)

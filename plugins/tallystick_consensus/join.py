@@ -12,7 +12,7 @@ from tallystick.errors import RecordError
 from tallystick.io.text import json_text
 from tallystick.numbers.nano import NANO, from_double
 from tallystick.records.decoding import Decoder, Item, MissedDeadline
-from tallystick.records.identity import object_of, whose
+from tallystick.records.identity import identity_of, object_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse
@@ -120,7 +120,7 @@ class Join:
                 components = self.components_of(record)
                 yield with_consensus(item, components), None, bool(components)
             except RecordError as error:
-                yield item, Reject.of(error, number, whose(item)), False
+                yield item, Reject.of(error, number, identity_of(item)), False
 
 
 def as_numbers(components: Mapping[str, int]) -> dict[str, float]:

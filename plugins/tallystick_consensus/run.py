@@ -12,7 +12,7 @@ import attrs
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.io.lines import LineReader
 from tallystick.records.defects import internal_errors
-from tallystick.records.identity import whose
+from tallystick.records.identity import identity_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules, without_rules
@@ -96,7 +96,7 @@ class GroupScorer:
             with internal_errors():
                 return self._computed(group)
         except RecordError as error:
-            return Reject.of(error, number, whose(item))
+            return Reject.of(error, number, identity_of(item))
 
     def _computed(self, group: GroupRecord) -> GroupConsensus:
         if self._seen is not None:

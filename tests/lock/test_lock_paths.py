@@ -12,10 +12,10 @@ from cli.command import run
 
 import tallystick
 from tallystick.errors import InputError
+from tallystick.io.documents import LARGEST
 from tallystick.lock.check import NO_RULE_SET, NOTHING, HeldLock
 from tallystick.lock.lock_file import parse, read
 from tallystick.lock.write import lock_of, write
-from tallystick.rules.reading import LARGEST
 
 SECRET = b"root:$6$salt$secret:19000:0:99999:7:::\n"
 SECRET_DIGEST = hashlib.sha256(SECRET).hexdigest()

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
+from tallystick.io.documents import LARGEST
 from tallystick.plugins.registry import Registry
-from tallystick.rules.reading import LARGEST, read
+from tallystick.rules.reading import read
 
 Problems = Callable[[str], tuple[Diagnostic, ...]]
 
@@ -72,7 +73,9 @@ def test_text_that_is_not_utf_8_is_refused_with_its_line(
 def test_a_huge_file_is_refused(tmp_path: Path, registry: Registry) -> None:
     path = tmp_path / "huge.toml"
     path.write_bytes(b"#" * (LARGEST + 1))
-    assert only_problem(path, registry).evidence["expected"] == f"at most {LARGEST} bytes"
+    assert only_problem(path, registry).evidence["expected"] == (
+        f"a rule-set file of at most {LARGEST} bytes (more than {LARGEST} bytes)"
+    )
 
 
 def test_an_empty_file_lacks_every_needed_section(problems_of: Problems) -> None:

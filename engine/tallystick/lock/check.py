@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import attrs
 
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
+from tallystick.io.documents import LARGEST
 from tallystick.io.inputs import start_of
 from tallystick.lock.installed import installed
 from tallystick.lock.lock_file import Lock, LockedRuleSet
@@ -207,8 +208,6 @@ def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Lo
 
 def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
     """Return the bytes of a rule-set file; None of what is none, or not in or below the folder."""
-    from tallystick.rules.reading import LARGEST  # where there is such a file
-
     try:
         path = (folder / (rules.path or "")).resolve()
         # a pipe is no file that stays, and a link may lead anywhere

@@ -20,7 +20,7 @@ from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.defects import attempt
-from tallystick.records.identity import identity_of, whose
+from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import MISSED, Schema, skill_type_of
@@ -274,7 +274,7 @@ def _tag_of(line: bytes) -> str:
 
 
 def _rejected(error: RecordError, number: int, item: Item) -> Reject:
-    return Reject.of(error, number, whose(item))
+    return Reject.of(error, number, identity_of(item))
 
 
 def _too_long(line: bytes, limit: int) -> RecordError:

@@ -72,10 +72,6 @@ def internal_errors() -> Iterator[None]:
     """
     try:
         yield
-    except UndecidedError as error:
-        raise internal_error(error) from error
-    except TallystickError:
-        raise
     except BaseException as error:
         raise internal_error(error) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -18,12 +17,19 @@ from tallystick.resources import schema_path
 def identity_of(item: object) -> Identity:
     """Return the identity of a bad record; a field that no record could have is unreadable.
 
+    It never fails, so that a record on which the engine itself fails has its reject.
+
     Args:
         item: a line, or the value of one.
     """
-    record = object_of(item)
-    if record is None:
+    try:
+        record = object_of(item)
+        return UNKNOWN if record is None else _identity(record)
+    except Exception:  # noqa: BLE001  # whatever a value of a program raises
         return UNKNOWN
+
+
+def _identity(record: Mapping[str, Any]) -> Identity:
     miner = record.get("miner")
     if not isinstance(miner, dict):
         miner = {}
@@ -37,13 +43,6 @@ def identity_of(item: object) -> Identity:
         miner_hotkey=_text(miner.get("hotkey"), hotkey),
         validator=_text(record.get("validator"), hotkey),
     )
-
-
-def whose(item: object) -> Identity:
-    """Return the identity of a record on which the engine fails; ``UNKNOWN`` if this fails too."""
-    with suppress(Exception):
-        return identity_of(item)
-    return UNKNOWN
 
 
 def object_of(item: object) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import PluginError, RuleSetError
-from tallystick.io.inputs import start_of
+from tallystick.io import documents
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from tallystick.plugins.registry import Plugins, Registry
 
-LARGEST = 256 * 1024
-"""The largest rule-set file in bytes."""
 _KEPT = 16
 """Maximum number of rule sets remembered by their text: nothing of one ever changes."""
 
@@ -159,24 +157,15 @@ def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> lis
 
 
 def _read_text(path: Path) -> str:
-    data = _read_bytes(path)
-    if len(data) > LARGEST:
-        raise _refusal(path, f"more than {LARGEST} bytes", f"at most {LARGEST} bytes")
     try:
-        return data.decode("utf-8")
+        return documents.read_text(path)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        byte = f"the byte 0x{data[error.start]:02x}"
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = f"the byte 0x{error.object[error.start]:02x}"
         raise _refusal(path, byte, "text in UTF-8", line) from None
-
-
-def _read_bytes(path: Path) -> bytes:
-    """Return at most one byte more than a rule-set file may have."""
-    try:
-        return start_of(path, LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        expected = f"a rule-set file that can be read ({reason.lower()})"
+        expected = f"a rule-set file of at most {documents.LARGEST} bytes ({reason.lower()})"
         raise _refusal(path, "", expected) from None
 
 

@@ -16,7 +16,7 @@ from tallystick.numbers.nano import exact_nano, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.defects import DefectLog, internal_errors
-from tallystick.records.identity import whose
+from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
@@ -342,7 +342,7 @@ def _told(table: ResultTable) -> ResultTable:
 def _identity(record: RecordLike) -> Identity:
     """Return the identity of a record that cannot be scored."""
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
-    return whose(line)
+    return identity_of(line)
 
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:

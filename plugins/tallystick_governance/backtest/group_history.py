@@ -22,7 +22,7 @@ from tallystick.formula.columns import Column
 from tallystick.io.sources import input_digest
 from tallystick.numbers import text
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
-from tallystick.records.identity import whose
+from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.extraction import Extractor
@@ -189,7 +189,7 @@ def _filled(
         try:
             filled: Any = groups.applied(record, item)
         except RecordError as error:
-            yield number, Reject.of(error, number, whose(item))
+            yield number, Reject.of(error, number, identity_of(item))
             continue
         if filled is item:
             yield number, outcome

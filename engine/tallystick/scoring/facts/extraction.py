@@ -23,7 +23,7 @@ from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
-from tallystick.records.identity import whose
+from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED, Schema
 from tallystick.scoring.bound import Selection
@@ -242,7 +242,7 @@ class _Taken:
                 broken = own.broken(columns, rows.answered)
                 yield broken, partial(error, own.requirement, rows)
 
-        return accepted(checks, self._rows(), lambda rows, row: whose(item(rows, row)))
+        return accepted(checks, self._rows(), lambda rows, row: identity_of(item(rows, row)))
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)
