@@ -64,23 +64,12 @@ def from_decimal(value: Decimal | int) -> int:
     number = Decimal(value)
     if not number.is_finite():
         raise NumberError(f"found {value}, expected a finite number")
-    magnitude = _magnitude(number)
-    return -magnitude if number.is_signed() else magnitude
-
-
-def _magnitude(number: Decimal) -> int:
-    """Return the nano of a finite decimal without its sign, free of the decimal context."""
-    _, digits, exponent = number.as_tuple()
-    written = "".join(map(str, digits))
-    significant = written.rstrip("0")
-    power = int(exponent) + len(written) - len(significant)
-    if not significant:
-        return 0
-    if power < -9:
-        raise NumberError(f"found {number!s:.60}, expected at most nine decimal places")
-    if len(significant) + power > _WHOLE_DIGITS:
+    if number and number.adjusted() >= _WHOLE_DIGITS:
         raise NumberError(f"found {number!s:.60}, expected fewer than {_WHOLE_DIGITS + 1} digits")
-    return int(significant + "0" * (power + 9))
+    try:
+        return int(_EXACT.to_integral_exact(_EXACT.scaleb(number, 9)))
+    except Inexact:
+        raise NumberError(f"found {number!s:.60}, expected at most nine decimal places") from None
 
 
 def exact_nano(value: Decimal | int | str) -> int:
