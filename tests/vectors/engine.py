@@ -27,7 +27,7 @@ from tallystick.numbers.weights import Weights
 from tallystick.records.decoding import MissedDeadline
 from tallystick.scoring.binding import UNIT
 from tallystick.scoring.compiled import compile_tree
-from tallystick.scoring.composite import Mean, MeanKind
+from tallystick.scoring.composite import Mean
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.epoch import EventRecords, close_epoch, next_threshold
@@ -139,7 +139,7 @@ def _record_digest(_: object, line: str) -> Json:
     return record_digest(decoded.record if isinstance(decoded, MissedDeadline) else decoded)
 
 
-def _weighted(kind: MeanKind) -> Callable[[object, Json], Json]:
+def _weighted(kind: str) -> Callable[[object, Json], Json]:
     def of(_: object, given: Json) -> Json:
         names = [str(index) for index in range(len(given["weights"]))]
         weights = Weights.of([Decimal(weight) for weight in given["weights"]])

@@ -39,7 +39,15 @@ from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick.rules.model import Axis, Factor, Measure, RuleSet, SkillTypeRules, exact
+from tallystick.rules.model import (
+    BUILT_IN_COMPOSITES,
+    Axis,
+    Factor,
+    Measure,
+    RuleSet,
+    SkillTypeRules,
+    exact,
+)
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.section import RecordGroup
@@ -47,7 +55,7 @@ from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
-from tallystick.scoring.composite import MEANS, Gate, Mean, gated
+from tallystick.scoring.composite import Gate, Mean, gated
 from tallystick.scoring.computation import in_order
 from tallystick.scoring.result import FIELDS
 from tallystick.scoring.tiers import Tiers, level, multiplier, start_name
@@ -421,8 +429,8 @@ class _Binding:
 
     @cached_property
     def _mean(self) -> Mean | None:
-        kind, weights = MEANS.get(self.rules.composite or ""), self.rules.weights
-        if kind is None:
+        kind, weights = self.rules.composite, self.rules.weights
+        if kind is None or kind not in BUILT_IN_COMPOSITES:
             return None
         return Mean.of(kind, list(weights), Weights.of(list(weights.values())))
 

@@ -153,7 +153,7 @@ def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError
     return RecordError("unknown-skill-type", "skill_type", shown(skill_type), wanted)
 
 
-def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
+def _together(lines: Sequence[BoundRules]) -> BoundRules:
     """Return the rules of one epoch of several lines, whose skill types are disjoint, as one."""
     first, *others = lines
     if not others:
@@ -172,13 +172,17 @@ def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
 def bound_over(lines: Sequence[Timeline[BoundRules]]) -> BoundRules:
     """Return the rules of every epoch of some lines, whose skill types are disjoint, as one."""
     begins = sorted({begin for line in lines for begin, _, _ in line.spans()})
-    return from_epochs(
-        [(begin, bound_epoch([line.at(begin) for line in lines])) for begin in begins]
-    )
+    return from_epochs([(begin, [line.at(begin) for line in lines]) for begin in begins])
 
 
-def from_epochs(spans: Sequence[tuple[int, BoundRules]]) -> BoundRules:
-    """Rules that each hold from an epoch on, ascending from 0, as one."""
+def from_epochs(of_epochs: Sequence[tuple[int, Sequence[BoundRules]]]) -> BoundRules:
+    """Return the rules of every epoch, as one.
+
+    Args:
+        of_epochs: pairs of the epoch from which rules hold, ascending from 0, and the rules of each
+            line, whose skill types are disjoint.
+    """
+    spans = [(begin, _together(lines)) for begin, lines in of_epochs]
     (_, first), *later = spans
     if not later:
         return first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
 
 import attrs
 
@@ -12,25 +11,21 @@ from tallystick.formula.tree import Node, cases, geometric_mean, published, summ
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 
-MeanKind = Literal["geometric", "arithmetic"]
-MEANS: Mapping[str, MeanKind] = {"geometric": "geometric", "arithmetic": "arithmetic"}
-"""The kinds of weighted means, by what a rule set calls them."""
-
 
 @attrs.frozen
 class Mean:
     """A weighted mean of axes.
 
     Attributes:
-        kind: which.
+        kind: which of `BUILT_IN_COMPOSITES`.
         shares: the weight of each axis that has one above 0, by its name.
     """
 
-    kind: MeanKind
+    kind: str
     shares: Mapping[str, Fraction]
 
     @classmethod
-    def of(cls, kind: MeanKind, axes: Sequence[str], weights: Weights) -> Mean:
+    def of(cls, kind: str, axes: Sequence[str], weights: Weights) -> Mean:
         """Return the mean of some axes; there are as many weights."""
         kept = [(axis, a) for axis, a in zip(axes, weights.numerators, strict=True) if a]
         return cls(kind, {axis: Fraction(a, weights.denominator) for axis, a in kept})

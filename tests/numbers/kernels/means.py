@@ -9,17 +9,17 @@ from tallystick.formula.domain import Domain
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled, compile_tree
-from tallystick.scoring.composite import Mean, MeanKind
+from tallystick.scoring.composite import Mean
 
 
-def compiled(kind: MeanKind, weights: Sequence[Fraction]) -> Compiled:
+def compiled(kind: str, weights: Sequence[Fraction]) -> Compiled:
     """The mean of axes ``0``, ``1`` …, one for each weight."""
     names = [str(index) for index in range(len(weights))]
     tree = Mean.of(kind, names, Weights.of(weights)).tree
     return compile_tree(tree, {}, dict.fromkeys(names, Domain(0, NANO)))
 
 
-def means_of(kind: MeanKind, columns: Sequence[NDArray], weights: Sequence[Fraction]) -> NDArray:
+def means_of(kind: str, columns: Sequence[NDArray], weights: Sequence[Fraction]) -> NDArray:
     """The mean of each row."""
     named = {str(index): column for index, column in enumerate(columns)}
     return compiled(kind, weights).nano_columns((), named, len(columns[0]))

@@ -21,7 +21,7 @@ from tallystick.errors import EngineError
 from tallystick.plugins.code import Code, package_files
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.reading import read_text
-from tallystick.scoring.bound_rules import BoundRules, bind_rules, bound_epoch, from_epochs
+from tallystick.scoring.bound_rules import BoundRules, bind_rules, from_epochs
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -260,5 +260,4 @@ class ScorerSpec:
 def _bound(spec: ScorerSpec) -> BoundRules:
     registry = spec.installation.registry()
     bound_by_spec = {line: line.rules(registry) for _, lines in spec.spans for line in lines}
-    spans = [(epoch, bound_epoch([bound_by_spec[line] for line in of])) for epoch, of in spec.spans]
-    return from_epochs(spans)
+    return from_epochs([(epoch, [bound_by_spec[line] for line in of]) for epoch, of in spec.spans])
