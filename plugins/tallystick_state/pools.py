@@ -17,7 +17,9 @@ from tallystick.canonical import digest
 from tallystick.errors import StateError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.records.messages import shown
+from tallystick.rules.edit import read_number
 from tallystick.rules.timeline import Timeline
+from tallystick.rules.toml import decimal_text
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 
 POOLS = "pools"
@@ -27,7 +29,6 @@ Idle = Literal["equal", "proportional", "burn"]
 shares, or a recipient that burns it.
 """
 IDLE: tuple[Idle, ...] = get_args(Idle)
-_PLACES = 9
 
 
 @json_object(
@@ -192,16 +193,14 @@ def read_pools(body: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN4
 
 
 def _share(line: str, share: str | Decimal) -> Decimal:
-    text = str(share)
-    whole, _, places = text.partition(".")
-    plain = all(part.isascii() and part.isdigit() for part in (whole, places or "0"))
-    if len(text) > 2 * _PLACES or not plain or len(places) > _PLACES or not Decimal(text):
+    number = read_number(str(share))
+    if number is None or number <= 0:
         raise _bad(
-            f"the share {shown(text)} of {shown(line)}",
+            f"the share {shown(str(share))} of {shown(line)}",
             "a decimal above 0 with up to nine places, such as 0.7",
         )
     # one spelling of one share, as the digest covers the text
-    return Decimal(f"{int(whole)}.{places.rstrip('0')}".rstrip("."))
+    return Decimal(decimal_text(number))
 
 
 def _of_each(lines: Collection[str]) -> str:

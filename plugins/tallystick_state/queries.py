@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -139,9 +139,7 @@ class StateQueries:
             StateError: the state has no such line, or several where none is named.
         """
         name = self.named_line(line)
-        self._check_round(number)
-        records = self._records(name, None)
-        return self._round_scores(records, records.own(self._transaction.events_of_round(number)))
+        return self.scores_of_lines(number)[name]
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
@@ -153,10 +151,7 @@ class StateQueries:
         by_line = defaultdict[str | None, list[StateEvent]](list)
         for event in events:
             by_line[self.in_force.line_of(event.skill_type)].append(event)
-        return {
-            line: self._round_scores(self._records(line, None), by_line[line])
-            for line in self.in_force.lines
-        }
+        return {line: self._round_scores(line, by_line[line]) for line in self.in_force.lines}
 
     def reruns(self, number: int) -> list[Rerun]:
         """Return the submissions of a round that are to be run again, in their order."""
@@ -518,15 +513,12 @@ class StateQueries:
             )
         return name
 
-    def _round_scores(
-        self, records: LineRecords, events: Iterable[StateEvent]
-    ) -> dict[str, Decimal]:
+    def _round_scores(self, line: str, events: Sequence[StateEvent]) -> dict[str, Decimal]:
         """Return the scores of the events of a line in one round."""
-        own = [*events]
-        epoch = round_epoch(own)
+        epoch, records = round_epoch(events), self._records(line, None)
         if epoch is None:
             return {}
-        return to_decimals(round_scores(own, records.timeline.at(epoch), records))
+        return to_decimals(round_scores(events, records.base_rules(epoch), records))
 
     def _weights_epoch(self, line: str) -> int:
         """Return the epoch whose rules give the weights of a line: that of the last closed round.
