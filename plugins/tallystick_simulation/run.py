@@ -46,10 +46,11 @@ from tallystick_state.record_columns import (
     Numbers,
     RecordColumns,
     alike,
-    keys_of,
+    combined,
+    consensus_events,
     measures_of,
 )
-from tallystick_state.reputation import clamped, consensus_event, events_of_record
+from tallystick_state.reputation import clamped, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
 
 _TABLES = (
@@ -68,7 +69,6 @@ _HOTKEY = 47
 _FIRST, _OTHER = "0", "5"
 """First characters of hotkeys that are chosen to come first, and of others."""
 _NO_CONSENSUS = -1
-_NO_EVENT = -1
 
 
 def run(network: Network, pool: Pool) -> NetworkRun:
@@ -335,26 +335,19 @@ class _Loop:
     ) -> Coded[tuple[str, ...]]:
         """Return the events of each record, with that of its consensus."""
         codes, names = of_type.pool.events(np.maximum(answers.rows, 0))
-        codes = np.where(answers.rows >= 0, codes, _NO_EVENT)
-        values, places = np.unique(consensus, return_inverse=True)
-        arisen = [
-            None if value == _NO_CONSENSUS else consensus_event(self.rules, value)
-            for value in values.tolist()
-        ]
-        kinds = {kind: code for code, kind in enumerate(dict.fromkeys(arisen))}
-        bands = np.array([kinds[kind] for kind in arisen])[places]
-        keys = codes, answers.penalties, bands
-        _, first, own = np.unique(keys_of(*keys), return_index=True, return_inverse=True)
-        distinct, listed = np.stack(keys)[:, first], [*kinds]
-        combinations = []
-        for code, penalty, band in distinct.T.tolist():
-            reported = (MISSED,) if code == _NO_EVENT else names[code]
-            if penalty != NO_PENALTY:
-                reported = (*reported, self.dispatcher.penalties[penalty])
-            combinations.append(events_of_record(reported, listed[band]))
-        # two combinations can have the same events
-        coded = Coded.of(combinations)
-        return Coded(coded.codes[own.reshape(-1)], coded.names)
+        arisen = consensus_events(self.rules, consensus)
+
+        def events(
+            reported: tuple[str, ...], penalty: tuple[str, ...], event: str | None
+        ) -> tuple[str, ...]:
+            return events_of_record((*reported, *penalty), event)
+
+        return combined(
+            events,
+            Coded(np.where(answers.rows >= 0, codes + 1, 0), ((MISSED,), *names)),
+            Coded(answers.penalties + 1, ((), *((name,) for name in self.dispatcher.penalties))),
+            Coded(np.where(consensus == _NO_CONSENSUS, 0, arisen.codes), arisen.names),
+        )
 
     def _reputations(self, row: Column) -> None:
         """Note the reputations as an epoch ends, and who defects from now on."""

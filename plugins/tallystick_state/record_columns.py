@@ -6,7 +6,7 @@ names is coded, so that records are grouped by whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,7 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.errors import StateError
+from tallystick.numbers.nano import NANO
 from tallystick_allocation.population import EMISSION, QUALITY
+from tallystick_state.reputation import consensus_event
+from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
     from tallystick.scoring.planner import ScoreColumns
@@ -213,6 +217,35 @@ def alike(*columns: Ints) -> tuple[Rows, Rows]:
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return order, np.flatnonzero(is_first)
+
+
+def combined(make: Callable[..., _Name], *columns: Coded[Any]) -> Coded[_Name]:
+    """Return the column of what is made of the names of each row, once of each combination."""
+    order, starts = alike(*(column.codes for column in columns))
+    own = (column.take(order[starts]).values() for column in columns)
+    # of two combinations the same may be made
+    made = Coded.of(map(make, *own))
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.repeat(made.codes, counts_of(order, starts))
+    return Coded(codes, made.names)
+
+
+def consensus_events(rules: StateRules, consensus: Ints) -> Coded[str | None]:
+    """Return the event that each consensus in nano is; the first name is None, for no event."""
+    reputation = rules.rule_set.section(REPUTATION)
+    bands = [] if reputation is None else [event.consensus for event in reputation.events.values()]
+    ends = {
+        -int(-end * NANO // 1)
+        for band in bands
+        if band is not None
+        for end in (band.at_least, band.below)
+        if end is not None
+    }
+    # between the ends of the bands the event is one and the same
+    edges = sorted(ends)
+    samples = [edges[0] - 1, *edges] if edges else [0]
+    names = (None, *(consensus_event(rules, sample) for sample in samples))
+    return Coded(np.searchsorted(np.array(edges, np.int64), consensus, side="right") + 1, names)
 
 
 def keys_of(*columns: Ints) -> Ints:

@@ -33,7 +33,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallystick.errors import InputError, StateError
-from tallystick.numbers.nano import NANO
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
@@ -82,12 +81,14 @@ from tallystick_state.record_columns import (
     Coded,
     RecordColumns,
     alike,
+    combined,
+    consensus_events,
     first_of_each,
     measures_of,
     spread,
     totals_of,
 )
-from tallystick_state.reputation import consensus_event, events_of_record
+from tallystick_state.reputation import events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -405,43 +406,18 @@ class _EpochReplay:
     ) -> Coded[tuple[str, ...]]:
         """Return the events of each record with that of its consensus."""
         reported = coded(pc.binary_join(rows.events.cast(pa.list_(pa.string())), _BETWEEN))
-        arisen, names = np.zeros(len(rows), np.int64), list[str | None]([None])
+        arisen, names = np.zeros(len(rows), np.int64), tuple[str | None, ...]([None])
         for factor in scores.bound.factors:
             if factor.name == CONSENSUS:
-                agreed, applies = scores.columns[factor], scores.given.get(factor)
-                codes, names = _consensus_events(self.rules, agreed)
-                arisen[answered] = codes if applies is None else np.where(applies, codes, 0)
-        order, starts = alike(reported.codes, arisen)
-        pairs = order[starts]
-        places, every = dict[tuple[str, ...], int](), np.empty(len(rows), np.int64)
-        numbers = []
-        for text, event in zip(reported.codes[pairs].tolist(), arisen[pairs].tolist(), strict=True):
-            own = [name for name in reported.names[text].split(_BETWEEN) if name]
-            events = events_of_record(own, names[event])
-            numbers.append(places.setdefault(events, len(places)))
-        every[order] = np.repeat(numbers, np.diff(np.append(starts, len(order))))
-        return Coded(every, tuple(places))
+                applies = scores.given.get(factor)
+                agreed = consensus_events(self.rules, scores.columns[factor])
+                arisen[answered] = agreed.codes if applies is None else agreed.codes * applies
+                names = agreed.names
 
+        def events(reported: str, event: str | None) -> tuple[str, ...]:
+            return events_of_record(filter(None, reported.split(_BETWEEN)), event)
 
-def _consensus_events(rules: StateRules, agreed: Any) -> tuple[Any, list[str | None]]:  # noqa: ANN401  # nano
-    """Return the event of each consensus as a position in some names; 0 for none.
-
-    Between the ends of the bands the event is one and the same.
-    """
-    reputation = rules.rule_set.section(REPUTATION)
-    bands = [] if reputation is None else [event.consensus for event in reputation.events.values()]
-    ends = {
-        -int(-end * NANO // 1)
-        for band in bands
-        if band is not None
-        for end in (band.at_least, band.below)
-        if end is not None
-    }
-    edges = sorted(ends)
-    samples = [edges[0] - 1, *edges] if edges else [0]
-    names: list[str | None] = [None, *(consensus_event(rules, sample) for sample in samples)]
-    codes = np.searchsorted(np.array(edges, np.int64), agreed, side="right") + 1
-    return codes, names
+        return combined(events, reported, Coded(arisen, names))
 
 
 def _by_hotkey(part: RecordColumns, column: Any) -> dict[str, int]:  # noqa: ANN401  # nano
