@@ -67,7 +67,8 @@ def test_figures_that_are_raised_in_the_proposal_are_a_silence_of_its_own(tmp_pa
 def test_a_proposal_cannot_silence_its_own_errors(tmp_path: Path) -> None:
     decays = changed(shipped(SKILLS), DECAY)
     own = ("reputation-decays", "pool-extinction", "reputation-horizon")
-    result = beside(tmp_path, decays + "".join(map(silence, own)), "--json")
+    text = decays + "".join(map(silence, own))
+    result = beside(tmp_path, text, "--json", "--select", ",".join(own))
     assert result.status == 1
     assert {"reputation-decays", "pool-extinction", "silence-new"} <= set(codes(result))
 
