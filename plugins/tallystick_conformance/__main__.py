@@ -1,28 +1,23 @@
 """The process that checks a plugin: ``python -m tallystick_conformance TARGET ANSWERS``.
 
-ANSWERS is the descriptor of a pipe. The first line of standard input is a JSON object: the key of
-the answers, and what another process answered, to be compared. When standard input ends, the check
-is ended.
+ANSWERS is the file that the answers go to. Standard input has what another process answered, as
+JSON, to be compared; ``null`` to check.
 """
 
 import json
 import sys
+from pathlib import Path
 
 from tallystick_conformance.answers import writer
-from tallystick_conformance.supervisor import supervised
+from tallystick_conformance.checks import check
 
 
 def main() -> None:
-    """Fork, so that one process watches over the other, which checks."""
-    target, descriptor = sys.argv[1], int(sys.argv[2])
-    order = json.loads(sys.stdin.buffer.readline())
-    key = bytes.fromhex(order["key"])
-    of_supervisor = writer(descriptor, key, "supervisor")
-    supervised(lambda names: of_supervisor(left=names))
-    # no process but that which checks needs them
-    from tallystick_conformance.checks import check
-
-    check(target, writer(descriptor, key, "check"), order["before"])
+    """Check, or compare."""
+    target, place = sys.argv[1:]
+    before = json.load(sys.stdin)
+    with Path(place).open("ab") as file:
+        check(target, writer(file), before)
 
 
 if __name__ == "__main__":

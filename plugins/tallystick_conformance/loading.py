@@ -13,8 +13,8 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from decimal import getcontext
 from functools import cached_property
 from importlib.util import find_spec
@@ -34,7 +34,6 @@ from tallystick.rules.digest import used_formulas
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.loading import shipped
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick_conformance.purity import RefusedError
 from tallystick_conformance.report import finding
 from tallystick_conformance.target import Target
 
@@ -94,22 +93,14 @@ class Subject:
         yield from {id(r): r for r in (*every, *self.plugin.requirements)}.values()
 
 
-def load_subject(
-    target: Target, others: Callable[[], AbstractContextManager[None]] = nullcontext
-) -> Subject | Diagnostic:
-    """Return the plugin ready to be checked, or why it cannot be used at all.
-
-    Args:
-        target: the plugin.
-        others: the context in which the other plugins are imported.
-    """
+def load_subject(target: Target) -> Subject | Diagnostic:
+    """Return the plugin ready to be checked, or why it cannot be used at all."""
     try:
         with side_effects() as touched:
             # what it prints is a finding too
             plugin = load(target.entry, sys.stdout)
         plugin = attrs.evolve(plugin, distribution=target.distribution, version=target.version)
-        with others():
-            every = joined(registry(target.others, allowed_names()), plugin)
+        every = joined(registry(target.others, allowed_names()), plugin)
     except RefusedPluginError as error:
         return _refusal(target, error)
     scorers = scorers_of(plugin, every)
@@ -123,8 +114,6 @@ def _folder(target: Target) -> Path:
 
 def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
     cause = error.__cause__
-    if isinstance(cause, RefusedError) and cause.found is not None:
-        return cause.found
     code = "float-in-formula" if _is_float(cause) else error.code
     return finding(code, _place(cause) or target.entry.value or target.name, str(error))
 

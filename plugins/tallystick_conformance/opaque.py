@@ -31,7 +31,7 @@ from tallystick_conformance.cpu_time import (
     slowness,
 )
 from tallystick_conformance.loading import Subject
-from tallystick_conformance.purity import RefusedError, watching
+from tallystick_conformance.purity import REFUSED, SLEEP, RefusedError, watching
 from tallystick_conformance.releases import RELEASED, released_in
 from tallystick_conformance.report import finding
 from tallystick_conformance.testing.record_checker import RecordChecker
@@ -385,6 +385,9 @@ def _slow(use: _Use, found: Slowness) -> Diagnostic:
     return finding(_SLOW, use.where, message, attrs.asdict(found))
 
 
-def is_without_end(found: Diagnostic) -> bool:
-    """Return whether a finding is of a fact that does not end, so that no check can use it."""
-    return found.code == _SLOW and found.evidence["milliseconds"] is None
+def is_not_to_be_called(found: Diagnostic) -> bool:
+    """Return whether a finding is of a fact that does not end, waits or reaches out."""
+    if found.code == _SLOW:
+        return found.evidence["milliseconds"] is None
+    call = str(found.evidence.get("call", ""))
+    return found.code in REFUSED or call.startswith(SLEEP)

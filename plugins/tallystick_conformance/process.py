@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,8 +18,8 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.io.paths import PathLike, path_text
-from tallystick_conformance.answers import MAX_BYTES, About, Answers, read
-from tallystick_conformance.checks import COMPARED, NAMES
+from tallystick_conformance.answers import About, Answers
+from tallystick_conformance.checks import NAMES
 from tallystick_conformance.releases import (
     FactValues,
     Recorded,
@@ -50,15 +48,6 @@ _UNRECORDED, _OTHERWISE = (
 )
 """Codes that ``--record`` clears; codes that recording again clears of unreleased formulas."""
 
-MAX_ERROR_BYTES = 1 << 26
-"""Maximum of what the process may write as errors, in bytes; beyond it, it is ended."""
-_KEPT_ERROR_BYTES = 1 << 16
-_BUFFER = 1 << 16
-_SHOWN = 5
-_POLL_S = 1 / 8
-_PATIENCE_S = 20.0
-_KEY_BYTES = 32
-
 
 @attrs.frozen
 class _Ended:
@@ -68,13 +57,11 @@ class _Ended:
         answers: what it answered.
         status: its exit status; None if it was cut off.
         last: the last line that it wrote as an error.
-        is_too_large: whether it wrote more than it may.
     """
 
     answers: Answers
     status: int | None
     last: str
-    is_too_large: bool = False
 
 
 def check(
@@ -97,18 +84,14 @@ def check(
     name = path_text(target, "a plugin, by name or folder")
     plugin, end = find(name), time.monotonic() + seconds
     first = _run(plugin, _FIRST, end)
-    report = _report(plugin, first, seconds)
-    about, values = first.answers.about, first.answers.values
-    if about is not None and values is not None and not first.answers.damage:
-        before = {
-            "formulas": about.formulas,
-            "generated": first.answers.generated,
-            "values": values,
-        }
-        report = _compared(report, _run(plugin, _OTHER, end, before), seconds)
+    report, answers = _report(plugin, first, seconds), first.answers
+    about, values = answers.about, answers.values
+    if about is not None and values is not None:
+        before = {"formulas": about.formulas, "generated": answers.generated, "values": values}
+        report = _judged(report, _run(plugin, _OTHER, end, before), seconds)
     if about is None or not (record or reset):
         return report
-    return _recorded(report, plugin, about, first.answers.golden, reset=reset)
+    return _recorded(report, plugin, about, answers.golden, reset=reset)
 
 
 def _run(
@@ -119,97 +102,38 @@ def _run(
 ) -> _Ended:
     """Return one run of the checks, or of the comparison with what was said before.
 
-    It is cut off at the end of the time. The comparison runs in a folder of its own.
+    It is cut off at the end of the time, with whatever of its session is left. The comparison runs
+    in a folder of its own.
     """
-    key = secrets.token_bytes(_KEY_BYTES)
-    order = json.dumps({"key": key.hex(), "before": before}).encode() + b"\n"
-    with TemporaryDirectory(prefix="tallystick-conformance-") as folder, ExitStack() as open_ends:
-        answers, writes = os.pipe()
-        open_ends.callback(os.close, answers)
+    with TemporaryDirectory(prefix="tallystick-conformance-") as name:
+        folder = Path(name)
+        answers, errors = folder / "answers.jsonl", folder / "errors.txt"
         # -P keeps the folder of the call from hiding a module of the engine
         command = [sys.executable, "-P", "-m", "tallystick_conformance", target.absolute]
-        try:
+        with errors.open("wb") as file:
             process = subprocess.Popen(  # noqa: S603  # this Python, this package
-                [*command, str(writes)],
+                [*command, str(answers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=file,
                 env={**os.environ, **_search_path(), **environment},
                 cwd=folder if before is not None else None,
                 start_new_session=True,
-                pass_fds=(writes,),
             )
+        status: int | None = None
+        try:
+            process.communicate(json.dumps(before).encode(), end - time.monotonic())
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            pass
         finally:
-            os.close(writes)
-        with process:
-            return _watched(process, answers, order, key, end)
-
-
-def _watched(
-    process: subprocess.Popen[bytes], answers: int, order: bytes, key: bytes, end: float
-) -> _Ended:
-    """Follow a process to its end, which closing its input brings about."""
-    if process.stdin is None or process.stderr is None:
-        raise ValueError("found a process without pipes, expected them")
-    errors, answered = _Tail(), bytearray()
-    readers = {answers: answered.extend, process.stderr.fileno(): errors.extend}
-    cut_off = too_large = False
-    for descriptor in readers:
-        os.set_blocking(descriptor, False)
-    try:
-        with suppress(BrokenPipeError):
-            process.stdin.write(order)
-            process.stdin.flush()
-        while readers:
-            has_ended = process.poll() is not None
-            ready, _, _ = select.select(list(readers), [], [], 0 if has_ended else _POLL_S)
-            for descriptor in ready:
-                part = os.read(descriptor, _BUFFER)
-                readers[descriptor](part)
-                if not part:
-                    del readers[descriptor]
-            if has_ended and not ready:
-                break  # who holds the other end of a pipe is no part of the check
-            too_large = too_large or errors.size > MAX_ERROR_BYTES or len(answered) > MAX_BYTES
-            if too_large or (cut_off := time.monotonic() >= end):
-                break
-    finally:
-        status = _end(process)
-    return _Ended(
-        read(bytes(answered), key), None if cut_off else status, errors.last_line(), too_large
-    )
-
-
-def _end(process: subprocess.Popen[bytes]) -> int:
-    """Let the supervisor end what there is, and give its exit status."""
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
-    try:
-        return process.wait(_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        return process.wait()
-
-
-class _Tail:
-    """The end of a stream, and how much of it there was."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._kept = bytearray()
-
-    def extend(self, part: bytes) -> None:
-        """Add what comes next."""
-        self.size += len(part)
-        self._kept += part
-        del self._kept[:-_KEPT_ERROR_BYTES]
-
-    def last_line(self) -> str:
-        """Return the last line that is not blank; empty without one."""
-        lines = self._kept.decode(errors="replace").splitlines()
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said = answers.read_bytes() if answers.exists() else b""
+        lines = errors.read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return _Ended(Answers.read(said), status, last)
 
 
 def _search_path() -> Mapping[str, str]:
@@ -230,77 +154,31 @@ def _report(target: Target, ended: _Ended, seconds: float) -> Report:
         skill_types=answers.about.skill_types if answers.about else 0,
         checked=tuple(map(Checked, begun)),
     )
-    return _judged(report, ended, NAMES, seconds)
+    return _judged(report, ended, seconds)
 
 
-def _compared(report: Report, other: _Ended, seconds: float) -> Report:
-    """The report with what is found in another process that has to agree with the first one."""
-    return _judged(report, other, COMPARED, seconds)
-
-
-def _judged(report: Report, ended: _Ended, expected: Sequence[str], seconds: float) -> Report:
+def _judged(report: Report, ended: _Ended, seconds: float) -> Report:
     """Return the report with the findings of a run, and with what is wrong with the run itself."""
     names = [checked.name for checked in report.checked]
-    findings = list(dict.fromkeys(ended.answers.findings(LOADING)))
-    for name, problem in findings:
+    for name, problem in ended.answers.findings(LOADING):
         report = _with(report, name if name in names else names[-1], problem)
     last = next((name for name in reversed(ended.answers.begun) if name in names), names[-1])
-    wrong = _unfinished(ended, last, seconds) or _damaged(
-        ended.answers, expected, has_findings=bool(findings)
-    )
-    if ended.answers.left and ended.status is not None:
-        report = _with(report, last, _left(ended.answers.left))
+    wrong = _unfinished(ended, last, seconds)
     return report if wrong is None else _with(report, last, wrong)
 
 
 def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
     """Return the finding about a process that did not come to its end; None if it did."""
-    if ended.is_too_large:
-        message = (
-            f"found more than {MAX_ERROR_BYTES >> 20} MiB of errors or of answers, expected less"
-        )
-        return finding("output-too-large", where, message)
     if ended.status is None:
         message = f"found no end of {where!r} after {seconds:g} seconds altogether, expected one"
         return finding("timed-out", where, message)
     if not ended.status:
-        if ended.answers.has_end or ended.answers.damage:
+        if ended.answers.has_end:
             return None
         message = "found that the process ended before its last answer, expected it after that"
         return finding("crashed", where, message)
     message = f"found that the process ended with {_status(ended.status)}, expected 0"
     return finding("crashed", where, f"{message}: {ended.last}" if ended.last else message)
-
-
-def _damaged(answers: Answers, expected: Sequence[str], *, has_findings: bool) -> Diagnostic | None:
-    """Return the finding about answers that are not those of a whole run; None for those of one.
-
-    Where there are findings the checks may have been left at one of them.
-    """
-    begun, done = list(answers.begun), list(answers.done)
-    damage = answers.damage
-    if not damage and answers.cut:
-        damage = "that its answers break off"
-    if not damage and (begun != list(expected[: len(begun)]) or done != begun[: len(done)]):
-        damage = "checks that are not its own, or in another order"
-    if not damage and not has_findings and done != list(expected):
-        missing = ", ".join(name for name in expected if name not in done)
-        damage = f"no end of the checks {missing}"
-    if not damage and not has_findings and answers.about is None:
-        damage = "no answer about what it offers"
-    if not damage and not has_findings and tuple(expected) == NAMES and answers.values is None:
-        damage = "no answer for another process to compare"
-    if not damage:
-        return None
-    where = begun[-1] if begun else LOADING
-    message = f"found {damage}, expected the answers of each check"
-    return finding("answers-damaged", where, message)
-
-
-def _left(commands: Sequence[str]) -> Diagnostic:
-    names = ", ".join(commands[:_SHOWN])
-    message = f"found at the end what the plugin started: {names}; expected no process"
-    return finding("process-left", "the plugin", message)
 
 
 def _status(status: int) -> str:

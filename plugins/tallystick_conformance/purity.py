@@ -22,8 +22,6 @@ from typing import Any
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic
-
 _CLOCK = "opaque-clock"
 _RANDOMNESS = "opaque-randomness"
 _FILE = "opaque-file"
@@ -59,26 +57,19 @@ events that ask for something, by the code of the finding; of several the longes
 """
 _CODES = {start: code for code, starts in _ASKED.items() for start in starts.split()}
 
-_REFUSED = (_NETWORK, _PROCESS)
+REFUSED = (_NETWORK, _PROCESS)
 """Codes of calls that would reach out of the process; an import is reported for these alone, as it
 may read files.
 """
 _BY_IMPORTS = "ctypes."
 """Beginning of the events that imports may cause: NumPy asks how large C types are."""
-_SLEEP = "time.sleep"
+SLEEP = "time.sleep"
+"""Beginning of the calls that wait."""
 _LONGEST = 80
 
 
 class RefusedError(BaseException):
-    """A call that was not let through; no Exception, so that the fact does not catch it.
-
-    Attributes:
-        found: the finding that was told of it; None where the caller tells.
-    """
-
-    def __init__(self, call: str, found: Diagnostic | None = None) -> None:
-        super().__init__(call)
-        self.found = found
+    """A call that was not let through; no Exception, so that the fact does not catch it."""
 
 
 @attrs.define(eq=False)
@@ -91,10 +82,10 @@ class _Watch:
 
     def note(self, code: str | None, call: str) -> None:
         """Note a call, and let it through unless it reaches out of the process, or waits."""
-        refused = code in _REFUSED
+        refused = code in REFUSED
         if not code or (self.importing and (not refused or call.startswith(_BY_IMPORTS))):
             return
-        if refused or call.startswith(_SLEEP):
+        if refused or call.startswith(SLEEP):
             # what it took to come here, such as a look at the environment, is beside the point
             self.acts.clear()
             self.acts[code] = call

@@ -159,14 +159,6 @@ _IMPORT = (
     ),
 )
 
-_REACHES_OUT = (
-    Code(
-        "reaches-out",
-        "the plugin writes a file, or uses the network, a process, a thread or the system",
-        "let modules define and no more, and hooks and generators compute from what they are given",
-    ),
-)
-
 _SCHEMAS = (
     Code(
         "schema-invalid",
@@ -409,21 +401,6 @@ _THE_CHECK = (
         "find what ends the process: os._exit, a signal, or a fault of a compiled module",
     ),
     Code(
-        "output-too-large",
-        "the plugin writes more to standard error than the check waits for",
-        "let it write nothing",
-    ),
-    Code(
-        "process-left",
-        "the plugin leaves processes behind, which were ended",
-        "start no process",
-    ),
-    Code(
-        "answers-damaged",
-        "the answers of the process that checks the plugin are forged, damaged or not whole",
-        "look for what writes to descriptors that it did not open, or replaces parts of the engine",
-    ),
-    Code(
         "check-failed",
         "a check could not be finished",
         "fix what the message names; if it is not of the plugin, report it",
@@ -435,7 +412,6 @@ CODES: Mapping[str, Code] = {
     for group in (
         _LOADING,
         _IMPORT,
-        _REACHES_OUT,
         _SCHEMAS,
         _RECORDS,
         _RULE_SETS,
