@@ -21,6 +21,7 @@ MODULES = {
     "cattrs": {"cattr", "cattrs"},
     "jinja2": {"jinja2", "markupsafe"},
     "msgspec": {"msgspec"},
+    "jsonschema": {"jsonschema", "referencing"},
 }
 """The modules of a package, where they are not its name."""
 

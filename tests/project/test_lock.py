@@ -12,7 +12,7 @@ from project.lock import ROOT, entries
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OF_ITS_OWN = {"bittensor": "only a test compares with it, in an environment that it makes"}
 """Extras that are not locked, with the reason."""
-DECIDING = ("jsonschema-rs", "msgspec", "numpy", "rfc8785", "tomli")
+DECIDING = ("jsonschema", "jsonschema-rs", "msgspec", "numpy", "rfc8785", "tomli")
 """What decides which records and rule sets are valid, their scores and their digests."""
 
 

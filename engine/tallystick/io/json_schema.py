@@ -19,6 +19,8 @@ from tallystick.resources import schema_path
 if TYPE_CHECKING:
     import jsonschema_rs
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+"""The one draft of JSON Schema that files are written in."""
 _LONGEST = 80
 _MOST_NAMES = 5
 _REMEDY = "write what the format has"
@@ -45,6 +47,27 @@ def first_problem(name: str, value: object) -> Diagnostic | None:
         return Diagnostic(code=name, message=message, remedy=_REMEDY)
     path = _path(error.instance_path)
     return Diagnostic(code=name, path=path, message=_message(error, _schema(name)), remedy=_REMEDY)
+
+
+def schema_defect(document: Mapping[str, Any]) -> str:
+    """Return what no JSON Schema 2020-12 may hold, and where; empty where a document is one.
+
+    Args:
+        document: the document; the draft that it names is not looked at.
+    """
+    import jsonschema_rs
+
+    own = {**document, "$schema": DRAFT}
+    if jsonschema_rs.meta.is_valid(own):
+        return ""
+    # who writes a schema asks rarely, and for the best of many reasons
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships none
+    from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
+
+    error = best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(own))
+    if error is None:
+        return "a part that cannot be compiled, such as a pattern"
+    return f"at {'/'.join(map(str, error.absolute_path)) or 'the top'}: {error.message}"
 
 
 def followed(value: Any, steps: Sequence[str | int]) -> tuple[tuple[str | int, ...], Any]:  # noqa: ANN401  # any JSON value

@@ -36,7 +36,7 @@ from tallystick.source_code import outermost
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
 
-DEPENDENCIES = ("jsonschema-rs", "msgspec", "numpy", "pyarrow")
+DEPENDENCIES = ("jsonschema", "jsonschema-rs", "msgspec", "numpy", "pyarrow")
 """The distributions that decide which records are valid, or that results are computed with."""
 
 SCORING, STATE = "scoring", "state"

@@ -16,6 +16,7 @@ from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import resolve
 from tallystick.io.documents import LARGEST, parse_json, read_text
+from tallystick.io.json_schema import DRAFT, schema_defect
 from tallystick.resources import schema_path
 
 Schema = Mapping[str, Any]
@@ -23,7 +24,6 @@ Schema = Mapping[str, Any]
 
 MISSED = "missed_deadline"
 """The event that lets a record be without submission and checks."""
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _COMMON = "record-1"
 _COMMON_REFERENCE = f"{_COMMON}.schema.json#/$defs/"
@@ -151,17 +151,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_schema(document: Schema, path: Path) -> None:
     if document.get("$schema", DRAFT) != DRAFT:
         raise SchemaError(f'{path}: found "$schema" {document["$schema"]!r}, expected {DRAFT!r}')
-    import jsonschema_rs  # who only shows a value needs none
-
-    try:
-        jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
-    except ValueError as error:
-        pointer = "/".join(map(str, getattr(error, "instance_path", ())))
-        message = getattr(error, "message", str(error))
-        raise SchemaError(
-            f"{path}: found what no JSON Schema 2020-12 may hold at {pointer or 'the top'}: "
-            f"{message}"
-        ) from error
+    defect = schema_defect(document)
+    if defect:
+        raise SchemaError(f"{path}: found what no JSON Schema 2020-12 may hold {defect}")
 
 
 def _bundle(document: Schema, path: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
 from tallystick.io.documents import read_json
-from tallystick.io.json_schema import followed
+from tallystick.io.json_schema import followed, schema_defect
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
@@ -315,11 +315,10 @@ def check_part(section: SchemaPart) -> None:
     Raises:
         RefusedPluginError: it is so.
     """
-    import jsonschema_rs
-
     definitions = {*core_schema()["$defs"], *section.document.get("$defs", {})}
-    if not jsonschema_rs.meta.is_valid(dict(section.document)):
-        raise wrong_section(f"found no JSON Schema in {section.file}")
+    defect = schema_defect(section.document)
+    if defect:
+        raise wrong_section(f"found no JSON Schema in {section.file}: {defect}")
     for part in _parts(section.document):
         reference = str(part.get("$ref", _DEFINITIONS))
         named = reference.removeprefix(_DEFINITIONS)
