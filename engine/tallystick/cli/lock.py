@@ -9,9 +9,15 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.locked import held_lock
 from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.progress import working
+from tallystick.cli.settings import in_working_folder
 from tallystick.cli.shown import echo, print_json
+from tallystick.lock.check import NOTHING
+from tallystick.lock.installed import VECTORS, everything_installed, pinned_files
 from tallystick.lock.lock_file import FILE, LARGEST
+from tallystick.plugins.code import engine_digest, plugin_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,13 +90,8 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli.locked import held_lock
-
     pinned = held_lock(file)
-    tested = {}
-    if tests:
-        references = pinned.references()
-        tested = _tested(_loaded(references))
+    tested = _tested(_loaded(pinned.references())) if tests else {}
     pinned.check()
     if as_json:
         rule_sets = {name: rules.digest for name, rules in pinned.lock.rule_sets.items()}
@@ -101,13 +102,9 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
 
 
 def _list(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli import settings
-    from tallystick.cli.locked import held_lock
-    from tallystick.lock.installed import everything_installed, pinned_files
-
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
-    is_none = file is None and settings.in_working_folder(FILE, LARGEST + 1) is None
+    is_none = file is None and in_working_folder(FILE, LARGEST + 1) is None
     pinned = None if is_none else held_lock(file)
     entries = pinned_files(everything_installed() if pinned is None else pinned.lock)
     if as_json:
@@ -119,10 +116,7 @@ def _list(file: Path | None, tests: bool, as_json: bool) -> None:
 def _write(
     references: Sequence[str], output: Path, tests: bool, follow_links: bool, as_json: bool
 ) -> None:
-    from tallystick.lock.check import NOTHING
-    from tallystick.lock.installed import VECTORS
-    from tallystick.lock.write import lock_of, write
-    from tallystick.plugins.code import engine_digest, plugin_digest
+    from tallystick.lock.write import lock_of, write  # loads rule sets
 
     scorers = _loaded(references)
     tested = _tested(scorers) if tests else {}
@@ -140,8 +134,7 @@ def _write(
 
 
 def _loaded(references: Sequence[str | Path]) -> list[Scorer]:
-    from tallystick.cli.progress import working
-    from tallystick.scoring.scorer import load
+    from tallystick.scoring.scorer import load  # as above
 
     with working("proving the formulas"):
         return [load(name) for name in references]

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from tallystick.plugins.commands import CommandOption
     from tallystick.plugins.registry import Plugin
 
-_OF_PLUGIN = (
-    *("name", "distribution", "version", "code"),
-    *("skill_types", "formulas", "requirements"),
-)
-"""Rows that list a plugin's offers; what else its distribution offers stands after it, by group."""
+_ABOUT = ("name", "distribution", "version", "code")
+"""Keys of a plugin that are about it; the others list what it offers, by kind."""
 
 
 @click.group(cls=OpenGroup, path=("plugins",))
@@ -67,11 +64,8 @@ def list_command(as_json: bool) -> None:
         for row in rows:
             echo(f"{row['name']}  ({row['distribution']} {row['version']})")
             echo(f"    code: {row['code'] or 'in no files, so that no digest covers it'}")
-            echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
-            echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
-            echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
-            for kind in (key for key in row if key not in _OF_PLUGIN):
-                echo(f"    {kind}: {', '.join(row[kind])}")
+            for kind in (key for key in row if key not in _ABOUT):
+                echo(f"    {kind.replace('_', ' ')}: {', '.join(row[kind]) or 'none'}")
         for refusal in refused:
             tell_refusal(f"{refusal['name']}  refused: {refusal['reason']}")
     sys.exit(1 if refused else 0)

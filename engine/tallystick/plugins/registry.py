@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias, TypeVar
+from typing import Any, TextIO, TypeAlias
 
 import attrs
 import pluggy
@@ -42,9 +42,16 @@ from tallystick.plugins.entries import (
 from tallystick.plugins.skill_type import SkillType
 from tallystick.plugins.strategy import Strategy
 
-_Offer = TypeVar("_Offer")
-
 _SHOWN = 5
+_KINDS: Mapping[str, type] = {
+    "formulas": Formula,
+    "requirements": Requirement,
+    "strategies": Strategy,
+    "skill_types": SkillType,
+    "rule_sets": Path,
+}
+"""What hooks give, by the end of their names, which are those of the values of a `Plugin`."""
+_NAMED = tuple(kind for kind in _KINDS if kind != "rule_sets")
 _HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
 
@@ -275,16 +282,13 @@ def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
         manager.add_hookspecs(spec)
         manager.register(module, entry.name)
         manager.check_pending()
+        hooks = {kind: getattr(manager.hook, f"{PROJECT}_{kind}") for kind in _KINDS}
         plugin = Plugin(
             name=entry.name,
             distribution=distribution_of(entry),
             version=entry.dist.version if entry.dist else "",
-            formulas=_answer(manager.hook.tallystick_formulas(), Formula),
-            skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
-            requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
-            rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
-            strategies=_answer(manager.hook.tallystick_strategies(), Strategy),
             module=entry.module,
+            **{kind: _answer(hook(), _KINDS[kind]) for kind, hook in hooks.items()},
         )
     _refuse_foreign(plugin)
     return plugin
@@ -292,12 +296,10 @@ def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
 
 def _refuse_foreign(plugin: Plugin) -> None:
     """Refuse a plugin that offers what a rule set would look for in another one, or in none."""
-    formulas = (formula.name for formula in plugin.formulas)
-    requirements = (requirement.name for requirement in plugin.requirements)
-    types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
-    strategies = (strategy.name for strategy in plugin.strategies)
-    offers = (*formulas, *requirements, *strategies, *types)
-    foreign = [name for name in offers if namespace(name) != plugin.name]
+    offers = [(kind, offer.name) for kind in _NAMED for offer in getattr(plugin, kind)]
+    # a skill type is named as its records name it, in most cases without a plugin
+    named = [name for kind, name in offers if kind != "skill_types" or "/" in name]
+    foreign = [name for name in named if namespace(name) != plugin.name]
     if foreign:
         raise RefusedPluginError(
             _FOREIGN,
@@ -311,7 +313,7 @@ def namespace(name: str) -> str:
     return name.partition("/")[0] if "/" in name else ""
 
 
-def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...]:
+def _answer(answers: Sequence[Any], expected: type) -> tuple[Any, ...]:
     offers = [offer for answer in answers for offer in answer]
     for offer in offers:
         if not isinstance(offer, expected):
@@ -329,7 +331,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
             "name: uninstall one",
         )
-    for kind in ("formulas", "skill_types", "requirements", "strategies"):
+    for kind in _NAMED:
         names = [offer.name for offer in getattr(plugin, kind)]
         owner_of = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
         twice = [name for name, times in Counter(names).items() if times > 1]
