@@ -1,5 +1,4 @@
 import json
-import re
 
 import attrs
 import pytest
@@ -7,7 +6,7 @@ from cli.command import WORKFLOWS
 from vectors.builders import base
 
 import tallystick
-from tallystick.records.rejects import CODES, MOST_PROBLEMS, Reject
+from tallystick.records.rejects import MOST_PROBLEMS, Reject
 
 
 def test_a_reject_is_one_json_object_with_its_keys_in_order() -> None:
@@ -24,17 +23,6 @@ def test_a_reject_is_one_line_of_utf8_whatever_it_quotes() -> None:
     reject = Reject(1, "wrong-type", "é", '"a\n\u2028"', "text")
     assert b"\n" not in reject.to_json()
     assert json.loads(reject.to_json()) == json.loads(json.dumps(attrs.asdict(reject)))
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_a_code_is_lower_case_and_has_one_sentence(code: str) -> None:
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
-    assert re.fullmatch(r"[a-z].*[^.]", CODES[code])
-
-
-def test_codes_cannot_be_changed() -> None:
-    with pytest.raises(TypeError):
-        CODES["timing-window"] = "a plugin's requirement"  # type: ignore[index]
 
 
 WHO = ("task_id", "miner_uid", "miner_hotkey", "validator")

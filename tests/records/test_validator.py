@@ -36,11 +36,6 @@ def spoilt(path: str, value: object, skill_type: str = "mcp_server") -> dict:
     return record
 
 
-@pytest.mark.parametrize("skill_type", SCHEMAS)
-def test_a_valid_record_passes(skill_type: str) -> None:
-    RecordValidator(SCHEMAS[skill_type]).validate(make(skill_type))
-
-
 def test_a_complaint_says_what_was_found_where_and_what_to_do() -> None:
     assert complaint(spoilt("submission.risk_score", 1.7)) == (
         "out-of-range",
@@ -142,11 +137,6 @@ def test_what_was_found_is_cut() -> None:
     found = complaint(spoilt("task_id", "x" * 5000))[2]
     assert len(found) == 80
     assert found.endswith("…")
-
-
-def test_a_record_with_very_many_values_still_has_its_complaint() -> None:
-    found = complaint(spoilt("task.expected_poisoned_tools", [0] * 2000))
-    assert found[1].startswith("task.expected_poisoned_tools")
 
 
 @pytest.mark.parametrize(
