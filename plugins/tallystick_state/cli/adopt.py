@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,11 +63,8 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str | None,
     epoch: int,
     major: bool,
-    shares: tuple[str, ...],
-    idle: str | None,
-    signed: Path | None,
-    block: int | None,
-    gate_receipt: Path | None,
+    pools: PoolOptions,
+    authority: Authority,
     where: str,
     as_json: bool,
     held: Held,
@@ -80,14 +76,10 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     the state. With --pool instead of RULES it schedules other shares of the lines, in place of
     those that were scheduled for that epoch or later.
     """
-    from tallystick_state.authority import read_authority
-
-    pools = PoolOptions.read(shares, idle)
-    authority = read_authority(signed, block, gate_receipt)
     if reference is None or pools.shares:
         if reference is not None or not pools.shares or major:
             raise click.UsageError("found RULES and --pool, or neither: expected one of them")
-        if gate_receipt is not None:
+        if authority.gate_receipt is not None:
             raise click.UsageError("found --gate-receipt with --pool, expected it with RULES")
         _share(where, pools, epoch, authority, held, as_json=as_json)
         return
@@ -128,18 +120,14 @@ def _share(  # noqa: PLR0913  # what the command was given
 @state_option
 @locked_options
 @as_json
-def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def withdraw_command(  # one argument for each option
     line: str | None,
-    signed: Path | None,
-    block: int | None,
+    authority: Authority,
     where: str,
     as_json: bool,
     held: Held,
 ) -> None:
     """Take back the last adoption, as long as its epoch has not begun."""
-    from tallystick_state.authority import read_authority
-
-    authority = read_authority(signed, block)
     with opened(where, held) as ledger:
         before = ledger.in_force
         adoption = ledger.withdraw(line, authority=authority)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from tallystick_state.cli.options import (
     opened,
     state_option,
 )
+
+if TYPE_CHECKING:
+    from tallystick_state.authority import Authority
 
 
 @click.group(cls=CommandGroup)
@@ -42,8 +46,7 @@ def events() -> None:
 def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     file: Path,
     groups: Path | None,
-    signed: Path | None,
-    block: int | None,
+    authority: Authority,
     where: str,
     as_json: bool,
     held: Held,
@@ -60,9 +63,6 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     With --groups records get the consensus that their groups compute, as by `round close`.
     """
-    from tallystick_state.authority import read_authority
-
-    authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
     show(ingested, [f"{file}: {ingested_text(ingested)}"], as_json=as_json)

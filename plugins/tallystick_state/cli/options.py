@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from tallystick_state import rows
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
+    from tallystick_state.authority import Authority
     from tallystick_state.ledger import Ledger
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey, Signer
@@ -139,36 +141,29 @@ at_option = click.option(
 """The option that names the time of a change: no command reads a clock."""
 
 
-def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name the envelope and the block of a change."""
-    signed_option = click.option(
-        "--signed",
-        type=PATH,
-        metavar="FILE",
-        help="The envelope that allows it; a state with a trust file asks for one.",
-    )
-    return signed_option(
-        block_option("The current block; signatures may expire by blocks.")(command)
-    )
+def _as_argument(name: str, read: Callable[..., object], *options: Decorator) -> Decorator:
+    """Return what gives a command options that become one argument.
 
+    Args:
+        name: of the argument.
+        read: returns its value; its parameters are those of the options, and of others that the
+            command has.
+        options: in the order of the help.
+    """
+    parameters = signature(read).parameters
 
-def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that share the weight of a state out to its lines."""
-    pool_option = click.option(
-        "--pool",
-        "shares",
-        multiple=True,
-        metavar="LINE=SHARE",
-        help="Of several lines, the share of all weight that one gives out, such as skills=0.7; "
-        "repeat for each.",
-    )
-    idle_option = click.option(
-        "--idle",
-        metavar="WHERE",
-        help="Where the share of a line goes in which nobody has a weight: proportional (the "
-        "default) or equal to the others, or burn:RECIPIENT, such as burn:owner.",
-    )
-    return pool_option(idle_option(command))
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapper(*arguments: Any, **values: Any) -> Any:  # noqa: ANN401  # of the command
+            own = {key: values.pop(key) for key in parameters if key in values}
+            return command(*arguments, **{name: read(**own)}, **values)
+
+        decorated: Callable[..., Any] = wrapper
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 @attrs.frozen
@@ -186,24 +181,67 @@ class PoolOptions:
     burn: str | int | None = None
 
     @classmethod
-    def read(cls, pools: Sequence[str], idle: str | None) -> PoolOptions:
+    def read(cls, shares: Sequence[str], idle: str | None) -> PoolOptions:
         """Return the pools of the options.
 
         Raises:
             UsageError: an option has another form, or a line comes twice.
         """
-        shares: dict[str, str] = {}
-        for pool in pools:
+        by_line: dict[str, str] = {}
+        for pool in shares:
             line, sign, share = pool.partition("=")
-            if not sign or not line or line in shares:
+            if not sign or not line or line in by_line:
                 message = f"found {pool!r}, expected LINE=SHARE, such as skills=0.7, each line once"
                 raise click.BadParameter(message, param_hint="--pool")
-            shares[line] = share
-        if idle is not None and not shares:
+            by_line[line] = share
+        if idle is not None and not by_line:
             raise click.UsageError("--idle goes with --pool")
         rule, _, recipient = (idle or "proportional").partition(":")
         is_slot = recipient.isascii() and recipient.isdigit() and len(recipient) <= _UID_DIGITS
-        return cls(shares, rule, int(recipient) if is_slot else recipient or None)
+        return cls(by_line, rule, int(recipient) if is_slot else recipient or None)
+
+
+pools_options = _as_argument(
+    "pools",
+    PoolOptions.read,
+    click.option(
+        "--pool",
+        "shares",
+        multiple=True,
+        metavar="LINE=SHARE",
+        help="Of several lines, the share of all weight that one gives out, such as skills=0.7; "
+        "repeat for each.",
+    ),
+    click.option(
+        "--idle",
+        metavar="WHERE",
+        help="Where the share of a line goes in which nobody has a weight: proportional (the "
+        "default) or equal to the others, or burn:RECIPIENT, such as burn:owner.",
+    ),
+)
+"""The options that share the weight of a state out to its lines, as the one argument ``pools``."""
+
+
+def _authority(
+    signed: Path | None, block: int | None, gate_receipt: Path | None = None
+) -> Authority:
+    from tallystick_state.authority import read_authority
+
+    return read_authority(signed, block, gate_receipt)
+
+
+authority_options = _as_argument(
+    "authority",
+    _authority,
+    click.option(
+        "--signed",
+        type=PATH,
+        metavar="FILE",
+        help="The envelope that allows it; a state with a trust file asks for one.",
+    ),
+    block_option("The current block; signatures may expire by blocks."),
+)
+"""The options of who allows a change, as the one argument ``authority``."""
 
 
 @contextmanager
@@ -274,54 +312,53 @@ def public_key(text: str) -> PublicKey:
         raise click.BadParameter(str(error)) from None
 
 
-def signer_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name a signer, as the one argument ``signer``, or None."""
+def _signer(
+    key: Path | None,
+    password_file: Path | None,
+    wallet: Path | None,
+    sign_with: str | None,
+    public: PublicKey | None,
+) -> Signer | None:
+    """Return the signer that options name, or None."""
+    if len([option for option in (key, wallet, sign_with) if option is not None]) > 1:
+        message = "found several signers, expected one of --key, --wallet and --sign-with"
+        raise click.UsageError(message)
+    if (sign_with is None) != (public is None):
+        raise click.UsageError("--sign-with and --public go together")
+    from tallystick_state.trust.signers import (  # loads what signs
+        OutsideSigner,
+        read_key,
+        read_wallet,
+    )
 
-    @click.option("--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`.")
-    @password_file_option
-    @click.option("--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file.")
-    @click.option(
+    if key is not None:
+        return read_key(key, lambda: password_of(key, password_file))
+    if wallet is not None:
+        return read_wallet(wallet)
+    if sign_with is not None and public is not None:
+        return OutsideSigner.of(sign_with, public)
+    return None
+
+
+signer_options = _as_argument(
+    "signer",
+    _signer,
+    click.option("--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`."),
+    password_file_option,
+    click.option("--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file."),
+    click.option(
         "--sign-with",
         metavar="COMMAND",
         help="Sign by a command: it reads what to sign, and writes the signature.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--public",
         type=public_key,
         metavar="TYPE:HEX",
         help="The public key of --sign-with.",
-    )
-    @wraps(command)
-    def wrapper(
-        *arguments: Any,  # noqa: ANN401  # of the command
-        key: Path | None,
-        password_file: Path | None,
-        wallet: Path | None,
-        sign_with: str | None,
-        public: PublicKey | None,
-        **options: Any,  # noqa: ANN401  # of the command
-    ) -> Any:  # noqa: ANN401  # as the command has it
-        if len([option for option in (key, wallet, sign_with) if option is not None]) > 1:
-            message = "found several signers, expected one of --key, --wallet and --sign-with"
-            raise click.UsageError(message)
-        if (sign_with is None) != (public is None):
-            raise click.UsageError("--sign-with and --public go together")
-        from tallystick_state.trust.signers import (  # loads what signs
-            OutsideSigner,
-            read_key,
-            read_wallet,
-        )
-
-        signer: Signer | None = None
-        if key is not None:
-            signer = read_key(key, lambda: password_of(key, password_file))
-        elif wallet is not None:
-            signer = read_wallet(wallet)
-        elif sign_with is not None and public is not None:
-            signer = OutsideSigner.of(sign_with, public)
-        return command(*arguments, signer=signer, **options)
-
-    return wrapper
+    ),
+)
+"""The options that name a signer, as the one argument ``signer``, or None."""
 
 
 def signer_needed(signer: Signer | None) -> Signer:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick_state.answers import ClosedRound, RoundInfo
+    from tallystick_state.authority import Authority
     from tallystick_state.ingest import Bad
 
 
@@ -155,8 +156,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     bad: Bad,
     groups: Path | None,
     facts: Path | None,
-    signed: Path | None,
-    block: int | None,
+    authority: Authority,
     as_json: bool,
     held: Held,
 ) -> None:
@@ -173,12 +173,9 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     With --facts a folder has the facts of all that is recorded, for `backtest` of other rules. It
     is written after the state; where that fails, the same command again writes it.
     """
-    from tallystick_state.authority import read_authority
-
     for path in (records, groups) if facts is not None else ():
         if path is not None and not path.is_file():
             raise click.UsageError(f"found --facts with {path}, expected a file: it is read twice")
-    authority = read_authority(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress, bad=bad

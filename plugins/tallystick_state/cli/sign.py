@@ -22,7 +22,6 @@ from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.adopt import pools_text
 from tallystick_state.cli.options import (
-    PoolOptions,
     at_epoch_option,
     expiry_option,
     groups_option,
@@ -37,6 +36,7 @@ from tallystick_state.cli.options import (
 from tallystick_state.cli.trust import lines_of
 
 if TYPE_CHECKING:
+    from tallystick_state.cli.options import PoolOptions
     from tallystick_state.rules import StateRules
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.keys import Signer
@@ -221,21 +221,20 @@ def _value(value: object) -> str:
 @expiry_option
 @state_option
 def pools_command(
-    shares: tuple[str, ...], idle: str | None, epoch: int, expires_at_block: int | None, where: str
+    pools: PoolOptions, epoch: int, expires_at_block: int | None, where: str
 ) -> _Signable:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     from tallystick_state.entries import Share
     from tallystick_state.ledger import Ledger
     from tallystick_state.pools import pools_of
 
-    pool = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
         in_force = ledger.in_force
-        pools = pools_of(pool.shares, in_force.lines, pool.idle, pool.burn)
-        change = Share.of(in_force.pools.change(pools, epoch))
+        later = pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
+        change = Share.of(in_force.pools.change(later, epoch))
         statement = change.to_sign(in_force, ledger.open_epoch(), expires_at_block)
         before = in_force.pools.at(epoch - 1)
-    words = [f"from epoch {epoch} on: pools {pools_text(json_value(pools))}"]
+    words = [f"from epoch {epoch} on: pools {pools_text(json_value(later))}"]
     if before is not None:
         words.append(f"before: pools {pools_text(json_value(before))}")
     return statement, words

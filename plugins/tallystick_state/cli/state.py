@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick_state.answers import Profile, Recent
+    from tallystick_state.authority import Authority
     from tallystick_state.replay import Verified
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.verification import Against
@@ -109,11 +110,9 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     validator: str | None,
     hear: tuple[str, ...],
     trust: Path | None,
-    shares: tuple[str, ...],
-    idle: str | None,
+    pools: PoolOptions,
     carry: Path | None,
-    signed: Path | None,
-    block: int | None,
+    authority: Authority,
     as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
@@ -128,13 +127,11 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     the rules have one skill type: an average begins with its scores, or a mean with a window of
     them.
     """
-    from tallystick_state.authority import read_authority
     from tallystick_state.ledger import Ledger
     from tallystick_state.template_state import SUFFIX, TemplateState
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
-    pools = PoolOptions.read(shares, idle)
     network, slots = None, None
     if plugin_options.values:
         other = plugin_options.input(None, "--network")
@@ -160,7 +157,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         burn=pools.burn,
         carry=before,
         network=network,
-        authority=read_authority(signed, block),
+        authority=authority,
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
         begun = views.begun(in_force, in_force.trust.allowed(ledger.allowed))

@@ -22,6 +22,7 @@ from tallystick_state.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from tallystick_state.authority import Authority
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.policy import TrustRoot
 
@@ -159,17 +160,14 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
 @state_option
 @locked_options
 @as_json
-def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    path: Path, signed: Path | None, block: int | None, where: str, as_json: bool, held: Held
+def rotate_command(  # one argument for each option
+    path: Path, authority: Authority, where: str, as_json: bool, held: Held
 ) -> None:
     """Put the trust file FILE in force in a state, at once.
 
     A first one is the operator's decision. From then on --signed is needed: the groups named root,
     of the trust file in force and of FILE, have to reach their thresholds.
     """
-    from tallystick_state.authority import read_authority
-
-    authority = read_authority(signed, block)
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
         name = ledger.store.shown
