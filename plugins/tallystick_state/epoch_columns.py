@@ -19,7 +19,6 @@ from itertools import chain
 import attrs
 import numpy as np
 
-from tallystick.errors import StateError
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.attributes import NO_ATTRIBUTES
@@ -93,9 +92,9 @@ def close(  # noqa: PLR0913  # what a closing is made of
         later: further rules that a later epoch has, whose windows look back to this one.
 
     Raises:
-        StateError: as `close_epoch`; or two of the columns are of one skill type.
+        StateError: as `close_epoch`.
     """
-    parts = _by_type(records)
+    parts = {part.skill_type: part for part in records if len(part)}
     begun = base_rules or (lambda _: rules)
     held = _without_former(memory, state)
     epoch_records = ColumnRecords(parts, tuple(alone), held)
@@ -112,18 +111,6 @@ def close(  # noqa: PLR0913  # what a closing is made of
         kept,
         rounds,
     )
-
-
-def _by_type(records: Iterable[RecordColumns]) -> Mapping[str, RecordColumns]:
-    parts: dict[str, RecordColumns] = {}
-    for part in records:
-        if part.skill_type in parts:
-            raise StateError(
-                f"found two columns of {part.skill_type} in one epoch, expected one: join them"
-            )
-        if len(part):
-            parts[part.skill_type] = part
-    return parts
 
 
 def _without_former(memory: Memory, state: State) -> Memory:

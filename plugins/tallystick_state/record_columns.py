@@ -6,15 +6,13 @@ names is coded, so that records are grouped by whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO
 from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_state.reputation import consensus_event
@@ -75,17 +73,6 @@ class Numbers:
     values: Ints | npt.NDArray[np.object_]
     present: Truths
 
-    @classmethod
-    def of(cls, values: Sequence[int | Fraction | None]) -> Numbers:
-        """Return the column of some numbers, a row each."""
-        present = np.array([value is not None for value in values], np.bool_)
-        filled = [0 if value is None else value for value in values]
-        if any(isinstance(value, Fraction) for value in filled):
-            column = np.empty(len(filled), np.object_)
-            column[:] = filled
-            return cls(column, present)
-        return cls(np.array(filled, np.int64), present)
-
     def take(self, rows: Rows | Truths) -> Numbers:
         """Return some of the rows."""
         return Numbers(self.values[rows], self.present[rows])
@@ -110,9 +97,6 @@ class RecordColumns:
         emission: in nano; None where the rule set gives none.
         measures: by name; of a record without a submission there is none.
         group: of the miner, ``""`` for none; None where the allocation names no field for it.
-
-    Raises:
-        StateError: the columns are not of one length.
     """
 
     skill_type: str
@@ -130,26 +114,18 @@ class RecordColumns:
     measures: Mapping[str, Numbers] = attrs.field(factory=dict)
     group: Coded[str] | None = None
 
-    def __attrs_post_init__(self) -> None:
-        """Refuse columns of several lengths."""
-        lengths = {_length(column) for column in self._columns().values() if column is not None}
-        lengths |= {len(numbers.present) for numbers in self.measures.values()}
-        if len(lengths) > 1:
-            raise StateError(
-                f"found columns of {', '.join(map(str, sorted(lengths)))} rows for "
-                f"{self.skill_type}, expected columns of one length"
-            )
-
     def __len__(self) -> int:
         return len(self.round)
 
     def take(self, rows: Rows | Truths) -> RecordColumns:
         """Return some of the rows."""
-        taken: dict[str, Any] = {
-            name: column.take(rows) if isinstance(column, Coded) else column[rows]
-            for name, column in self._columns().items()
-            if column is not None
-        }
+        taken: dict[str, Any] = {}
+        for field in attrs.fields(RecordColumns):
+            column = getattr(self, field.name)
+            if isinstance(column, Coded):
+                taken[field.name] = column.take(rows)
+            elif isinstance(column, np.ndarray):
+                taken[field.name] = column[rows]
         measures = {name: numbers.take(rows) for name, numbers in self.measures.items()}
         return attrs.evolve(self, **taken, measures=measures)
 
@@ -159,12 +135,6 @@ class RecordColumns:
             column = self.quality if value == QUALITY else self.emission
             return None if column is None else Numbers(column, self.scored)
         return self.measures.get(value)
-
-    def _columns(self) -> dict[str, Any]:
-        """Return the columns by name, but for the measures."""
-        fields = attrs.fields(RecordColumns)
-        names = [field.name for field in fields if field.name not in {"skill_type", "measures"}]
-        return {name: getattr(self, name) for name in names}
 
 
 def spread(column: Any, answered: Rows | Truths, rows: int) -> Any:  # noqa: ANN401  # of either kind
@@ -190,10 +160,6 @@ def measures_of(scores: ScoreColumns, answered: Rows | Truths, rows: int) -> dic
         present[answered] = True if applies is None else applies
         measures[value.name] = Numbers(spread(column, answered, rows), present)
     return measures
-
-
-def _length(column: Any) -> int:  # noqa: ANN401  # of either kind
-    return len(column.codes) if isinstance(column, Coded) else len(column)
 
 
 def first_of_each(records: RecordColumns) -> Rows:
