@@ -147,17 +147,22 @@ class Genesis(Stating, frozen=True, kw_only=True):
         return AllowedValidators(self.validator, frozenset(self.hears or ()) or None)
 
     def in_force(
-        self, where: str, plugins: Plugins | None = None, envelopes: Envelopes = no_envelopes
+        self,
+        where: str,
+        plugins: Plugins | None = None,
+        envelopes: Envelopes = no_envelopes,
+        later: Iterable[Entry] = (),
     ) -> RulesInForce:
-        """Return the rules that the state begins under.
+        """Return the rules that the state begins under, or those in force after later entries.
 
         Args:
             where: the store or the file, for errors.
             plugins: what the rule sets are loaded with; by default the installed ones.
             envelopes: what stands behind entries.
+            later: the entries that change the rules; see `with_entries`.
 
         Raises:
-            DamagedError: the entry is none, or the plugins give a rule set another meaning.
+            DamagedError: an entry is none, or the plugins give a rule set another meaning.
             StoreError: a rule set does not load with this version and the plugins.
             TrustError: what is carried must be signed, and is not as it must.
         """
@@ -177,7 +182,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
         in_force = lines.begun_with(root, pools, Origin(network, carry))
         # a statement that does not hold is found as it is of any other entry
         check_carry(in_force, authority_of(msgspec.to_builtins(self), envelopes))
-        return in_force
+        return with_entries(in_force, later, where, envelopes)
 
 
 class _Format(msgspec.Struct):
@@ -784,21 +789,6 @@ def with_entries(
                 "rules that a line adopts or withdraws: restore a copy"
             ) from None
     return in_force
-
-
-def read(
-    genesis: Entry | None,
-    later: Iterable[Entry],
-    where: str,
-    plugins: Plugins | None = None,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """Return the rules in force after the first entry of a log and those that change them.
-
-    Arguments and errors are those of `Genesis.read`, `Genesis.in_force` and `with_entries`.
-    """
-    in_force = Genesis.read(genesis, where).in_force(where, plugins, envelopes)
-    return with_entries(in_force, later, where, envelopes)
 
 
 def _loaded(rule_set: Mapping[str, str], where: str, plugins: Plugins) -> StateRules:

@@ -33,7 +33,7 @@ from tallystick_state.argument_checks import (
     whole,
 )
 from tallystick_state.attributes import check_closed_with, read_attributes
-from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
+from tallystick_state.authority import OPERATOR, Authority, read_root
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.claims import AllowedValidators
 from tallystick_state.entries import (
@@ -43,7 +43,6 @@ from tallystick_state.entries import (
     CloseEpoch,
     CloseRound,
     Drop,
-    Genesis,
     Register,
     Rotate,
     SelectGroup,
@@ -51,7 +50,6 @@ from tallystick_state.entries import (
     Withdraw,
     begin,
     check_carry,
-    read,
 )
 from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.genesis import Carry, Origin
@@ -189,17 +187,12 @@ class Ledger(StoredState):
         """
         store = Store.open(path_text(where, PLACE), shown=shown)
         with store.reading() as transaction:
-            genesis = next(transaction.entries(), None)
-            later = transaction.rules_entries()
-            head = transaction.head()
-            envelopes = stored_envelopes(transaction.envelope, store.shown)
-            begun = Genesis.read(genesis, store.shown)
-            in_force = read(genesis, later, store.shown, registry, envelopes)
-        rules = in_force.at(0 if head is None else head.epoch)
+            ledger, head = cls.read(store, transaction, registry), transaction.head()
+            rules = ledger.in_force_of(transaction).at(0 if head is None else head.epoch)
         names = ", ".join(line.rule_set.reference for line in rules.lines)
         details = {"state": store.shown, "rule_set": names, "digest": rules.digest}
         _LOG.info("opened a state", extra=details)
-        return cls(store, in_force, begun.allowed)
+        return ledger
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""

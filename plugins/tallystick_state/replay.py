@@ -28,7 +28,7 @@ from tallystick_state.authority import (
 from tallystick_state.chain import Entry, check
 from tallystick_state.checkpoints import check_leaves, check_signed
 from tallystick_state.claims import Rank
-from tallystick_state.entries import Genesis, begin, body_of, read
+from tallystick_state.entries import Genesis, begin, body_of
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.ingest import refusal
@@ -174,8 +174,8 @@ def replaying(
     ):
         lay(base_rows(stored), transaction)
         # the rules as this transaction sees them, which may be one that writes
-        genesis, later = next(stored.entries(), None), transaction.rules_entries()
-        in_force = read(genesis, later, where, ledger.plugins, envelopes)
+        begun, later = next(stored.entries(), None), transaction.rules_entries()
+        in_force = Genesis.read(begun, where).in_force(where, ledger.plugins, envelopes, later)
         log = EventLog(transaction, in_force, ledger.allowed)
         entries = check(stored.entries(log.entries + 1), after=(log.entries, log.hash))
         if last is not None:
@@ -208,12 +208,9 @@ def rebuild(
     """
     store = Store.open(path_text(where, PLACE))
     with store.writing(pages=False) as stored:
-        genesis, head = next(stored.entries(), None), None
-        envelopes = stored_envelopes(stored.envelope, store.shown)
-        in_force = read(genesis, (), store.shown, registry, envelopes)
+        ledger, head = StoredState.read(store, stored, registry), None
         with suppress(DamagedError):
             head = stored.head()
-        ledger = StoredState(store, in_force, Genesis.read(genesis, store.shown).allowed)
         with replaying(ledger, stored) as log:
             for rules in log.rules.lines:
                 accept(rules)

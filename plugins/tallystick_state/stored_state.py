@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, AllowedValidators
-from tallystick_state.entries import with_entries
+from tallystick_state.entries import Genesis, with_entries
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
@@ -36,6 +36,24 @@ class StoredState:
         self._known = RulesInForce.of(rules)
         self._scorer: tuple[int, Scorer] | None = None
         self._scorers: dict[str, Scorer] = {}
+
+    @classmethod
+    def read(cls, store: Store, transaction: Transaction, plugins: Plugins | None = None) -> Self:
+        """Return the state of a store, as its first entry and those that change the rules say.
+
+        Args:
+            store: the store.
+            transaction: on it.
+            plugins: what rule sets are loaded with; by default the installed ones.
+
+        Raises:
+            DamagedError: the log does not begin with a rule set, or the plugins are others.
+            StoreError: the state is of another format, or a rule set does not load.
+        """
+        where, later = store.shown, transaction.rules_entries()
+        begun = Genesis.read(next(transaction.entries(), None), where)
+        envelopes = stored_envelopes(transaction.envelope, where)
+        return cls(store, begun.in_force(where, plugins, envelopes, later), begun.allowed)
 
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)

@@ -32,7 +32,7 @@ from tallystick_state.authority import (
     stored_envelopes,
 )
 from tallystick_state.chain import GENESIS_HASH, Entry, check
-from tallystick_state.entries import Genesis, read
+from tallystick_state.entries import Genesis
 from tallystick_state.event_log import EventLog
 from tallystick_state.pruned_base import TABLES as BASE_TABLES
 from tallystick_state.pruned_base import BaseRow, base_rows, lay, row_line
@@ -192,9 +192,9 @@ def _imported(
             raise _cut(path, 0, header)
         if base is None:
             entries = chain([genesis], entries)
-        later = transaction.rules_entries()
-        rules = read(genesis, later, str(path), registry, lines.envelope)
-        log = EventLog(transaction, rules, Genesis.read(genesis, str(path)).allowed)
+        begun, later = Genesis.read(genesis, str(path)), transaction.rules_entries()
+        rules = begun.in_force(str(path), registry, lines.envelope, later)
+        log = EventLog(transaction, rules, begun.allowed)
         try:
             replay(log, entries, lines.take_envelope)
         except TrustError as error:

@@ -22,7 +22,7 @@ from tallystick.resources import folder
 from tallystick_state.answers import ClosedRound
 from tallystick_state.chain import chained
 from tallystick_state.claims import united
-from tallystick_state.entries import read
+from tallystick_state.entries import Genesis
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -269,7 +269,7 @@ def test_no_line_begins_no_state(tmp_path: Path) -> None:
 def test_a_forged_first_entry_is_damaged(body: str) -> None:
     entry = chained("0" * 64, 1, "genesis", body)
     with pytest.raises(DamagedError, match="restore a copy"):
-        read(entry, (), "forged.db")
+        Genesis.read(entry, "forged.db").in_force("forged.db")
 
 
 def test_limits_of_lines_are_taken_together() -> None:
