@@ -20,6 +20,7 @@ from generators import SKILL_TYPES, lines
 import tallystick
 from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
+from tallystick.scoring.facts.file import facts_metadata
 from tallystick.scoring.facts.metadata import KEY, sealed
 from tallystick.scoring.facts.run import extract_file
 
@@ -59,6 +60,15 @@ def _rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
         for group in groups:
             writer.write_table(group)
         writer.add_key_value_metadata({KEY.decode(): sealed(said)})
+
+
+def test_a_description_that_is_nested_without_an_end_is_told(facts: Path) -> None:
+    rows = pq.read_table(facts)
+    with pq.ParquetWriter(facts, rows.schema) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata({KEY.decode(): "[" * 100_000})
+    with pytest.raises(InputError, match="whose parts contradict each other"):
+        facts_metadata(facts)
 
 
 WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {

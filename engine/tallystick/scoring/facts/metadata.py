@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from tallystick.errors import InputError
 from tallystick.formula.text import fact_text
+from tallystick.io.documents import parse_json
 from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
 
 if TYPE_CHECKING:
@@ -26,12 +27,26 @@ LARGEST_CHUNK = 1 << 17
 """Maximum number of lines that a chunk covers, as it is read as a whole."""
 
 _DIGITS = 16
-_KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
 _AGAIN = "make the facts of the records again"
 
 
-@attrs.frozen
-class FactsMetadata:
+class TypeMetadata(msgspec.Struct, frozen=True):
+    """The metadata of the facts of one skill type.
+
+    Attributes:
+        schema: the digest of its record schema.
+        definitions: that of the definitions of its facts.
+        requirements: those of the conditions that the type itself requires, by name.
+        facts: those of its facts, sorted.
+    """
+
+    schema: str
+    definitions: str
+    requirements: dict[str, str]
+    facts: list[str]
+
+
+class FactsMetadata(msgspec.Struct, frozen=True):
     """The metadata of a facts file.
 
     Attributes:
@@ -39,7 +54,7 @@ class FactsMetadata:
         lines: how many lines there were, good and bad.
         records: how many good ones.
         input_digest: of the records.
-        types: by skill type, the digests of its schema, definitions, requirements and facts.
+        types: by skill type, how its facts were made.
         groups: the chunk, type and number of rows of each row group.
         checksum: CRC-32 of all of it, by which a file that has changed is known.
     """
@@ -48,8 +63,8 @@ class FactsMetadata:
     lines: int
     records: int
     input_digest: str
-    types: Mapping[str, Mapping[str, Any]]
-    groups: tuple[tuple[int, str, int], ...]
+    types: dict[str, TypeMetadata]
+    groups: list[tuple[int, str, int]]
     checksum: int
 
     @property
@@ -102,24 +117,16 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
             f"does by COPY (FROM '{path.name}') TO '{path.stem}.jsonl'"
         )
     try:
-        fields = json.loads(stored)
+        fields = parse_json(stored)
         if fields["format"] != FORMAT:
             raise InputError(
                 f"{path}: found a facts file of format {fields['format']}, expected {FORMAT}: read "
                 "it with the version that made it, or make it again"
             )
-        metadata = FactsMetadata(
-            chunk=fields["chunk"],
-            lines=fields["lines"],
-            records=fields["records"],
-            input_digest=fields["input_digest"],
-            types=fields["types"],
-            groups=tuple((chunk, name, rows) for chunk, name, rows in fields["groups"]),
-            checksum=zlib.crc32(stored),
-        )
-        sound = fields.pop("checksum") == zlib.crc32(_text(fields).encode()) and _is_sound(metadata)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        metadata = msgspec.convert(fields, FactsMetadata)
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise _damaged(path) from error
+    sound = fields.pop("checksum") == zlib.crc32(_text(fields).encode()) and _is_sound(metadata)
     groups = footer.num_row_groups
     sizes = [footer.row_group(group).num_rows for group in range(groups)]
     if not sound or sizes != [rows for _, _, rows in metadata.groups]:
@@ -145,7 +152,7 @@ def _is_sound(found: FactsMetadata) -> bool:
         and all(0 <= number < found.chunks for number in numbers)
         and all(0 <= rows <= found.chunk for _, _, rows in found.groups)
         and found.records == sum(rows for _, _, rows in found.groups) <= found.lines
-        and all(found.types[name].keys() >= _KEYS for _, name, _ in found.groups)
+        and all(name in found.types for _, name, _ in found.groups)
     )
 
 
@@ -176,19 +183,19 @@ def check(
                 f"{path}: found facts of the skill type {name!r}, expected one of "
                 f"{', '.join(catalogs)}: install its plugin"
             )
-        if made["schema"] != catalog.schema_digest:
+        if made.schema != catalog.schema_digest:
             raise InputError(
-                f"{path}: found facts of {name} made with the record schema {made['schema']}, "
+                f"{path}: found facts of {name} made with the record schema {made.schema}, "
                 f"expected {catalog.schema_digest}: {_AGAIN}"
             )
-        stated = definitions_digest(made["facts"], made["requirements"])
-        if made["definitions"] != stated or made["requirements"] != catalog.conditions:
+        stated = definitions_digest(made.facts, made.requirements)
+        if made.definitions != stated or made.requirements != catalog.conditions:
             raise InputError(
-                f"{path}: found facts of {name} made with the definitions {made['definitions']}, "
+                f"{path}: found facts of {name} made with the definitions {made.definitions}, "
                 f"expected {catalog.definitions}: {_AGAIN}"
             )
         sought = catalog.by_digest if wanted is None else wanted.get(name, ())
-        _check_facts(path, catalog, set(sought) - set(made["facts"]))
+        _check_facts(path, catalog, set(sought) - set(made.facts))
 
 
 def _check_facts(path: Path, catalog: FactCatalog, lacking: Iterable[str]) -> None:
