@@ -19,7 +19,7 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, SchemaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of, is_of_record
+from tallystick.formula.facts import domain_of, reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import resolve
 from tallystick.formula.text import fact_text
@@ -168,7 +168,7 @@ def check_facts(subject: Subject) -> Iterator[Diagnostic]:
     for formula in subject.plugin.formulas:
         facts = facts_of(formula)
         # a component of a group reads no record; with facts of both kinds nothing can read it
-        if any(map(is_of_record, facts)):
+        if any(reader_of(fact).of_record for fact in facts):
             yield from _unreachable(subject, formula.name, facts, list(subject.schemas))
     for skill_type in subject.plugin.skill_types:
         for requirement in skill_type.requirements:

@@ -43,7 +43,9 @@ def decimal_text(value: Exact) -> str:
 
     Of an irrational one, or a very long one, 25 places and ``…``.
     """
-    if not isinstance(value, Fraction) or _is_long(value):
+    if not isinstance(value, Fraction):
+        return decimal(value)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONG_BITS:
         return decimal(value)
     enough = value.denominator.bit_length()
     if pow(10, enough, value.denominator):
@@ -52,15 +54,6 @@ def decimal_text(value: Exact) -> str:
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     whole = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return ("-" if value < 0 else "") + whole
-
-
-def _is_long(value: Fraction) -> bool:
-    return max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONG_BITS
-
-
-def _in_formula(value: Fraction) -> str:
-    """Return a number as it stands among signs, with a minus sign of its own (U+2212)."""
-    return decimal_text(value).replace("-", "−")
 
 
 def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
@@ -157,7 +150,8 @@ class Printer:
 
     def number(self, value: Fraction, outer: int) -> str:
         """Return a number where an operator of a strength reads it."""
-        text = _in_formula(value)
+        # among signs a minus is one of its own, U+2212
+        text = decimal_text(value).replace("-", "−")
         return self.bracketed(text) if "/" in text and outer >= PRODUCT else text
 
     def name(self, text: str) -> str:

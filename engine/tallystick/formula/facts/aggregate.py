@@ -224,11 +224,8 @@ class _Extreme(Aggregate):
         if any(numbers.most is None for numbers in alternatives):
             raise self.refused(path_of(fact), "a list or a map of them")
         (empty,) = arguments_of(fact)
-        low, high = (
-            min(numbers.low for numbers in alternatives),
-            max(numbers.high for numbers in alternatives),
-        )
-        return Domain(min(low, empty), max(high, empty))
+        lows = (numbers.low for numbers in alternatives)
+        return Domain(min(empty, *lows), max(empty, *(numbers.high for numbers in alternatives)))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for the number at the end."""

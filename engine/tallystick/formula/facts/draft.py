@@ -79,10 +79,6 @@ class Draft:
             inner = inner.get(name) if isinstance(inner, Mapping) else None
         return inner
 
-    def has(self, path: str) -> bool:
-        """Return whether a value that is not null is at a path of names."""
-        return self.get(path) is not None
-
 
 def put(into: RecordObject, path: Sequence[str], value: object) -> None:
     """Set what is at a path of names within an object, with the objects on the way to it."""

@@ -94,11 +94,6 @@ def is_opaque(fact: Node) -> bool:
     return name_of(fact) == "opaque"
 
 
-def is_of_record(fact: Node) -> bool:
-    """Return whether records have a fact; those of groups are counted by their plugin."""
-    return reader_of(fact).of_record
-
-
 def domain_of(fact: Node, schema: Schema) -> Domain:
     """Return the range of a fact of any valid record.
 

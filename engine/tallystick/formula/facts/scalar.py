@@ -309,9 +309,9 @@ def _is_closed(path: str, demands: Demands) -> bool:
 def _set(draft: Draft, fact: Node, value: int) -> None:
     path = path_of(fact)
     match name_of(fact):
-        case "number" if (value,) != arguments_of(fact) or draft.has(path):
+        case "number" if (value,) != arguments_of(fact) or draft.get(path) is not None:
             draft.put(path, _json_number(value))
-        case "integer" if (value,) != arguments_of(fact) or draft.has(path):
+        case "integer" if (value,) != arguments_of(fact) or draft.get(path) is not None:
             draft.put(path, value)
         case "flag":
             draft.put(path, bool(value))
