@@ -119,9 +119,6 @@ class _Offered(click.Group):
         super().__init__(row.path[-1])
         self._name, self._row = name, row
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        return [*self._row.below]
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         group = finished(_imported(self._name, self._row), self._row.path)
         return group.get_command(ctx, cmd_name) if isinstance(group, click.Group) else None

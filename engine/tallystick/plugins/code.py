@@ -307,16 +307,16 @@ def _stale_bytecode(path: Path) -> Path | None:
     return None if is_of_it else cached
 
 
-def files(folder: Path) -> Iterator[tuple[str, Path]]:
+def files(folder: Path, outer: frozenset[str] = frozenset()) -> Iterator[tuple[str, Path]]:
     """Yield every file below a folder with its name from there, through links too.
+
+    Args:
+        folder: where to begin.
+        outer: the folders that lead to it, as they are without links.
 
     Raises:
         PluginError: a folder cannot be read, or a link leads in a circle.
     """
-    yield from _files(folder, "", frozenset())
-
-
-def _files(folder: Path, above: str, outer: frozenset[str]) -> Iterator[tuple[str, Path]]:
     real = os.path.realpath(folder)
     if real in outer:
         raise PluginError(f"{folder}: found a link in a circle, expected files: remove the link")
@@ -326,14 +326,14 @@ def _files(folder: Path, above: str, outer: frozenset[str]) -> Iterator[tuple[st
         raise _unreadable(folder, error) from error
     names = {entry.name for entry in entries}
     for entry in entries:
-        name = above + entry.name
         if entry.is_dir():
             if entry.name != _CACHE:
-                yield from _files(Path(entry.path), f"{name}/", outer | {real})
+                inner = files(Path(entry.path), outer | {real})
+                yield from ((f"{entry.name}/{name}", path) for name, path in inner)
         elif not _is_made(entry.name, names) and not _leads_nowhere(entry):
             if not entry.is_file():
                 raise PluginError(f"{entry.path}: found no file, expected one: remove it")
-            yield name, Path(entry.path)
+            yield entry.name, Path(entry.path)
 
 
 def _is_made(name: str, beside: set[str]) -> bool:

@@ -137,11 +137,8 @@ def _name(found: Distribution) -> str:
 
 def own_packages() -> frozenset[str]:
     """Return the packages of the engine's own distribution, as its entry points name them."""
-    try:
-        entries = distribution(PROJECT).entry_points
-    except PackageNotFoundError:  # run from its sources
-        return frozenset({PROJECT})
-    return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
+    own = filter(is_own, every_installed_entry())
+    return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in own)})
 
 
 def is_own(entry: EntryPoint) -> bool:
