@@ -136,14 +136,14 @@ class DocumentSchema:
             others: names of sections that the document could have, for hints.
         """
         plain = _json_of(data)
-        if self._validator.is_valid(plain):
+        if self.validator.is_valid(plain):
             return Validation((), (), ())
         findings: list[Finding] = []
         unknown: list[KeyPath] = []
         broken: list[KeyPath] = []
         missing: dict[KeyPath, dict[str, Finding]] = defaultdict(dict)
         closed: dict[KeyPath, Collection[str]] = {}
-        for error in self._validator.iter_errors(plain):
+        for error in self.validator.iter_errors(plain):
             path, value = followed(data, error.instance_path)
             *around, word = map(str, error.schema_path)
             part, kind = self._part(around), error.kind
@@ -231,12 +231,14 @@ class DocumentSchema:
         return schema
 
     @cached_property
-    def _validator(self) -> jsonschema_rs.Draft202012Validator:
+    def validator(self) -> jsonschema_rs.Draft202012Validator:
+        """The schema, compiled; ValueError where it is none, or refers to nothing."""
         import jsonschema_rs  # who only asks what is documentation needs none
 
         return jsonschema_rs.Draft202012Validator(
             _with_whole_numbers(self.document),
             keywords={"wholeNumber": _WholeNumber, "pattern": _Pattern},
+            offline=True,
         )
 
 
@@ -315,18 +317,17 @@ def check_part(section: SchemaPart) -> None:
     Raises:
         RefusedPluginError: it is so.
     """
-    definitions = {*core_schema()["$defs"], *section.document.get("$defs", {})}
     defect = schema_defect(section.document)
     if defect:
         raise wrong_section(f"found no JSON Schema in {section.file}: {defect}")
-    for part in _parts(section.document):
-        reference = str(part.get("$ref", _DEFINITIONS))
-        named = reference.removeprefix(_DEFINITIONS)
-        if named and (named == reference or named not in definitions):
-            raise wrong_section(
-                f"found {reference!r} in {section.file}, expected a definition of it, or of "
-                f"{CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
-            )
+    try:
+        _ = schema_of((section,)).validator
+    except ValueError as error:
+        reason, _, _ = str(error).partition("\n")
+        raise wrong_section(
+            f"found a reference in {section.file} that leads nowhere ({reason}), expected a "
+            f"definition of it, or of {CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
+        ) from error
     for part in _values(section.document):
         try:
             _ = part["description"], describe(part)
@@ -335,16 +336,6 @@ def check_part(section: SchemaPart) -> None:
                 f"found a value without {error} in {section.file}, expected a description and a "
                 "type, and both ends of a range, so that a message can tell them"
             ) from error
-
-
-def _parts(part: object) -> Iterator[Mapping[str, Any]]:
-    """Yield every table of a schema."""
-    if isinstance(part, dict):
-        yield part
-    for inner in (
-        part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    ):
-        yield from _parts(inner)
 
 
 def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
