@@ -152,7 +152,7 @@ OF_LOG = {"begin_batch", "record", "write"}
 OPERATORS_OF_LOG = {"finish", "flag_colluders"}
 OF_ENTRIES = {"chained", "check_unnamed", "follow", "settle", "snapshot"}
 """The methods that an entry calls as it is written, once it was found to hold."""
-NOT_WRITING = {"allowed", "register", "rules", "write_batch"}
+NOT_WRITING = {"allowed", "head", "register", "rules", "write_batch"}
 """The methods that read, or write a batch that was found to hold."""
 SIGNED_ENTRIES = {Adopt, Rotate, Share, TakeBatch, Withdraw}
 
