@@ -277,7 +277,7 @@ class Encoder:
             case "label" | "rank":
                 return self.value(node.args[0])
             case "cases":
-                return self._cases(node)
+                return self._cases(*arms_of(node))
             case "power" | "exp" | "log" | "floor" | "round":
                 return self._function(node)
             case "geometric":
@@ -358,11 +358,7 @@ class Encoder:
                 return z3.If(x < 0, -x, x)
         raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
 
-    def _cases(self, node: Node) -> Term:
-        arms, otherwise = arms_of(node)
-        return self._arm(arms, otherwise)
-
-    def _arm(self, arms: list[tuple[Node, Node]], otherwise: Node) -> Term:
+    def _cases(self, arms: list[tuple[Node, Node]], otherwise: Node) -> Term:
         if not arms:
             return self.value(otherwise)
         (condition, node), *rest = arms
@@ -370,7 +366,7 @@ class Encoder:
         with self._where(holds):
             value = self.value(node)
         with self._where(z3.Not(holds)):
-            return z3.If(holds, value, self._arm(rest, otherwise))
+            return z3.If(holds, value, self._cases(rest, otherwise))
 
     @contextmanager
     def _where(self, condition: Truth) -> Iterator[None]:
