@@ -133,33 +133,16 @@ class TrustError(TallystickError):
         super().__init__(message)
 
 
-class LockedDifference(Protocol):
-    """One thing that is not as it is locked."""
-
-    @property
-    def what(self) -> str:
-        """The name of the file, package or rule set."""
-
-    @property
-    def found(self) -> str:
-        """The digest or version of what is installed."""
-
-    @property
-    def locked(self) -> str:
-        """The same in the lock."""
-
-
 class LockError(TrustError):
     """A difference between an installation and a lock.
 
-    ``differences`` holds all of it, ``meaning`` says what differing files come to.
+    ``differences`` holds all of it, each a `tallystick.lock.check.LockDifference`; ``meaning`` says
+    what differing files come to.
     """
 
-    def __init__(
-        self, where: str, differences: Sequence[LockedDifference], meaning: Sequence[str]
-    ) -> None:
+    def __init__(self, where: str, differences: Sequence[object], meaning: Sequence[str]) -> None:
         self.differences, self.meaning = tuple(differences), tuple(meaning)
-        named = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
+        named = [str(difference) for difference in differences[:MOST_TOLD]]
         head = f"{where}: found other things than are locked: install what is, or lock anew"
         lines = listed(map(on_one_line, [head, *named]), len(differences) - len(named))
         message = "\n".join([lines, *map(on_one_line, meaning)])
