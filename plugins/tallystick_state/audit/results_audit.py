@@ -20,9 +20,10 @@ from functools import cached_property
 from heapq import merge
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
+import msgspec
 
 from tallystick.canonical import digest_of_file
 from tallystick.errors import InputError, NumberError
@@ -63,6 +64,14 @@ CODES = {
 }
 """Differences of results, by code."""
 
+
+class _Numbered(msgspec.Struct):
+    """A line of results, of which the number of its record is read alone."""
+
+    record: Annotated[int, msgspec.Meta(ge=1)]
+
+
+_NUMBERED = msgspec.json.Decoder(_Numbered)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
 _MOST = 400
 """Numbers of more digits, before or behind the point, are none that a result has."""
@@ -290,6 +299,10 @@ class _Audit:
     def _number(self, row: PublishedRow) -> int:
         """Return the number of the record of a row."""
         column = self.mapping.column("record")
+        if row.data is not None and column == "record":
+            # the other values are read only where the row is not the derived line
+            with suppress(msgspec.DecodeError):
+                return _NUMBERED.decode(row.data).record
         number = exact_of(row.values.get(column))
         if number is None or number.denominator != 1 or number < 1:
             problem = f"{row.values.get(column)!r} for {column}, expected the number of a record"
