@@ -269,13 +269,21 @@ class _Planner:
         return self._values[value]
 
     def _planned(self, value: Value) -> Slot:
-        inputs = self._inputs(value.compiled, value)
+        inputs, compiled = self._inputs(value.compiled, value), value.compiled
         if value.applies is None:
-            return self._formula(value.compiled, inputs, value)
-        # where it does not apply nothing is computed, so that nothing is undecided there
-        compute = _applied(_telling(value))
-        key = ("applied", value.compiled.lowered)
-        return self._step(key, (self._holds(value.applies), *inputs), compute)
+            return self._formula(compiled, inputs, value)
+        holds = self._holds(value.applies)
+        if compiled.program.is_rational:
+            # in all rows, as to take those where it applies costs more
+            formula = self._formula(compiled, inputs, value)
+            return self._step(
+                "where given",
+                (formula, holds),
+                lambda columns, _: np.where(columns[1], columns[0], NANO),
+            )
+        # a formula that may be undecided is asked only where it applies
+        key = ("applied", compiled.lowered)
+        return self._step(key, (holds, *inputs), _applied(_telling(value)))
 
     def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute | str) -> Slot:
         """Return the slot of a result, which is the same for the same key and inputs."""
