@@ -102,7 +102,7 @@ OPERATORS |= {"prune"}
 """Those that write what the operator alone decides, of the subnet or of what waits."""
 BEGINNING = {"create"}
 READING = {
-    *("open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
+    *("open", "read", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
     *("verify", "export", "plugins", "in_force_of"),
     # a ledger again, whose changes are one transaction
     "together",
