@@ -22,7 +22,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.results import judge
+from tallystick.scoring.facts.results import judged_by
 from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick.scoring.scorer import Scorer
 from tallystick_conformance.testing.history import history_of
@@ -187,7 +187,7 @@ def compare(
         if name not in records:
             continue
         rows = records[name]
-        judged = [judge(rows, rules)[0] for rules in (old, new)]
+        judged = [judged_by(rules, rows)[0] for rules in (old, new)]
         if not directions["records"]:
             assert (judged[0] == judged[1]).all(), name
         rows = rows.select(judged[0] & judged[1])

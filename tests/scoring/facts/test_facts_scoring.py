@@ -14,9 +14,9 @@ import tallystick
 from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts import results
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
@@ -53,7 +53,7 @@ def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
     scorer = scorers[rule_set]
-    found = results.score(Extractor(catalog_of(installed()).values()).facts(history), scorer)
+    found = Scoring(scorer).facts(Extractor(catalog_of(installed()).values()).facts(history))
     single = list(scorer.score_many(history))
     assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
     expected = [r for r in single if isinstance(r, tallystick.Reject)]
@@ -76,7 +76,7 @@ def test_records_of_other_types_are_rejected_as_such(
 ) -> None:
     good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
     scorer = scorers["skills@1.0.0"]
-    found = results.score(Extractor(catalog_of(installed()).values()).facts(good), scorer)
+    found = Scoring(scorer).facts(Extractor(catalog_of(installed()).values()).facts(good))
     assert found.rejects == scorer.score_lines(good).rejects
     assert len(found.rejects) == len(good)
 
@@ -93,9 +93,9 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     facts = Extractor(catalog_of(installed()).values()).facts(both)
     assert not facts.rejects
     scorer = scorers["workflow@1.1.0"]
-    assert results.score(facts, scorer).rejects == scorer.score_lines(both).rejects
-    assert len(results.score(facts, scorer).rejects) == 2
-    assert not results.score(facts, scorers["workflow@1.0.0"]).rejects
+    assert Scoring(scorer).facts(facts).rejects == scorer.score_lines(both).rejects
+    assert len(Scoring(scorer).facts(facts).rejects) == 2
+    assert not Scoring(scorers["workflow@1.0.0"]).facts(facts).rejects
 
 
 @pytest.mark.nightly
@@ -113,11 +113,11 @@ def test_pinned_snapshots_count(
     }
     pinned = scorer.with_snapshots(pins)
     facts = Extractor(catalog_of(installed()).values()).facts(history)
-    expected, found = pinned.score_lines(history), results.score(facts, pinned)
+    expected, found = pinned.score_lines(history), Scoring(pinned).facts(facts)
     assert list(found.results()) == list(expected.results())
     assert found.snapshots == expected.snapshots
     assert found.snapshots
-    assert list(found.results()) != list(results.score(facts, scorer).results())
+    assert list(found.results()) != list(Scoring(scorer).facts(facts).results())
 
 
 @pytest.mark.nightly

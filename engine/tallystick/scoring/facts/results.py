@@ -73,7 +73,7 @@ class Scoring:
             InputError: it cannot be read.
         """
         if isinstance(chunk, FactsChunk):
-            return self._facts(chunk.facts(self._request))
+            return self.facts(chunk.facts(self._request))
         items = chunk.items()
         return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
 
@@ -85,29 +85,49 @@ class Scoring:
             batch = self.extractor.decoded_facts(records, items, first)
             return _scored([(batch, self.rules)], self.rules)
         extractions = {0: self._of(0).extractor.extraction(items, first)}
-        for begin, group in _by_rules(records, self.rules):
+        for begin, group in _records_by_rules(records, self.rules):
             if begin not in extractions:
                 extractions[begin] = self._of(begin).extractor.extraction(items, first)
             extractions[begin].take(group)
         spans = ((taken.batch(), self._of(begin).rules) for begin, taken in extractions.items())
         return _scored(spans, self.rules)
 
-    def _facts(self, batch: FactBatch) -> ResultTable:
+    def facts(self, batch: FactBatch) -> ResultTable:
+        """Return the results of facts, the same as those of their records.
+
+        Args:
+            batch: its rows hold at least the facts that the rules read, and epochs where they
+                change.
+
+        Raises:
+            InputError: the rules make groups by a field of the records.
+        """
         if self.rules.layout.has_group:
             raise InputError(
                 "found facts alone, expected records: the rule set has groups of miners by a field "
                 "of the record, which no facts file keeps"
             )
-        if not self.rules.later:
-            return score(batch, self.rules)
-        spans = _facts_by_rules(batch, self.rules)
-        rows = ((_met(part, own), own) for part, own in spans)
-        return _scored(rows, self.rules)
+        parts = self._by_rules(batch) if self.rules.later else [(batch, self.rules)]
+        return _scored(((_met(part, own), own) for part, own in parts), self.rules)
+
+    def _by_rules(self, batch: FactBatch) -> Iterator[tuple[FactBatch, BoundRules]]:
+        """Yield the facts of records by the rules that hold for each, which change no more."""
+        begins = [begin for begin, _ in self.rules.spans()]
+        spans = {
+            name: np.searchsorted(begins, rows.epoch, side="right") - 1
+            for name, rows in batch.types.items()
+        }
+        for index, begin in enumerate(begins):
+            types = {name: rows.select(spans[name] == index) for name, rows in batch.types.items()}
+            types = {name: rows for name, rows in types.items() if len(rows)}
+            rejects = () if begin else batch.rejects
+            yield attrs.evolve(batch, types=types, rejects=rejects), self._of(begin).rules
 
     def _of(self, begin: int) -> Scoring:
         """Return the scoring by the rules that hold from an epoch on, whatever begins later."""
         if begin not in self._spans:
-            self._spans[begin] = Scoring(_alone(self.rules, begin))
+            own = self.rules.rules_at(begin)
+            self._spans[begin] = Scoring(attrs.evolve(own, pinned=self.rules.pinned, later=()))
         return self._spans[begin]
 
     @cached_property
@@ -123,12 +143,7 @@ class Scoring:
         )
 
 
-def _alone(rules: BoundRules, epoch: int) -> BoundRules:
-    """Return the rules of an epoch, whatever begins later, with the snapshots of all."""
-    return attrs.evolve(rules.rules_at(epoch), pinned=rules.pinned, later=())
-
-
-def _by_rules(
+def _records_by_rules(
     records: Iterable[Numbered], rules: BoundRules
 ) -> Iterator[tuple[int, list[Numbered]]]:
     """Yield records by the first epoch of their rules, a few at a time.
@@ -149,35 +164,14 @@ def _by_rules(
                 begins[epoch] = rules.begins(epoch)
             begin = begins[epoch]
             own = rules.rules_at(begin)
-            accepted = decoded if record.skill_type in own.types else _refused(record, number, own)
-            result[begin].append((number, accepted))
+            is_known = record.skill_type in own.types
+            result[begin].append((number, decoded if is_known else _refused(record, number, own)))
         yield from result.items()
 
 
 def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: ANN401  # decoded
     who = Identity(record.task_id, record.miner.uid, record.miner.hotkey, record.validator)
     return Reject.of(without_rules(record.skill_type, record.epoch, rules), number, who)
-
-
-def _facts_by_rules(batch: FactBatch, rules: BoundRules) -> Iterator[tuple[FactBatch, BoundRules]]:
-    """Yield the facts of records by the rules that hold for each, which change no more."""
-    begins = [begin for begin, _ in rules.spans()]
-    spans = {n: np.searchsorted(begins, r.epoch, side="right") - 1 for n, r in batch.types.items()}
-    for index, begin in enumerate(begins):
-        types = {name: rows.select(spans[name] == index) for name, rows in batch.types.items()}
-        types = {name: rows for name, rows in types.items() if len(rows)}
-        rejects = () if begin else batch.rejects
-        yield attrs.evolve(batch, types=types, rejects=rejects), _alone(rules, begin)
-
-
-def score(batch: FactBatch, rules: BoundRules) -> ResultTable:
-    """Return the results of a batch, the same as those of its records.
-
-    Args:
-        batch: its rows hold at least the facts that the rule set reads.
-        rules: the rule set; it holds in every epoch.
-    """
-    return _scored([(_met(batch, rules), rules)], rules)
 
 
 def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
