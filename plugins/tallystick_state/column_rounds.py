@@ -6,7 +6,7 @@ and ``last`` look at tasks one by one; samples of theirs have one task each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, groupby
@@ -64,11 +64,12 @@ class Memory:
 
     def samples(self, rules: StateRules, hotkeys: Collection[str]) -> Samples:
         """Return the samples of the last round and of the windows for some miners."""
-        of_round, of_all = (
-            {value: _only(groups, hotkeys) for value, groups in samples.items()}
-            for samples in (self.of_round.get(rules.digest, {}), self.windows.get(rules.digest, {}))
+        return Samples(
+            *(
+                of_hotkeys(by_rules.get(rules.digest, {}), hotkeys.__contains__)
+                for by_rules in (self.of_round, self.windows)
+            )
         )
-        return Samples(of_round, of_all)
 
 
 NOTHING_YET = Memory()
@@ -132,10 +133,10 @@ class ColumnRounds:
         of_round: SamplesByValue = {}
         if number is not None:
             of_round = {
-                value: _only(self._rounds_of(rules, value).get(number, {}), chosen)
+                value: self._rounds_of(rules, value).get(number, {})
                 for value in values_of_round(rules)
             }
-        return Samples(of_round, self._of_all(rules, chosen, last))
+        return Samples(of_hotkeys(of_round, chosen.__contains__), self._of_all(rules, chosen, last))
 
     def _of_all(
         self, rules: AllocationRules, hotkeys: Collection[str], last: int | None
@@ -304,14 +305,15 @@ _PLAIN, _SHARED, _TASKS, _ALL = "plain", "shared", "tasks", "all"
 """Forms of sums: of a round; with how many records share a task; of a task; of all rounds."""
 
 
-def _only(
-    groups: Mapping[str, Mapping[str, Sequence[Sample]]], hotkeys: Collection[str]
-) -> dict[str, dict[str, Sequence[Sample]]]:
-    only = {
-        group: {hotkey: own for hotkey, own in by_hotkey.items() if hotkey in hotkeys}
-        for group, by_hotkey in groups.items()
+def of_hotkeys(samples: SamplesByValue, is_kept: Callable[[str], bool]) -> SamplesByValue:
+    """Return the samples of some hotkeys."""
+    return {
+        value: {
+            group: {hotkey: own for hotkey, own in by_hotkey.items() if is_kept(hotkey)}
+            for group, by_hotkey in groups.items()
+        }
+        for value, groups in samples.items()
     }
-    return {group: by_hotkey for group, by_hotkey in only.items() if by_hotkey}
 
 
 def _groups_of(rules: AllocationRules, part: RecordColumns) -> tuple[Ints, Sequence[str]]:

@@ -27,6 +27,7 @@ from tallystick_state.column_rounds import (
     ColumnRounds,
     Memory,
     merged,
+    of_hotkeys,
 )
 from tallystick_state.epoch import Alike, Closing, Owner, RecordKey, closed
 from tallystick_state.event import StateEvent
@@ -36,7 +37,6 @@ from tallystick_state.record_columns import RecordColumns, alike, counts_of
 from tallystick_state.roles import Roles
 from tallystick_state.round_scores import scores_of_round
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import SamplesByValue
 from tallystick_state.weights import LineWeights, weigh
 
 
@@ -74,7 +74,6 @@ def close(  # noqa: PLR0913  # what a closing is made of
     alone: Iterable[StateEvent] = (),
     memory: Memory = NOTHING_YET,
     attributes: RoundFile | None = None,
-    immune: Collection[str] = (),
     later: Iterable[StateRules] = (),
 ) -> EpochOutcome:
     """Close an epoch of records in columns, and weigh its miners.
@@ -88,7 +87,6 @@ def close(  # noqa: PLR0913  # what a closing is made of
         alone: the events that came alone, such as the flags that the engine gives.
         memory: what earlier epochs left; nothing of an earlier epoch counts without.
         attributes: what the rules ask of the rounds and of miners beside the records.
-        immune: the hotkeys of miners that the chain still protects.
         later: further rules that a later epoch has, whose windows look back to this one.
 
     Raises:
@@ -106,7 +104,7 @@ def close(  # noqa: PLR0913  # what a closing is made of
     kept = _next_memory(rounds, held, (rules, *later), columns)
     return EpochOutcome(
         flag(after, rules, flags),
-        _weighed(rounds, kept, after, attributes or NO_ATTRIBUTES, immune),
+        _weighed(rounds, kept, after, attributes or NO_ATTRIBUTES),
         flags,
         kept,
         rounds,
@@ -118,21 +116,11 @@ def _without_former(memory: Memory, state: State) -> Memory:
     anew = {miner.hotkey for miner in state.miners.values() if miner.anew == state.epoch}
     if not anew:
         return memory
-    return attrs.evolve(
-        memory,
-        windows={rules: _without(samples, anew) for rules, samples in memory.windows.items()},
-        of_round={rules: _without(samples, anew) for rules, samples in memory.of_round.items()},
+    windows, of_round = (
+        {digest: of_hotkeys(samples, lambda hotkey: hotkey not in anew) for digest, samples in own}
+        for own in (memory.windows.items(), memory.of_round.items())
     )
-
-
-def _without(samples: SamplesByValue, hotkeys: Collection[str]) -> SamplesByValue:
-    return {
-        value: {
-            group: {hotkey: own for hotkey, own in by_hotkey.items() if hotkey not in hotkeys}
-            for group, by_hotkey in groups.items()
-        }
-        for value, groups in samples.items()
-    }
+    return attrs.evolve(memory, windows=windows, of_round=of_round)
 
 
 def _next_memory(
@@ -166,7 +154,6 @@ def _weighed(
     memory: Memory,
     after: State,
     attributes: RoundFile,
-    immune: Collection[str],
 ) -> LineWeights:
     """Return the weights by the rules of the last round's epoch, as a state has them."""
     closing = rounds.closing
@@ -178,7 +165,6 @@ def _weighed(
         memory.round,
         closing.state.epoch,
         carry=memory.carry.get(rules.digest, {}),
-        immune=immune,
         attributes=attributes,
     )
 
