@@ -82,34 +82,18 @@ def is_double(fact: Node) -> bool:
     return reader_of(fact).is_double(fact)
 
 
-def _answering(fact: Node) -> Callable[[Record], tuple[int, str, Exception | None]]:
-    """Return an opaque fact that answers with an integer of its range, whatever it does.
-
-    One that fails answers with one of ``FAILURES``, what was found, and what it raised.
-    """
+def _guarded(fact: Node) -> Callable[[Record], int]:
+    """Return an opaque fact that answers with an integer of its range, or raises RecordError."""
     function, (_, low, high) = fact.function, arguments_of(fact)
 
-    def answer(record: Record) -> tuple[int, str, Exception | None]:
+    def guarded(record: Record) -> int:
         plain: Mapping[str, Any] = msgspec.to_builtins(record)
         try:
             value = function(plain) if function else None
-        except Exception as error:  # noqa: BLE001  # whatever a stranger raises
-            return FAILURES[0], shown(f"{type(error).__name__}: {error}"), error
+        except Exception as error:
+            raise failed(fact, FAILURES[0], shown(f"{type(error).__name__}: {error}")) from error
         if type(value) is not int or not low <= value <= high:
-            return FAILURES[1], shown(repr(value)), None
-        return value, "", None
-
-    return answer
-
-
-def _guarded(fact: Node) -> Callable[[Record], int]:
-    """Return an opaque fact that answers with an integer of its range, or raises RecordError."""
-    answer = _answering(fact)
-
-    def guarded(record: Record) -> int:
-        value, found, error = answer(record)
-        if found:
-            raise failed(fact, value, found) from error
+            raise failed(fact, FAILURES[1], shown(repr(value)))
         return value
 
     return guarded
@@ -117,8 +101,16 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
 
 def _marked(fact: Node) -> Callable[[Record], int]:
     """Return an opaque fact that answers with one of ``FAILURES`` when it fails."""
-    answer = _answering(fact)
-    return lambda record: answer(record)[0]
+    guarded = _guarded(fact)
+
+    def marked(record: Record) -> int:
+        try:
+            return guarded(record)
+        except RecordError as error:
+            # what the function raised is the cause
+            return FAILURES[1] if error.__cause__ is None else FAILURES[0]
+
+    return marked
 
 
 def failed(fact: Node, failure: int, found: str) -> RecordError:

@@ -308,29 +308,28 @@ def _index(place: object, name: str) -> int:
 
 def named_paths(data: Data) -> Iterator[tuple[str, KeyPath, Value]]:
     """Yield the path of each value of a file, with its keys; a table of a list goes by its name."""
-    for keys in _paths(data, ()):
-        value: Any = data
-        parts: list[str] = []
-        for key in keys:
-            inner = value[key]
-            name = (
-                inner.get("name") if isinstance(key, int) and isinstance(inner, Mapping) else None
-            )
-            parts.append(f"[{name}]" if _is_unique(name, value) else _part(key))
-            value = inner
-        yield "".join(parts).removeprefix("."), keys, value
+    for name, keys, value in _named(data, "", ()):
+        yield name.removeprefix("."), keys, value
 
 
-def _is_unique(name: object, tables: object) -> bool:
+def _named(value: object, name: str, keys: KeyPath) -> Iterator[tuple[str, KeyPath, Value]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _named(item, f"{name}.{dotted((key,))}", (*keys, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            label = item.get("name") if isinstance(item, Mapping) else None
+            step = label if _is_unique(label, value) else index
+            yield from _named(item, f"{name}[{step}]", (*keys, index))
+    elif isinstance(value, Value):
+        yield name, keys, value
+
+
+def _is_unique(name: object, tables: list[Any]) -> bool:
     """Return whether a name means one table of a list, and can stand in brackets."""
     if not isinstance(name, str) or name.isdigit() or not _NAME.fullmatch(name):
         return False
-    return isinstance(tables, list) and [t.get("name") for t in tables].count(name) == 1
-
-
-def _part(key: str | int) -> str:
-    text = dotted((key,))
-    return text if isinstance(key, int) else f".{text}"
+    return [table.get("name") for table in tables].count(name) == 1
 
 
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
@@ -354,14 +353,3 @@ def _nearest_paths(path: str, known: Iterable[str]) -> str:
     if not close and best:
         close = [candidate for candidate in paths if shared[candidate] == best][:_NEAREST]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-
-
-def _paths(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _paths(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _paths(item, (*path, index))
-    elif isinstance(value, Value):
-        yield path
