@@ -156,7 +156,9 @@ class _Checks:
         if formula is not None:
             names = (*EMISSION_TERMS, *emission.factors)
             yield from _check_reads(reference, formula.published, names)
-            yield from _check_unread_factors(emission, formula)
+            expected = f"a factor that {emission.formula} reads"
+            for name in emission.factors:
+                yield from _check_known((*_FACTORS, name), name, formula.published, expected)
             yield from self._tier_needed(formula)
         for name, factor in emission.factors.items():
             yield from self._factor(name, factor)
@@ -388,12 +390,6 @@ def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Itera
     else:
         expected = "a threshold of [tiers.thresholds]"
         yield from _check_known(path, level.threshold, tiers.thresholds, expected)
-
-
-def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Finding]:
-    for name in emission.factors:
-        expected = f"a factor that {emission.formula} reads"
-        yield from _check_known((*_FACTORS, name), name, formula.published, expected)
 
 
 def _check_known(

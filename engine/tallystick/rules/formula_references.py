@@ -77,17 +77,18 @@ def references_of(rule_set: RuleSet) -> Iterator[FormulaReference]:
 
 def check_reference(reference: FormulaReference, registry: Registry) -> Iterator[Finding]:
     """Yield the mistakes in a reference to a formula."""
-    formula = registry.formulas.get(reference.formula)
-    if formula is None:
-        what = f"the {reference.kind} formula of an installed plugin"
-        expected = offer(what, reference.formula, _of_kind(reference, registry), registry)
-        yield mistake(reference.key, shown(reference.formula), expected)
-    elif formula.kind != reference.kind:
-        yield mistake(
-            reference.key, shown(reference.formula), _other_kind(reference, formula, registry)
-        )
-    else:
+    formula = formula_of(reference, registry)
+    if formula is not None:
         yield from _check_parameters(reference, formula)
+        return
+    other = registry.formulas.get(reference.formula)
+    names = sorted(name for name, f in registry.formulas.items() if f.kind == reference.kind)
+    if other is None:
+        what = f"the {reference.kind} formula of an installed plugin"
+        expected = offer(what, reference.formula, names, registry)
+    else:
+        expected = f"a formula of the kind {reference.kind}, not {other.kind}: {one_of(names)}"
+    yield mistake(reference.key, shown(reference.formula), expected)
 
 
 def formula_of(reference: FormulaReference, registry: Registry) -> Formula | None:
@@ -123,15 +124,6 @@ def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     except CycleError as error:
         return tuple(reversed(error.args[1]))
     return ()
-
-
-def _other_kind(reference: FormulaReference, formula: Formula, registry: Registry) -> str:
-    formulas = one_of(_of_kind(reference, registry))
-    return f"a formula of the kind {reference.kind}, not {formula.kind}: {formulas}"
-
-
-def _of_kind(reference: FormulaReference, registry: Registry) -> list[str]:
-    return sorted(name for name, f in registry.formulas.items() if f.kind == reference.kind)
 
 
 def _check_parameters(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:
