@@ -180,7 +180,7 @@ def broken(  # noqa: PLR0913  # a keyword for each piece
 def true_digests(module: Path) -> dict[str, str]:
     """The digest of each formula of a module; none if it cannot be imported."""
     try:
-        offers = runpy.run_path(str(module), run_name=f"{PACKAGE}.formulas").values()
+        offers = runpy.run_path(str(module), run_name=f"{module.parent.name}.formulas").values()
     except Exception:  # noqa: BLE001  # what is wrong with it is for the kit to say
         return {}
     return {each.name: each.digest for each in offers if isinstance(each, Formula)}
