@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -153,7 +153,11 @@ class RecordValidator:
 
     def _accepts(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
         """Return whether a part of the schema accepts a value."""
-        return part if isinstance(part, bool) else self._parts[id(part)].whole.is_valid(value)
+        return self._acceptance(part)(value)
+
+    def _acceptance(self, part: Any) -> Callable[[object], bool]:  # noqa: ANN401  # as above
+        """Return what tells whether a part of the schema accepts a value."""
+        return (lambda _: part) if isinstance(part, bool) else self._parts[id(part)].whole.is_valid
 
     def _problems(
         self,
@@ -259,8 +263,10 @@ class RecordValidator:
 
     def _in_list(self, part: Schema, value: list[Any], path: Path, _known: object) -> Complaints:
         items = part["items"]
+        # asked once, as a list can have very many good items before a bad one
+        accepts = self._acceptance(items)
         for index, item in enumerate(value):
-            if not self._accepts(items, item):
+            if not accepts(item):
                 yield from self._refused(items, item, (*path, index))
 
     def _in_object(
@@ -276,13 +282,15 @@ class RecordValidator:
             names = {*(name for name in fields if name in value), *missing}
             names |= set() if unknown is None else {unknown}
         keys = part.get("propertyNames", True)
+        is_name, is_other = self._acceptance(keys), self._acceptance(rest)
         for name in sorted(names):
             at = (*path, name)
             if name in missing:
                 yield self._missing(at, known.get(name))
                 continue
             item, declared = value[name], fields.get(name, rest)
-            if self._accepts(keys, name) and self._accepts(declared, item):
+            accepts = self._acceptance(declared) if name in fields else is_other
+            if is_name(name) and accepts(item):
                 continue
             of_key = self._problems(keys, name, at)
             if name in fields or rest is not False:
