@@ -70,25 +70,25 @@ from tallystick_state.weights import (
 
 
 class StateQueries:
-    """Questions to one transaction."""
+    """Questions to one transaction.
+
+    Attributes:
+        transaction: what is read.
+        in_force: the rules of the state.
+    """
 
     def __init__(self, transaction: Transaction, rules: StateRules | RulesInForce) -> None:
         """Ask nothing yet."""
-        self._transaction, self.in_force = transaction, RulesInForce.of(rules)
+        self.transaction, self.in_force = transaction, RulesInForce.of(rules)
         self._states: dict[int, State | None] = {}
 
     def __repr__(self) -> str:
         return f"<StateQueries of {' and '.join(self.in_force.lines)}>"
 
-    @property
-    def transaction(self) -> Transaction:
-        """The transaction that is read."""
-        return self._transaction
-
     @cached_property
     def head(self) -> LogHead:
         """The end of the log, with the live state."""
-        head = self._transaction.head()
+        head = self.transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
         return head
@@ -111,7 +111,7 @@ class StateQueries:
         epoch = self.state.epoch
         return digest(
             {
-                "evidence": events_digest(self._transaction.event_lines(epoch)),
+                "evidence": events_digest(self.transaction.event_lines(epoch)),
                 "snapshot": self._snapshot(epoch).digest,
                 "state": unstructure(self.state),
             }
@@ -124,7 +124,7 @@ class StateQueries:
     def pinned(self, epoch: int) -> State | None:
         """Return the state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:
-            snapshot = self._transaction.snapshot(epoch)
+            snapshot = self.transaction.snapshot(epoch)
             self._states[epoch] = snapshot.state if snapshot is not None else None
         return self._states[epoch]
 
@@ -144,7 +144,7 @@ class StateQueries:
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
         self._check_round(number)
-        return self._scores_of_lines(self._transaction.events_of_round(number))
+        return self._scores_of_lines(self.transaction.events_of_round(number))
 
     def _scores_of_lines(self, events: Iterable[StateEvent]) -> dict[str, dict[str, Decimal]]:
         """Return the scores of the events of a round by line."""
@@ -156,7 +156,7 @@ class StateQueries:
     def reruns(self, number: int) -> list[Rerun]:
         """Return the submissions of a round that are to be run again, in their order."""
         self._check_round(number)
-        events = self._transaction.events_of_round(number)
+        events = self.transaction.events_of_round(number)
         reruns = (Rerun.of(event) for event in events if event.rerun)
         return sorted(reruns, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
 
@@ -175,13 +175,13 @@ class StateQueries:
             identities: of `StateEvent.identity`, 32 bytes each.
         """
         several = frozenset(identities)
-        pruned = self._transaction.pruned_claims(several)
-        return self._transaction.claims.known(several) | pruned.keys()
+        pruned = self.transaction.pruned_claims(several)
+        return self.transaction.claims.known(several) | pruned.keys()
 
     def recorded(self, number: int) -> frozenset[str]:
         """Return the digests of the records of a round that are recorded."""
         self._check_round(number)
-        events = self._transaction.events_of_round(number)
+        events = self.transaction.events_of_round(number)
         return frozenset(event.record for event in events if event.record is not None)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
@@ -199,7 +199,7 @@ class StateQueries:
         last = -1 if self.pruned is None else self.pruned.last_round
         # the pruned rounds, of those between two with a time the first
         gone = [number for number in (*times, last) if 0 <= number <= last]
-        dispatched = self._transaction.dispatched(hotkey)
+        dispatched = self.transaction.dispatched(hotkey)
         return Profile(
             hotkey=hotkey,
             epoch=self.state.epoch,
@@ -227,14 +227,14 @@ class StateQueries:
             weights[line] = None if miner.uid is None else paid.get(miner.uid)
             if reason := chosen.reason_of(hotkey, miner.uid):
                 reasons[line] = reason
-        newest = islice(self._transaction.scored(hotkey), MOST_SCORES)
+        newest = islice(self.transaction.scored(hotkey), MOST_SCORES)
         scores = tuple(map(RecordScore.of, newest))
         return Recent(miner.uid, weights, reasons, scores, tuple(self._movements(hotkey)))
 
     def _movements(self, hotkey: str) -> Iterator[Movement]:
         """Yield by skill type what the last closed epoch counts of a miner."""
         epoch = self.state.epoch - 1
-        counted = [] if epoch < 0 else self._transaction.counted(hotkey, epoch)
+        counted = [] if epoch < 0 else self.transaction.counted(hotkey, epoch)
         if not counted:
             return
         states = [self._snapshot(number).state for number in (epoch, epoch + 1)]
@@ -356,7 +356,7 @@ class StateQueries:
             reasons: only those that are there for one of these; by default all but what the
                 operator has dropped.
         """
-        for claim in self._transaction.claims.waiting():
+        for claim in self.transaction.claims.waiting():
             wanted = claim.reason in reasons if reasons else claim.reason != DROPPED
             of_validator = validator in {None, claim.event.validator}
             if claim.reason and wanted and of_validator and number in {None, claim.event.round}:
@@ -368,7 +368,7 @@ class StateQueries:
 
     def info(self) -> StateInfo:
         """Return the state at a glance."""
-        head, newest = self.head, self._transaction.newest_rounds(1)
+        head, newest = self.head, self.transaction.newest_rounds(1)
         miners = head.state.miners.values()
         return StateInfo(
             epoch=head.epoch,
@@ -376,13 +376,13 @@ class StateQueries:
             miners=len(miners),
             slots=sum(miner.uid is not None for miner in miners),
             records_round=newest[0] if newest else None,
-            closed_rounds=len(self._transaction.rounds()),
-            open_events=self._transaction.counted_events().get(head.epoch, 0),
+            closed_rounds=len(self.transaction.rounds()),
+            open_events=self.transaction.counted_events().get(head.epoch, 0),
             entries=head.entries,
             hash=head.hash,
             quarantine=sum(
                 claims
-                for reason, claims in self._transaction.claims.reasons().items()
+                for reason, claims in self.transaction.claims.reasons().items()
                 if reason != DROPPED
             ),
         )
@@ -396,7 +396,7 @@ class StateQueries:
         """Return the rounds with records, in their order: the ``last`` ones, or all."""
         if last is None:
             return self._rounds()
-        newest = self._transaction.newest_rounds(last)
+        newest = self.transaction.newest_rounds(last)
         return self._rounds(newest[-1]) if newest else []
 
     def round(self, number: int) -> RoundInfo:
@@ -415,7 +415,7 @@ class StateQueries:
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
         """Return a round that a file has closed, in which its records name an epoch."""
-        events = [*self._transaction.events_of_round(number)]
+        events = [*self.transaction.events_of_round(number)]
         records = [event for event in events if event.is_record]
         # of a pruned round what came late is recorded; the scores need the records before it
         is_pruned = self._is_pruned(number)
@@ -433,13 +433,13 @@ class StateQueries:
 
     def round_epoch(self, number: int) -> int | None:
         """Return the epoch that a round is pinned to; None without records."""
-        rounds = self._transaction.recorded_rounds(number, number)
+        rounds = self.transaction.recorded_rounds(number, number)
         return rounds[0][-1] if rounds else None
 
     @cached_property
     def pruned(self) -> PrunedPoint | None:
         """The point up to which records were pruned; None where none were."""
-        return self._transaction.pruned()
+        return self.transaction.pruned()
 
     def _is_pruned(self, number: int) -> bool:
         return self.pruned is not None and number <= self.pruned.last_round
@@ -449,12 +449,12 @@ class StateQueries:
             self.pruned.check_round(number)
 
     def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
-        closed = self._transaction.rounds()
+        closed = self.transaction.rounds()
         if self.pruned is not None:
             first = max(first, self.pruned.last_round + 1)
         return [
             RoundInfo(number, epoch, number in closed, closed.get(number), records, miners)
-            for number, records, miners, epoch in self._transaction.recorded_rounds(first, last)
+            for number, records, miners, epoch in self.transaction.recorded_rounds(first, last)
         ]
 
     def epochs(self, last: int | None = None) -> list[EpochInfo]:
@@ -478,10 +478,10 @@ class StateQueries:
 
     def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
         times = {}
-        for body in self._transaction.bodies_of_kind("epoch"):
+        for body in self.transaction.bodies_of_kind("epoch"):
             entry = json.loads(body)
             times[entry["epoch"]] = entry["at"]
-        counts, current = self._transaction.counted_events(), self.state.epoch
+        counts, current = self.transaction.counted_events(), self.state.epoch
         return [
             EpochInfo(
                 n,
@@ -530,8 +530,8 @@ class StateQueries:
             return 0
         last = self._last_round(line)
         if last is None:
-            last = next(iter(self._transaction.newest_rounds(1)), None)
-        events = [] if last is None else [*self._transaction.events_of_round(last)]
+            last = next(iter(self.transaction.newest_rounds(1)), None)
+        events = [] if last is None else [*self.transaction.events_of_round(last)]
         own = [*self._records(line, None).own(events)]
         epoch = round_epoch(own or events)
         return self.state.epoch if epoch is None else epoch
@@ -541,7 +541,7 @@ class StateQueries:
         return self.in_force.lines[line].at(self._weights_epoch(line))
 
     def _records(self, line: str, given: RoundFile | None) -> LineRecords:
-        transaction, in_force, opened = self._transaction, self.in_force, self.state.epoch
+        transaction, in_force, opened = self.transaction, self.in_force, self.state.epoch
 
         def attributes(epoch: int) -> RoundFile:
             if epoch < opened:
@@ -573,16 +573,16 @@ class StateQueries:
     def _last_round(self, line: str) -> int | None:
         """Return the last closed round; in a state of several lines, with records of the line."""
         types = self.in_force.types_apart(line)
-        return self._transaction.last_closed_round(types=types)
+        return self.transaction.last_closed_round(types=types)
 
     def _snapshot(self, epoch: int) -> Snapshot:
-        snapshot = self._transaction.snapshot(epoch)
+        snapshot = self.transaction.snapshot(epoch)
         if snapshot is None:
             raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
         return snapshot
 
     def _times(self) -> dict[int, datetime]:
-        rounds = self._transaction.rounds().items()
+        rounds = self.transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
 
 
