@@ -184,7 +184,8 @@ def select_group(  # noqa: PLR0913  # what a group follows from
     primaries, rest = _split(pool, rules, auditor_streaks)
     # they miss nothing but the minimum reputation (E31)
     recovering = [miner.hotkey for miner in below] if rules.groups.recovery.enabled else []
-    ticket = partial(draw_ticket, skill_type=skill_type, round=round, seed=seed)
+    # before any is drawn, so that a wrong seed is told where nobody can be
+    ticket = partial(_ticket, _draw(skill_type, round, seed))
     auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
     return Group.of(primaries, auditors, rules)
 
@@ -201,13 +202,21 @@ def draw_ticket(
     Raises:
         StateError: the round is outside [0, 2**64), or the seed is no Unicode text.
     """
+    return _ticket(_draw(skill_type, round, seed), hotkey)
+
+
+def _draw(skill_type: str, number: int, seed: str) -> bytes:
+    """Return what the tickets of a draw have in common."""
     try:
         texts = [text.encode() for text in (seed, skill_type)]
     except UnicodeEncodeError:
         raise StateError(f"found the seed {seed!a:.60}, expected Unicode text") from None
     framed = b"".join(_number("length", len(text)) + text for text in texts)
-    prefix = DRAW.encode() + _number("round", round) + framed
-    return hashlib.sha256(prefix + hotkey.encode()).digest()
+    return DRAW.encode() + _number("round", number) + framed
+
+
+def _ticket(draw: bytes, hotkey: str) -> bytes:
+    return hashlib.sha256(draw + hotkey.encode()).digest()
 
 
 def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
