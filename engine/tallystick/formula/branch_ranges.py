@@ -1,7 +1,7 @@
 """Intervals of the atoms in one branch of a formula: interval arithmetic with memory.
 
 An interval is kept for each atom, and for each linear form that a guard or a requirement has
-compared (``deadline − t_min ≥ 1``, ``shared ≤ mine``) and each square of the formula, because the
+compared (``deadline − t_min ≥ 1``, ``shared ≤ mine``), as for each square of the formula, as the
 intervals of the atoms alone cannot say it. Values are integers, so ``x > 0`` is ``x ≥ 1``, but for
 those of *real* atoms, such as roots: a polynomial with a real atom is noted as not 0 instead. Every
 interval that is returned holds for every valid record that reaches the branch; it may be wider than
@@ -22,8 +22,6 @@ from tallystick.formula.polynomial import (
     add,
     atom,
     common,
-    content,
-    divide,
     primitive,
     scale,
     strip,
@@ -59,7 +57,6 @@ class BranchRanges:
         self._learnt: dict[int, Interval] = {}
         self._forms: dict[Key, tuple[End | None, End | None]] = {}
         self._not_zero: tuple[Polynomial, ...] = ()
-        self._squares: tuple[tuple[Polynomial, Interval], ...] = ()
         self._known_gaps: Mapping[tuple[Monomial, Monomial], End] | None = None
         self.atoms: dict[str, int] = {}
         self.possible = True
@@ -83,9 +80,8 @@ class BranchRanges:
             below, above = ends if factor > 0 else reversed(ends)
             low = low if below is None else max(low, below)
             high = high if above is None else min(high, above)
-        if self._squares:
-            below, above = self._of_squares(polynomial)
-            low, high = max(low, below), min(high, above)
+        below, above = self._of_products(polynomial)
+        low, high = max(low, below), min(high, above)
         return max(low, self._chased(polynomial)), min(high, -self._chased(scale(polynomial, -1)))
 
     def is_whole(self, polynomial: Polynomial) -> bool:
@@ -172,22 +168,22 @@ class BranchRanges:
         low, high = self.range(base)
         ends = low * low, high * high
         least, most = 0 if low <= 0 <= high else min(ends), max(ends)
-        if divisor := content(product):
-            interval: Interval = Fraction(least, divisor), Fraction(most, divisor)
-            if self.is_whole(product):
-                interval = ceil(interval[0]), floor(interval[1])
-            self._squares = (*self._squares, (divide(product, divisor), interval))
+        self.at_most(product, most)
+        self.at_most(scale(product, -1), -least)
 
-    def _of_squares(self, polynomial: Polynomial) -> Interval:
-        """Return an interval after the squares that a polynomial has as parts are taken whole."""
+    def _of_products(self, polynomial: Polynomial) -> Interval:
+        """Return an interval after the known products, such as squares, are taken whole."""
         low: End = 0
         high: End = 0
-        for square, (least, most) in self._squares:
+        for key, (least, most) in self._forms.items():
+            if least is None or most is None:
+                continue
+            form = dict(key)
             # of (x − y)² the product x·y, which is in no other square of the two
-            term = max(square, key=lambda monomial: (len(monomial), len({*monomial})))
-            times, left = divmod(polynomial.get(term, 0), square[term])
-            if times and not left:
-                polynomial = add(polynomial, square, -times)
+            term = max(form, key=lambda monomial: (len(monomial), len({*monomial})))
+            times, left = divmod(polynomial.get(term, 0), form[term])
+            if len(term) > 1 and times and not left:
+                polynomial = add(polynomial, form, -times)
                 low += min(times * least, times * most)
                 high += max(times * least, times * most)
         rest = self._plain(polynomial)
@@ -201,7 +197,6 @@ class BranchRanges:
         self._learnt = dict(other._learnt)
         self._forms = dict(other._forms)
         self._not_zero = other._not_zero
-        self._squares = other._squares
         self.atoms = dict(other.atoms)
         self._known_gaps = None
         self.possible = other.possible
