@@ -107,7 +107,7 @@ def test_every_refused_one_is_listed_with_its_reason(site: list[str]) -> None:
     for each in GALLERY:
         assert each.refused in refused.get(each.plugin, "")
     used = {each["name"] for each in listed.json()["plugins"]}
-    assert used == USED | {"blend", "consensus", "skills", "workflow"}
+    assert used == USED | {"allocation", "blend", "consensus", "reward", "skills", "workflow"}
 
 
 @pytest.fixture
