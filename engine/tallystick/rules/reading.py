@@ -163,10 +163,12 @@ def _read_text(path: Path) -> str:
         line = error.object.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{error.object[error.start]:02x}"
         raise _refusal(path, byte, "text in UTF-8", line) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        expected = f"a rule-set file of at most {documents.LARGEST} bytes ({reason.lower()})"
-        raise _refusal(path, "", expected) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _refusal(path, "", f"a rule-set file that can be read ({reason})") from None
+    except ValueError as error:
+        expected = f"a rule-set file of at most {documents.LARGEST} bytes"
+        raise _refusal(path, str(error), expected) from None
 
 
 def _refusal(path: Path, value: str, expected: str, line: int = 0) -> RuleSetError:
