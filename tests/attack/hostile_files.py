@@ -23,8 +23,6 @@ from state.resealed import reseal
 from state.subnet import event, record
 from state.test_forged_logs import rechained
 
-from tallystick.errors import StoreError
-
 BYTES = tuple(map(bytes, ([0], [255], [128], [0] * 8, [255] * 8, [0] * 64)))
 
 
@@ -359,7 +357,7 @@ def store(random: Random, whole: bytes, path: Path) -> None:
             except sqlite3.Error:
                 continue  # the database refuses it itself
     if random.random() < 0.5:
-        with suppress(StoreError):
+        with suppress(Exception):  # what was changed cannot always be sealed again
             reseal(path)
 
 

@@ -79,7 +79,7 @@ def proof(folder: Path, random: Random) -> str:
     data = _spoilt(random, whole)
     found, good = read_proof(data, "proof.json"), read_proof(whole, "proof.json")
     found.check()
-    if not found.signers([ALICE.public]):
+    if not found.checkpoint.signers([ALICE.public]):
         return "read"
     assert (found.leaf, found.step, found.row) == (good.leaf, good.step, good.row)
     return "signed"

@@ -186,9 +186,12 @@ class ParquetReader:
     def _check_size(self, index: int, columns: Sequence[str]) -> int:
         """Return the size of some columns of a row group, by the footer, unless it is too large."""
         group, names = self.footer.row_group(index), frozenset(columns)
-        stored = (group.column(number) for number in range(group.num_columns))
-        sizes = (c.total_uncompressed_size for c in stored if _top(c.path_in_schema) in names)
-        size: int = sum(sizes)
+        # a damaged footer can have a path that is no text
+        with parquet_errors(self._path):
+            stored = [group.column(number) for number in range(group.num_columns)]
+            size: int = sum(
+                c.total_uncompressed_size for c in stored if _top(c.path_in_schema) in names
+            )
         if not 0 <= size <= LARGEST_GROUP:
             raise InputError(
                 f"{self._path}: row group {index}: found {size} bytes by the footer, expected at "
