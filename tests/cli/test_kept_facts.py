@@ -77,9 +77,13 @@ def test_a_record_that_is_not_recorded_leaves_no_facts(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_cannot_be_read_twice_keeps_no_facts() -> None:
+def test_what_cannot_be_read_twice_or_kept_is_wrong_use() -> None:
     found = run("round", "close", "-", *STATE, *KEPT)
     assert (found.status, "expected a file: it is read twice" in found.err) == (2, True)
+    before = run("state", "export", "-", *STATE).out
+    found = close(0, "--facts", "round-0.jsonl")
+    assert (found.status, "is a file" in found.err) == (2, True)
+    assert run("state", "export", "-", *STATE).out == before
 
 
 def test_a_consensus_that_groups_compute_is_a_fact(

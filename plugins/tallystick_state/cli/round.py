@@ -144,7 +144,11 @@ def _line(found: RoundInfo) -> str:
     help="A bad record is rejected alone; or it refuses the whole file, and nothing is recorded.",
 )
 @groups_option
-@click.option("--facts", type=PATH, help="A folder that keeps the facts of what is recorded.")
+@click.option(
+    "--facts",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder that keeps the facts of what is recorded.",
+)
 @authority_options
 @locked_options
 @as_json
