@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
+import msgspec
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
@@ -108,12 +109,30 @@ def export_state(
     return exported
 
 
+class _Stated(msgspec.Struct):
+    """An entry, of which the signed statement is read alone."""
+
+    statement: str | None = None
+
+
+_STATED = msgspec.json.Decoder(_Stated)
+
+
 def _statement_of(entry: Entry) -> str | None:
-    """Return the signed statement that an entry names, if it does."""
+    """Return the signed statement that an entry names, if it does.
+
+    Raises:
+        DamagedError: the entry cannot be read.
+    """
     if entry.kind != GENESIS and entry.kind not in STATING:
         return None
-    statement: str | None = json.loads(entry.body).get("statement")
-    return statement
+    try:
+        return _STATED.decode(entry.body).statement
+    except msgspec.MsgspecError as error:
+        raise DamagedError(
+            f"the log, entry {entry.seq}: found what cannot be read ({error}), expected what "
+            "tallystick wrote: the log is damaged, so take it back from a copy"
+        ) from error
 
 
 def _envelope_line(statement: str, text: str | None) -> bytes:
