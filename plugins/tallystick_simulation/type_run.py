@@ -282,7 +282,7 @@ class AnswerScores:
 
     @cached_property
     def _of_plan(self) -> tuple[Value, ...]:
-        """What is asked of the values of answers, and what other values read of them."""
+        """The values of answers that are wanted, or that other values read."""
         own = self._of_answers
         read = (v for value in self.bound.values if value not in own for v in value.inputs)
         return tuple(dict.fromkeys(v for v in (*self._wanted, *read) if v in own))

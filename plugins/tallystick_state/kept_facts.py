@@ -54,10 +54,10 @@ def keep_facts(
         kept = Path(temporary) / "records.jsonl"
         with kept.open("wb") as file:
             for chunk in source_of(records):
-                items = dict(enumerate(chunk.items(), chunk.first))
+                items = chunk.items()
                 for number, event in decoder.events(chunk).events:
                     if event.record in recorded:
-                        item = items[number]
+                        item = items[number - chunk.first]
                         file.write(_line(item if filled is None else filled.filled(event, item)))
         if kept.stat().st_size:
             folder.mkdir(parents=True, exist_ok=True)

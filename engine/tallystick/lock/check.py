@@ -36,13 +36,13 @@ _TOLD = {
     "files": "the file {}",
     "state_files": "the file {}",
 }
-"""The parts of a lock that are compared, with what an item of each is called."""
+"""The parts of a lock that are compared, with the name of an item of each."""
 _MEANT = {
     "formulas": "the formula {}",
     "requirements": "the requirement {}",
     "schemas": "the schema of {}",
 }
-"""The parts of a rule set of a lock, likewise."""
+"""The parts of a locked rule set that are compared, with the name of an item of each."""
 
 
 @attrs.frozen

@@ -50,7 +50,7 @@ _KINDS: Mapping[str, type] = {
     "skill_types": SkillType,
     "rule_sets": Path,
 }
-"""What hooks give, by the end of their names, which are those of the values of a `Plugin`."""
+"""Class of each item that a hook gives, by the attribute of `Plugin` that ends its name."""
 _NAMED = tuple(kind for kind in _KINDS if kind != "rule_sets")
 _HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
