@@ -1,10 +1,10 @@
 """The audit of two states: the first row in which they differ, and which of them is wrong.
 
-Closed epochs are compared by their leaves and rows, oldest first, then the open one by rules,
+Both logs are replayed first: a side whose log does not lead to what it stores or says is wrong.
+Then closed epochs are compared by their leaves and rows, oldest first, then the open one by rules,
 recorded claims and miners. Before the first difference both sides are the same. So a side is wrong
-if its row is not the one that a replay of its own log leads to, or that the record itself does,
-scored again. Where every row follows from its log, the entries of the logs differ, and the reason
-names them.
+if its row is not the one that the record itself leads to, scored again. Otherwise the entries of
+the logs differ, and the reason names them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.event_decoder import events_of
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import State, unstructure
-from tallystick_state.replay import replaying
+from tallystick_state.replay import verify
 from tallystick_state.step_roots import (
     ALIGNMENT,
     STEPS,
@@ -138,19 +138,17 @@ def record_key(record: Mapping[str, Any]) -> Key:
 
 @attrs.frozen(eq=False)
 class Side:
-    """One side: a store as it is, or the replay of an export.
+    """One side: a store, or an export that was imported; its log leads to all that it has.
 
     Attributes:
         name: its file or place, as it was given.
         ledger: the state.
-        log: its closed epochs, as they are stored.
-        is_replayed: whether everything stored was just derived from the log.
+        log: its closed epochs.
     """
 
     name: str
     ledger: Ledger
     log: EpochLog
-    is_replayed: bool
 
     def head(self) -> State:
         """Return the state in the open epoch."""
@@ -161,42 +159,34 @@ class Side:
         """Return whether the records of an epoch are gone, of which roots alone are kept."""
         return self.log.pruned is not None and epoch < self.log.pruned.epoch
 
-    def derived(self, epoch: int, step: RootedStep, key: Key) -> LeafRow | None:
-        """Return the row with a key that the log of a store leads to; None where it leads to none.
-
-        Raises:
-            DamagedError: the log cannot be replayed.
-            OtherSnapshotError: it leads to another snapshot than it says.
-        """
-        last = self.log.closed[epoch].seq
-        with replaying(self.ledger, self.log.transaction, last) as log:
-            return row_with(EpochLog(log.transaction, log.in_force).rows(epoch)[step] or (), key)
-
 
 @contextmanager
 def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
-    """Open a side, by an export or the place of a store.
+    """Open a side, by an export or the place of a store, once its log was replayed.
 
     Raises:
+        DamagedError: the log of a store cannot be replayed, or leads to something else than it has.
         InputError: it is not there, cannot be read, or is no whole export; caused by an
             `OtherSnapshotError` where its log leads to another snapshot than it says.
         StoreError: it is no store.
+        TrustError: something that must be signed is not as it must.
     """
     location = path_text(where, PLACE)
-    is_replayed = is_export(Path(location))
     with tempfile.TemporaryDirectory() as folder:
-        store = location
-        if is_replayed:
+        if is_export(Path(location)):
             store = str(Path(folder) / "imported")
             import_state(location, store, registry=registry)
-        try:
             opened_store = Ledger.open(store, registry=registry, shown=location)
-        except NoStoreError as error:
-            raise InputError(
-                f"{error.found}, expected a store or an export of a state: check the path"
-            ) from error
-        with opened_store as ledger, ledger.epoch_log(trust=False) as log:
-            yield Side(location, ledger, log, is_replayed)
+        else:
+            try:
+                opened_store = Ledger.open(location, registry=registry)
+            except NoStoreError as error:
+                raise InputError(
+                    f"{error.found}, expected a store or an export of a state: check the path"
+                ) from error
+            verify(opened_store)
+        with opened_store as ledger, ledger.epoch_log() as log:
+            yield Side(location, ledger, log)
 
 
 def audit_states(
@@ -215,24 +205,27 @@ def audit_states(
         StoreError: a side is no store.
         TrustError: they began under other rules, or a signature is missing.
     """
-    contradicted, sides = dict[str, OtherSnapshotError](), dict[str, Side]()
+    contradicted, sides = dict[str, DamagedError](), dict[str, Side]()
     with ExitStack() as stack:
         for letter, where in zip(LETTERS, (a, b), strict=True):
             try:
                 sides[letter] = stack.enter_context(opened_side(where, registry))
+            except DamagedError as error:
+                contradicted[letter] = error
             except InputError as error:
                 if not isinstance(error.__cause__, OtherSnapshotError):
                     raise
                 contradicted[letter] = error.__cause__
         if contradicted:
-            return _contradicted(contradicted, min(error.epoch for error in contradicted.values()))
+            return _contradicted(contradicted)
         return _compared(sides, records)
 
 
-def _contradicted(errors: Mapping[str, DamagedError], epoch: int) -> Verdict:
-    """Return the verdict where the log of a side does not lead to what it says."""
+def _contradicted(errors: Mapping[str, DamagedError]) -> Verdict:
+    """Return the verdict where the log of a side does not lead to what it has."""
     texts = "; ".join(f"side {letter}: {error}" for letter, error in errors.items())
-    return Verdict("arithmetic", texts, epoch, wrong=_wrong_of(errors))
+    epochs = [error.epoch for error in errors.values() if isinstance(error, OtherSnapshotError)]
+    return Verdict("arithmetic", texts, min(epochs, default=None), wrong=_wrong_of(errors))
 
 
 def _wrong_of(letters: Iterable[str]) -> Wrong:
@@ -339,25 +332,8 @@ class _Difference:
 
     def verdict(self) -> Verdict:
         """Return the verdict that the row leads to."""
-        verdict = self._of_logs() or self._of_record() or self._of_entries()
+        verdict = self._of_record() or self._of_entries()
         return attrs.evolve(verdict, step=self.step, key=self.key, rows=self.rows)
-
-    def _of_logs(self) -> Verdict | None:
-        """Return the verdict where the log of a side leads to another row; None where none does."""
-        derived, contradicted = dict(self.rows), dict[str, DamagedError]()
-        for letter, side in self.sides.items():
-            try:
-                if not side.is_replayed:
-                    derived[letter] = side.derived(self.epoch, self.step, self.key)
-            except DamagedError as error:
-                contradicted[letter] = error
-        if contradicted:
-            return _contradicted(contradicted, self.epoch)
-        wrong = [letter for letter in LETTERS if derived[letter] != self.rows[letter]]
-        if not wrong:
-            return None
-        reason = f"the log of side {' and that of side '.join(wrong)} leads to another row"
-        return Verdict("arithmetic", reason, wrong=_wrong_of(wrong), derived=derived[wrong[0]])
 
     def _of_record(self) -> Verdict | None:
         """Return the verdict of the record, scored again; None without one that decides."""
@@ -390,7 +366,7 @@ class _Difference:
         return self._alone("a") == self._alone("b")
 
     def _of_entries(self) -> Verdict:
-        """Return the verdict where each row follows from its own log: the entries differ."""
+        """Return the verdict where no record decides: the entries differ."""
         missing = [letter for letter in LETTERS if self.rows[letter] is None]
         if self.step == "inputs":
             return self._of_inputs(missing)

@@ -135,9 +135,9 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
     """Find the first row in which the states A and B differ, and who is wrong.
 
-    Each is a store, as it is, or an export, which is replayed. It reports the epoch, the step, the
-    row, both values, and the value to which the log, or the record itself, leads. Where the closed
-    epochs are equal, the open one is compared: which claim of which round one of them lacks.
+    Each is a store or an export, whose log is replayed first. It reports the epoch, the step, the
+    row, both values, and the value to which the record itself leads. Where the closed epochs are
+    equal, the open one is compared: which claim of which round one of them lacks.
     """
     from tallystick_state.audit.states_audit import audit_states, records_of
 
@@ -196,7 +196,8 @@ def _verdict_lines(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
         return
     step = "" if verdict.step is None else f", step {verdict.step}"
     key = "" if verdict.key is None else f", row {_text(verdict.key)}"
-    yield f"{verdict.kind}: epoch {verdict.epoch}{step}{key}"
+    epoch = "the log" if verdict.epoch is None else f"epoch {verdict.epoch}"
+    yield f"{verdict.kind}: {epoch}{step}{key}"
     for letter, row in verdict.rows.items():
         yield f"{letter}: {'no row' if row is None else _text(row[-1])}"
     if verdict.derived is not None:
