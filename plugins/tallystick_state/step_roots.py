@@ -210,17 +210,8 @@ class Share:
 
 def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
     """Return the rows of every step, as the data of leaves, in the order of their keys."""
-    # what the engine says itself follows from the results, and changes deltas
-    events = [event for event in counted.events if event.validator != ENGINE]
-    records = [event for event in events if event.is_record]
-    has_facts = all(event.facts is not None or event.missed for event in records)
-    keeps_facts = records and has_facts and any(event.facts is not None for event in records)
     return {
-        "inputs": sorted_rows((*key_of(event), event.claim_digest) for event in events),
-        "facts": sorted_rows((*key_of(event), event.facts) for event in records)
-        if keeps_facts
-        else None,
-        "results": sorted_rows(result_row(event) for event in events),
+        **event_rows(counted.events),
         "deltas": sorted_rows(
             row
             for closing in counted.closings()
@@ -231,6 +222,22 @@ def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
         "weights": sorted_rows(
             weight_row(*owner, share) for owner, share in counted.scores.items()
         ),
+    }
+
+
+def event_rows(recorded: Sequence[StateEvent]) -> dict[RootedStep, list[bytes] | None]:
+    """Return the rows of the first three steps, which the events of an epoch lead to alone."""
+    # what the engine says itself follows from the results, and changes deltas
+    events = [event for event in recorded if event.validator != ENGINE]
+    records = [event for event in events if event.is_record]
+    has_facts = all(event.facts is not None or event.missed for event in records)
+    keeps_facts = records and has_facts and any(event.facts is not None for event in records)
+    return {
+        "inputs": sorted_rows((*key_of(event), event.claim_digest) for event in events),
+        "facts": sorted_rows((*key_of(event), event.facts) for event in records)
+        if keeps_facts
+        else None,
+        "results": sorted_rows(result_row(event) for event in events),
     }
 
 

@@ -38,37 +38,30 @@ def at(
     return record(task, hotkey, round=number, consensus=consensus)
 
 
-WHO = "of val-1 about hk-0, task t1, executable_python"
-CASES: dict[str, tuple[list[Record], list[Record], str, str]] = {
-    "one lacks a record": (
-        [at(7), at(8)],
-        [at(8)],
-        "membership",
-        f"round 7, the record {WHO}: only side a has recorded it",
-    ),
-    "the oldest round is named": (
-        [at(9, "t9")],
-        [at(3), at(4)],
-        "membership",
-        f"round 3, the record {WHO}: only side b has recorded it; 2 more differ",
-    ),
+LACKS = "side {} has nothing with this key: a batch that its validator signed"
+CASES: dict[str, tuple[list[Record], list[Record], str, str, str]] = {
+    "one lacks a record": ([at(7), at(8)], [at(8)], "membership", LACKS.format("b"), "t1/7/"),
+    "others differ too": ([at(9, "t9")], [at(3), at(4)], "membership", LACKS.format("a"), "t1/3/"),
     "one says something else": (
         [at(7, consensus=0.5)],
         [at(7, consensus=0.6)],
         "input",
-        f"round 7, the record {WHO}: the sides recorded other versions of it (a: ",
+        "they have other digests of what the validator said",
+        "t1/7/",
     ),
     "an event that came alone": (
         [at(7), event("e-1", "rerun_pass", "t1", "hk-0", round=7)],
         [at(7)],
         "membership",
-        f"round 7, the event e-1 {WHO}: only side a",
+        LACKS.format("b"),
+        "t1/7/e-1",
     ),
     "a missed deadline": (
         [missed("t1", "hk-0", round=2)],
         [],
         "membership",
-        "round 2, the record of val-1 about hk-0",
+        LACKS.format("b"),
+        "t1/2/",
     ),
 }
 
@@ -76,23 +69,28 @@ CASES: dict[str, tuple[list[Record], list[Record], str, str]] = {
 @pytest.mark.parametrize("epochs", fast_rows([0, 2], 0))
 @pytest.mark.parametrize("case", fast_rows(CASES, 0, 2))
 def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Path) -> None:
-    mine, theirs, kind, reason = CASES[case]
+    mine, theirs, kind, reason, claim = CASES[case]
     a = state(tmp_path, "a", *mine, epochs=epochs)
     b = state(tmp_path, "b", *theirs, epochs=epochs)
     found = verdict(a, b)
     assert (found.kind, found.epoch, found.wrong) == (kind, epochs, "undecided")
+    assert found.step == "inputs"
+    hotkey, skill_type, validator, number, task, _, identity = found.key or ()
+    assert (hotkey, skill_type, validator) == ("hk-0", PYTHON, "val-1")
+    assert f"{task}/{number}/{identity}" == claim
     assert found.reason.startswith(reason)
+    assert found.reason.endswith("; 2 more differ") == (case == "others differ too")
     command = run("audit", "states", a, b)
     assert command.status == 1
-    assert f"{kind}: epoch {epochs}\n" in command.out
+    assert f"{kind}: epoch {epochs}, step inputs, row [" in command.out
     assert reason in command.out
 
 
 def test_a_claim_that_waits_on_the_other_side_is_told(tmp_path: Path) -> None:
     both = [at(1), at(1, consensus=0.2)]
     found = verdict(state(tmp_path, "a", at(1)), state(tmp_path, "b", *both))
-    assert found.reason.endswith(
-        "only side a has recorded it; the other has it in quarantine: conflict"
+    assert found.reason.startswith(
+        "side b has nothing with this key, but in quarantine (conflict): a batch"
     )
 
 
@@ -113,7 +111,7 @@ def test_exports_are_compared_too(tmp_path: Path) -> None:
     exports = [side.with_suffix(".jsonl") for side in (a, b)]
     found = run("audit", "states", *exports, "--json")
     assert (found.status, found.json()["verdict"]["kind"]) == (1, "membership")
-    assert "round 5" in found.json()["verdict"]["reason"]
+    assert found.json()["verdict"]["key"][3] == 5
 
 
 def test_rules_that_one_has_scheduled_are_told_before_they_begin(tmp_path: Path) -> None:

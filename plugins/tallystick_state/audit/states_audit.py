@@ -2,7 +2,7 @@
 
 Both logs are replayed first: a side whose log does not lead to what it stores or says is wrong.
 Then closed epochs are compared by their leaves and rows, oldest first, then the open one by rules,
-recorded claims and miners. Before the first difference both sides are the same. So a side is wrong
+rows of events and miners. Before the first difference both sides are the same. So a side is wrong
 if its row is not the one that the record itself leads to, scored again. Otherwise the entries of
 the logs differ, and the reason names them.
 """
@@ -13,7 +13,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +48,7 @@ from tallystick_state.step_roots import (
     Key,
     LeafRow,
     RootedStep,
+    event_rows,
     key_of,
     result_row,
     row_key,
@@ -150,10 +150,18 @@ class Side:
     ledger: Ledger
     log: EpochLog
 
-    def head(self) -> State:
-        """Return the state in the open epoch."""
+    def state(self, epoch: int) -> State:
+        """Return the state as an epoch begins; of the open one as it is now."""
+        if epoch < len(self.log.closed):
+            return self.log.state(epoch)
         with self.ledger.queries() as queries:
             return queries.state
+
+    def rows(self, epoch: int) -> Mapping[RootedStep, list[bytes] | None]:
+        """Return the rows of the steps of an epoch; of the open one, those of its events."""
+        if epoch < len(self.log.closed):
+            return self.log.rows(epoch)
+        return event_rows([*self.log.transaction.events(epoch)])
 
     def has_pruned(self, epoch: int) -> bool:
         """Return whether the records of an epoch are gone, of which roots alone are kept."""
@@ -255,7 +263,9 @@ def _compared(sides: Mapping[str, Side], records: RecordsOf | None) -> Verdict:
         letter = "b" if behind > 0 else "a"
         epochs = numbered(abs(behind), "epoch")
         return Verdict("equal", f"what both have is the same; side {letter} is {epochs} behind")
-    return _in_open(sides, len(logs[0].closed))
+    open_epoch = len(logs[0].closed)
+    verdict = _in_open(sides, open_epoch, records)
+    return verdict if verdict.kind == "equal" else attrs.evolve(verdict, epoch=open_epoch)
 
 
 def _in_closed(
@@ -281,8 +291,7 @@ def _in_closed(
     elif step is not None:
         verdict = _Difference.first(sides, mine.epoch, step, records).verdict()
     else:
-        states = {letter: side.log.state(mine.epoch + 1) for letter, side in sides.items()}
-        miners = _other_miners(states) or "the snapshots differ in what no step has"
+        miners = _other_miners(sides, mine.epoch + 1) or "the snapshots differ in what no step has"
         verdict = Verdict("membership", f"no row differs that both have: {miners}")
     return attrs.evolve(verdict, reason=verdict.reason + noted)
 
@@ -297,6 +306,7 @@ class _Difference:
         step: of the row.
         key: of the row.
         rows: by letter, the row with the key; None of a side without one.
+        more: how many rows of the step differ beside it.
         digests: those that the inputs of both sides have with the key.
         records: those that somebody has, by key; None without any.
     """
@@ -306,6 +316,7 @@ class _Difference:
     step: RootedStep
     key: Key
     rows: Mapping[str, LeafRow | None]
+    more: int
     digests: frozenset[str]
     records: RecordsOf | None
 
@@ -314,11 +325,10 @@ class _Difference:
         cls, sides: Mapping[str, Side], epoch: int, step: RootedStep, records: RecordsOf | None
     ) -> _Difference:
         """Find the row, in an epoch and a step that differ."""
-        every = {letter: side.log.rows(epoch) for letter, side in sides.items()}
-        pairs = zip_longest(*(steps[step] or () for steps in every.values()))
-        pair = next(pair for pair in pairs if pair[0] != pair[1])
-        # rows are in the order of their keys: of two keys the smaller one is on one side alone
-        key = min(row_key(json.loads(data)) for data in pair if data is not None)
+        every = {letter: side.rows(epoch) for letter, side in sides.items()}
+        mine, theirs = ({*(steps[step] or ())} for steps in every.values())
+        keys = {row_key(json.loads(data)) for data in mine ^ theirs}
+        key = min(keys)
         inputs = (row_with(steps["inputs"] or (), key) for steps in every.values())
         return cls(
             sides,
@@ -326,6 +336,7 @@ class _Difference:
             step,
             key,
             {letter: row_with(steps[step] or (), key) for letter, steps in every.items()},
+            len(keys) - 1,
             frozenset(row[-1] for row in inputs if row is not None),
             records,
         )
@@ -333,7 +344,8 @@ class _Difference:
     def verdict(self) -> Verdict:
         """Return the verdict that the row leads to."""
         verdict = self._of_record() or self._of_entries()
-        return attrs.evolve(verdict, step=self.step, key=self.key, rows=self.rows)
+        reason = verdict.reason + (f"; {self.more} more differ" if self.more else "")
+        return attrs.evolve(verdict, reason=reason, step=self.step, key=self.key, rows=self.rows)
 
     def _of_record(self) -> Verdict | None:
         """Return the verdict of the record, scored again; None without one that decides."""
@@ -376,9 +388,8 @@ class _Difference:
                 return Verdict("input", reason)
             reason = "they score the same record differently: the record decides (--records)"
             return Verdict("arithmetic", reason)
-        states = {letter: side.log.state(self.epoch + 1) for letter, side in self.sides.items()}
         where = f"side {missing[0]} has no such row" if missing else "each follows from its log"
-        beside = _other_miners(states) or (
+        beside = _other_miners(self.sides, self.epoch + 1) or (
             "compare registrations, closed rounds, and what epochs were closed with (--round)"
         )
         return Verdict("membership", f"{where}: {beside}")
@@ -395,13 +406,23 @@ class _Difference:
         batches = ", ".join(f"a batch of its validator lists that of side {one}" for one in signed)
         if missing:
             batch = "a batch that its validator signed shows who left it out, or put it in"
-            reason = f"side {missing[0]} has nothing with this key: {batches or batch}"
+            waiting = self._waiting(missing[0])
+            reason = f"side {missing[0]} has nothing with this key{waiting}: {batches or batch}"
             return Verdict("membership", reason)
         if len(signed) > 1:
             return Verdict("input", "its validator signed both digests: it said two things of one")
         decides = "the record itself decides (--records)"
         reason = f"they have other digests of what the validator said: {batches or decides}"
         return Verdict("input", reason)
+
+    def _waiting(self, letter: str) -> str:
+        """Return why a side that knows the claim of the row has not recorded it, as text."""
+        log = self.sides["a" if letter == "b" else "b"].log
+        events = (event for event in log.transaction.events(self.epoch))
+        identity = next(event.identity for event in events if key_of(event) == self.key)
+        claims = self.sides[letter].log.transaction.claims.of([identity])
+        reasons = [claim.reason for claim in claims if claim.reason is not None]
+        return f", but in quarantine ({reasons[0]})" if reasons else ""
 
 
 def _event_of(record: Mapping[str, Any], scorer: Scorer) -> StateEvent | None:
@@ -417,16 +438,20 @@ def _record_row(step: RootedStep, event: StateEvent) -> LeafRow:
     return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
 
 
-def _in_open(sides: Mapping[str, Side], epoch: int) -> Verdict:
+def _in_open(sides: Mapping[str, Side], epoch: int, records: RecordsOf | None) -> Verdict:
     """Return the verdict on states with the same closed epochs, by the open one."""
+    other = _other_rules(sides, epoch)
+    if other is not None:
+        return other
+    mine, theirs = (side.rows(epoch) for side in sides.values())
+    for step in mine:
+        if mine[step] != theirs[step] and None not in (mine[step], theirs[step]):
+            return _Difference.first(sides, epoch, step, records).verdict()
+    miners = _other_miners(sides, epoch)
+    if miners is not None:
+        return Verdict("membership", miners)
     closed = f"all {numbered(epoch, 'closed epoch')} are the same"
-    miners = _other_miners({letter: side.head() for letter, side in sides.items()})
-    other = _other_rules(sides, epoch) or _other_claims(sides, epoch)
-    if other is None and miners is not None:
-        other = Verdict("membership", miners)
-    if other is None:
-        return Verdict("equal", f"{closed}, and so is the open one")
-    return attrs.evolve(other, epoch=epoch)
+    return Verdict("equal", f"{closed}, and so is the open one")
 
 
 def _other_rules(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
@@ -441,52 +466,9 @@ def _other_rules(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
     return Verdict("rules", reason)
 
 
-def _other_claims(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
-    lines = {letter: {*side.log.transaction.event_lines(epoch)} for letter, side in sides.items()}
-    by_identity = {
-        letter: {event.identity: event for event in map(StateEvent.from_line, own - lines[other])}
-        for (letter, own), other in zip(lines.items(), reversed(LETTERS), strict=True)
-    }
-    events = [event for own in by_identity.values() for event in own.values()]
-    if not events:
-        return None
-    first = min(events, key=_order)
-    many = len(by_identity["a"].keys() | by_identity["b"].keys())
-    more = f"; {many - 1} more differ" if many > 1 else ""
-    have = [letter for letter in LETTERS if first.identity in by_identity[letter]]
-    if len(have) == len(LETTERS):
-        digests = ", ".join(f"{e}: {by_identity[e][first.identity].claim_digest}" for e in LETTERS)
-        reason = f"{_claim(first)}: the sides recorded other versions of it ({digests}){more}"
-        return Verdict("input", reason)
-    (one,) = have
-    waiting = _waiting(sides["b" if one == "a" else "a"], first)
-    reason = f"{_claim(first)}: only side {one} has recorded it{waiting}{more}"
-    return Verdict("membership", reason)
-
-
-def _waiting(side: Side, event: StateEvent) -> str:
-    """Return why a side that knows a claim has not recorded it, as text."""
-    claims = side.log.transaction.claims.of([event.identity])
-    waiting = [claim for claim in claims if claim.reason is not None]
-    return f"; the other has it in quarantine: {waiting[0].reason}" if waiting else ""
-
-
-def _order(event: StateEvent) -> tuple[int, str, str, str, str, str]:
-    about = event.skill_type, event.task_id, event.hotkey, event.validator
-    return event.round, *about, event.id or ""
-
-
-def _claim(event: StateEvent) -> str:
-    """Name a claim by what both sides know it by: numbers are of one log alone."""
-    what = "the record" if event.is_record else f"the event {visible(event.id or '')}"
-    of = f"of {visible(event.validator)} about {visible(event.hotkey)}"
-    task = f"task {visible(event.task_id)}, {visible(event.skill_type)}"
-    return f"round {event.round}, {what} {of}, {task}"
-
-
-def _other_miners(states: Mapping[str, State]) -> str | None:
-    """Return the first miner in which two states differ, as text; None where none does."""
-    miners = {letter: unstructure(state)["miners"] for letter, state in states.items()}
+def _other_miners(sides: Mapping[str, Side], epoch: int) -> str | None:
+    """Return the first miner that differs as an epoch begins, as text; None where none does."""
+    miners = {letter: unstructure(side.state(epoch))["miners"] for letter, side in sides.items()}
     hotkeys = sorted({*miners["a"], *miners["b"]})
     for hotkey in hotkeys:
         entries = {letter: own.get(hotkey) for letter, own in miners.items()}
