@@ -77,6 +77,13 @@ _MOST = 400
 """Numbers of more digits, before or behind the point, are none that a result has."""
 
 
+def decimal(value: Fraction) -> str:
+    """Return a number as a decimal of at most 18 significant digits."""
+    with localcontext(prec=18):
+        number = Decimal(value.numerator) / Decimal(value.denominator)
+    return f"{number:f}" if number.adjusted() > -18 else str(number)
+
+
 def _decimal(value: Fraction | None) -> str | None:
     return None if value is None else decimal(value)
 
@@ -110,14 +117,14 @@ class Finding:
 
 @json_object(
     *("verdict", "rule_set", "digest", "records", "rejected", "rows", "equal", "within_tolerance"),
-    *("differ", "fields", JsonKey("largest", form=_decimal), "first", "explanation", "receipt"),
+    JsonKey("differ", form=lambda differ: dict(sorted(differ.items()))),
+    *("fields", JsonKey("largest", form=decimal), "first", "explanation", "receipt"),
 )
-@attrs.frozen
+@attrs.define(eq=False)
 class ResultsAudit:
-    """The result of an audit of results.
+    """The result of an audit of results, which grows as records are compared.
 
     Attributes:
-        verdict: ``equal``, ``within-tolerance`` or ``differs``.
         rule_set: by which records were scored.
         digest: of it.
         records: how many records there were.
@@ -133,27 +140,24 @@ class ResultsAudit:
         receipt: whether the receipt beside the results names the same, by name; None without one.
     """
 
-    verdict: str
     rule_set: str
     digest: str
-    records: int
-    rejected: int
-    rows: int
-    equal: int
-    within_tolerance: int
-    differ: Mapping[str, int]
-    fields: tuple[str, ...]
-    largest: Fraction
-    first: Finding | None
-    explanation: Explanation | None
-    receipt: Mapping[str, bool] | None
+    records: int = 0
+    rejected: int = 0
+    rows: int = 0
+    equal: int = 0
+    within_tolerance: int = 0
+    differ: Counter[str] = attrs.field(factory=Counter)
+    fields: tuple[str, ...] = ()
+    largest: Fraction = Fraction(0)
+    first: Finding | None = None
+    explanation: Explanation | None = None
+    receipt: Mapping[str, bool] | None = None
 
-
-def decimal(value: Fraction) -> str:
-    """Return a number as a decimal of at most 18 significant digits."""
-    with localcontext(prec=18):
-        number = Decimal(value.numerator) / Decimal(value.denominator)
-    return f"{number:f}" if number.adjusted() > -18 else str(number)
+    @property
+    def verdict(self) -> str:
+        """``equal``, ``within-tolerance`` or ``differs``."""
+        return DIFFERS if self.differ else WITHIN if self.within_tolerance else EQUAL
 
 
 @attrs.frozen(slots=False)
@@ -207,53 +211,27 @@ def audit_results(  # noqa: PLR0913  # what an audit needs
     Raises:
         InputError: a file cannot be read, rows are in no order, or have no field to compare.
     """
-    audit = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell)
-    return audit.of(records, progress)
+    answer = ResultsAudit(scorer.rule_set.reference, scorer.digest)
+    audit = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell, answer)
+    source = source_of(records)
+    for item, row in audit.matched(audit.derived(source, progress)):
+        audit.compare(item, row)
+    answer.receipt = _receipt(results, scorer.digest, source.digest)
+    return answer
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class _Audit:
-    """An audit while it goes on."""
+    """An audit while it goes on, which fills its answer."""
 
     scorer: Scorer
     results: Path
     mapping: ColumnMapping
     tolerance: Fraction
     tell: Callable[[Finding], None]
-    records: int = 0
-    rejected: int = 0
-    rows: int = 0
-    equal: int = 0
-    within: int = 0
-    differ: Counter[str] = attrs.field(factory=Counter)
-    fields: tuple[str, ...] = ()
-    largest: Fraction = Fraction(0)
-    first: Finding | None = None
-    passed: Finding | None = None
-    explanation: Explanation | None = None
+    answer: ResultsAudit
 
-    def of(self, records: Path, progress: Callable[[int, int], None] | None) -> ResultsAudit:
-        source = source_of(records)
-        for item, row in self._matched(self._derived(source, progress)):
-            self._compare(item, row)
-        return ResultsAudit(
-            verdict=DIFFERS if self.differ else WITHIN if self.within else EQUAL,
-            rule_set=self.scorer.rule_set.reference,
-            digest=self.scorer.digest,
-            records=self.records,
-            rejected=self.rejected,
-            rows=self.rows,
-            equal=self.equal,
-            within_tolerance=self.within,
-            differ=dict(sorted(self.differ.items())),
-            fields=self.fields,
-            largest=self.largest,
-            first=self.first or self.passed,
-            explanation=self.explanation,
-            receipt=_receipt(self.results, self.scorer.digest, source.digest),
-        )
-
-    def _derived(
+    def derived(
         self, source: Source, progress: Callable[[int, int], None] | None
     ) -> Iterator[_Derived]:
         """Yield the result or reject of each record, in order."""
@@ -262,13 +240,13 @@ class _Audit:
             batch = scoring.chunk(chunk)
             scored = (_Derived(item.record, item, None, chunk) for item in batch.results())
             rejected = (_Derived(item.line, None, item.code, chunk) for item in batch.rejects)
-            self.records += len(batch) + len(batch.rejects)
-            self.rejected += len(batch.rejects)
+            self.answer.records += len(batch) + len(batch.rejects)
+            self.answer.rejected += len(batch.rejects)
             yield from merge(scored, rejected, key=lambda item: item.record)
             if progress is not None:
                 progress(source.bytes_read, source.size)
 
-    def _matched(
+    def matched(
         self, derived: Iterator[_Derived]
     ) -> Iterator[tuple[_Derived, PublishedRow | None]]:
         """Yield the records with their rows; note the rows that are of no record at the end."""
@@ -311,9 +289,9 @@ class _Audit:
 
     def _read(self) -> Iterator[PublishedRow]:
         for row in rows_of(self.results):
-            self.rows += 1
-            if not self.fields:
-                self.fields = self._fields_of(row)
+            self.answer.rows += 1
+            if not self.answer.fields:
+                self.answer.fields = self._fields_of(row)
             yield row
 
     def _fields_of(self, row: PublishedRow) -> tuple[str, ...]:
@@ -337,7 +315,7 @@ class _Audit:
     def _is_decimal(self, field: str) -> bool:
         return is_decimal(field, self.scorer.layout.decimals)
 
-    def _compare(self, each: _Derived, row: PublishedRow | None) -> None:
+    def compare(self, each: _Derived, row: PublishedRow | None) -> None:
         """Count what a record and its row come to."""
         if row is None:
             if each.result is not None:
@@ -346,7 +324,7 @@ class _Audit:
             derived = f"rejected: {each.code}"
             self._note(Finding("rejected-here", each.record, row.line, derived=derived), each)
         elif self.mapping.columns is None and _is_line_of(row, each):
-            self.equal += 1
+            self.answer.equal += 1
         else:
             self._judge(each, row)
 
@@ -354,14 +332,14 @@ class _Audit:
         """Count a row as equal, as within the tolerance, or as another."""
         findings = list(self._unlike(each, row))
         distances = [one.distance for one in findings if one.distance is not None]
-        self.largest = max([self.largest, *distances])
+        self.answer.largest = max([self.answer.largest, *distances])
         outside = [one for one in findings if one.distance is None or one.distance > self.tolerance]
         if not findings:
-            self.equal += 1
+            self.answer.equal += 1
         elif not outside:
-            self.within += 1
-            if self.first is None and self.passed is None:
-                self.passed = findings[0]
+            self.answer.within_tolerance += 1
+            if self.answer.first is None:
+                self.answer.first = findings[0]
                 self._explain(each)
         else:
             self._note(outside[0], each)
@@ -371,7 +349,7 @@ class _Audit:
 
     def _unlike(self, each: _Derived, row: PublishedRow) -> Iterator[Finding]:
         """Yield the fields of a row that are others than the derived ones."""
-        fields = self.fields
+        fields = self.answer.fields
         if self.mapping.columns is None:
             own = (name for name in row.values if name.startswith((AXES, MEASURES)))
             fields += tuple(name for name in own if name not in fields)
@@ -422,9 +400,10 @@ class _Audit:
 
     def _note(self, finding: Finding, each: _Derived | None) -> None:
         """Count a finding that makes the results others, and keep the first."""
-        self.differ[finding.code] += 1
-        if self.first is None:
-            self.first, self.explanation = finding, None
+        is_first = not self.answer.differ
+        self.answer.differ[finding.code] += 1
+        if is_first:
+            self.answer.first, self.answer.explanation = finding, None
             if each is not None:
                 self._explain(each)
         self.tell(finding)
@@ -433,7 +412,7 @@ class _Audit:
         """Keep every step behind the score of a record, unless its record is gone, as of facts."""
         if each.result is None or isinstance(each.chunk, FactsChunk):
             return
-        self.explanation = self.scorer.explain(_item(each), line=each.record)
+        self.answer.explanation = self.scorer.explain(_item(each), line=each.record)
 
 
 def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
