@@ -16,7 +16,7 @@ from tallystick.cli.main import cli
 
 _MARK = "<!-- commands -->"
 # what every command takes; the page says it once
-_EVERYWHERE = ("as_json", "log_json", "help")
+_EVERYWHERE = ("json", "log_json", "help")
 _SPAN = re.compile(r"(`[^`]*`)")
 _SPECIAL = re.compile(r"([\\*_<>\[\]{}|#~$@])")
 

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import (
     PATH,
     Decorator,
-    as_json,
     follow_links_option,
     output_option,
     rules_option,
 )
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -40,7 +39,7 @@ def round_option(description: str) -> Decorator:
     return click.option("--round", "round_file", type=PATH, help=description)
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick allocate miners.csv --rules my.toml -o weights.json",
         "tallystick allocate results.jsonl --rules my.toml --round round.json \\\n"
@@ -64,7 +63,6 @@ def round_option(description: str) -> Decorator:
 )
 @follow_links_option
 @locked_options
-@as_json
 def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     population: Path,
     reference: str,
@@ -74,7 +72,6 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     hotkey: str | None,
     as_uint16: bool,
     follow_links: bool,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Give the miners of the file POPULATION their weights by the steps of a rule set.
@@ -90,7 +87,7 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_allocation.explanation import explained
     from tallystick_allocation.files import weights_document
 
-    if as_json and is_stream(output):
+    if wants_json() and is_stream(output):
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
     scorer = load(reference)
     held.require(scorer)
@@ -100,7 +97,7 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
         explanation = None if hotkey is None else explained(weighed, hotkey)
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(f"{json_text(document, indent=2)}\n".encode())
-    if as_json:
+    if wants_json():
         more = {} if explanation is None else {"explanation": explanation.to_dict()}
         print_json({**document, **more})
     else:

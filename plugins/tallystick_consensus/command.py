@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from tallystick.cli.command import examples, status_of
+from tallystick.cli.command import command, examples, status_of
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import (
-    as_json,
     follow_links_option,
     output_option,
     rejects_option,
@@ -20,7 +19,7 @@ from tallystick.cli.options import (
 )
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(
+@command(
     cls=ExtensibleCommand,
     epilog=examples(
         "tallystick consensus groups.jsonl --rules skills@1.2.0 -o consensus.jsonl",
@@ -58,7 +57,6 @@ _PATH = click.Path(path_type=Path)
 )
 @follow_links_option
 @locked_options
-@as_json
 def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
     groups: Path,
     reference: str | None,
@@ -69,7 +67,6 @@ def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path | None,
     records_output: Path | None,
     follow_links: bool,
-    as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
@@ -85,14 +82,14 @@ def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
         consensus_file,
     )
 
-    if as_json and is_stream(output):
+    if wants_json() and is_stream(output):
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
     if records is None and records_output is not None:
         raise click.UsageError("found --records-output without --records, expected both")
     paths = ConsensusPaths(groups, output, rejects, reruns, records, records_output)
     with plugin_options.scoring(reference, held) as scorer, working("computing"):
         counts = consensus_file(scorer, paths, seed=seed, follow_links=follow_links)
-    if as_json:
+    if wants_json():
         print_json(attrs.asdict(counts))
     elif not is_stream(output):
         echo(*_summary(counts, output))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json
+from tallystick.cli.command import command, examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, print_table
+from tallystick.cli.shown import print_json, print_table, show, wants_json
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 
@@ -26,7 +25,7 @@ _TOLD = 20
 """Maximum number of differences that are printed in full; the rest are counted."""
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick yuma case.json",
         "tallystick yuma case.json --json",
@@ -37,8 +36,7 @@ _TOLD = 20
 @click.option(
     "--check", "checks", is_flag=True, help="Compare with what the file expects; 1 if it differs."
 )
-@as_json
-def yuma(case: Path, checks: bool, as_json: bool) -> None:
+def yuma(case: Path, checks: bool) -> None:
     """Compute the epochs of the subnet in the file CASE as the chain does, bit for bit.
 
     CASE is JSON: params, and steps that each have an input; values that a step leaves out continue
@@ -52,11 +50,11 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
     if checks:
         with working("computing"):
             comparison = vectors.check(document, str(case))
-        _tell(comparison, as_json)
+        _tell(comparison)
     with working("computing"):
         answers = vectors.computed(document, str(case))
         values = vectors.values(document, str(case))
-    if as_json:
+    if wants_json():
         if vectors.is_vectors(document):
             print_json({"cases": answers, **({"functions": values} if values else {})})
         else:
@@ -69,21 +67,19 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
         print_table("functions", [("function", False), ("row", True), ("value", True)], rows)
 
 
-def _tell(found: Check, as_json: bool) -> None:
+def _tell(found: Check) -> None:
     """Tell a check, and end with its exit status."""
-    if as_json:
-        print_json(attrs.asdict(found))
-    else:
-        compared = (
-            f"{numbered(found.cases, 'case')}, {numbered(found.steps, 'step')}, "
-            f"{numbered(found.values, 'value')} of functions"
-        )
-        many = len(found.differences)
-        echo(
-            *map(_line, found.differences[:_TOLD]),
-            *([f"and {many - _TOLD} more"] if many > _TOLD else []),
-            f"{compared}: {numbered(many, 'difference') if many else 'all as expected'}",
-        )
+    compared = (
+        f"{numbered(found.cases, 'case')}, {numbered(found.steps, 'step')}, "
+        f"{numbered(found.values, 'value')} of functions"
+    )
+    many = len(found.differences)
+    lines = [
+        *map(_line, found.differences[:_TOLD]),
+        *([f"and {many - _TOLD} more"] if many > _TOLD else []),
+        f"{compared}: {numbered(many, 'difference') if many else 'all as expected'}",
+    ]
+    show(attrs.asdict(found), lines)
     sys.exit(1 if found.differences else 0)
 
 

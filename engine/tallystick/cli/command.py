@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import click
 
+from tallystick.cli.shown import json_option
 from tallystick.plugins.commands import Command
 
 DEFECT = 3
@@ -24,8 +27,22 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
+class AnswerCommand(click.Command):
+    """A command with ``--json``, which prints its answer by `tallystick.cli.shown.show`."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:  # noqa: ANN401  # click's own
+        super().__init__(*arguments, **attributes)
+        self.params.append(json_option())
+
+
+command = partial(click.command, cls=AnswerCommand)
+"""The decorator of a function that is a command of the engine's own distribution."""
+
+
 class CommandGroup(click.Group):
     """A group whose help has the whole first sentence of each command."""
+
+    command_class = AnswerCommand
 
     def rows(self) -> dict[str, Command]:
         """Return what help says of each command, by its name and in order."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, print_table
+from tallystick.cli.shown import echo, print_json, print_table, wants_json
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
@@ -46,13 +45,12 @@ _NEXT = (
 """Commands to try next, in this order, in any folder."""
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick demo",
     ),
 )
-@as_json
-def demo(as_json: bool) -> None:
+def demo() -> None:
     """Score the bundled example records under every installed rule set.
 
     A legend follows, and commands to try next. The exit status is 1 if a rule set does not
@@ -70,7 +68,7 @@ def demo(as_json: bool) -> None:
                 scorers.append(load(name))
             except RuleSetError as error:
                 refused[name] = str(error)
-    if as_json:
+    if wants_json():
         rule_sets = [_plain(scorer, registry) for scorer in scorers]
         print_json({"rule_sets": rule_sets, "refused": refused})
     else:

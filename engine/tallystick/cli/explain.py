@@ -8,19 +8,19 @@ from typing import Any, NoReturn
 
 import click
 
-from tallystick.cli.command import examples, status_of
+from tallystick.cli.command import command, examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
-from tallystick.cli.options import as_json, rules_option
+from tallystick.cli.options import rules_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import print_json, show, wants_json
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
 from tallystick.json_values import error_value
 
 
-@click.command(
+@command(
     cls=ExtensibleCommand,
     epilog=examples(
         "tallystick explain records.jsonl --rules skills@1.2.0 --line 3",
@@ -37,12 +37,10 @@ from tallystick.json_values import error_value
     help="The record's line.",
 )
 @scoring_locked_options
-@as_json
-def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
+def explain(
     records: Path,
     reference: str | None,
     number: int,
-    as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
@@ -61,16 +59,13 @@ def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
                 record = _record(records, number)
             explanation = scorer.explain(record, line=number)
     except RecordError as error:
-        _refuse(error, records, number, as_json)
-    if as_json:
-        print_json(explanation.to_dict())
-    else:
-        echo(*lines_of(explanation))
+        _refuse(error, records, number)
+    show(explanation.to_dict(), lines_of(explanation))
 
 
-def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> NoReturn:
+def _refuse(error: RecordError, records: Path, number: int) -> NoReturn:
     message = masked(f"{records}:{number}: {error}")
-    if as_json:
+    if wants_json():
         print_json({**error_value(error), "message": message, "line": number})
     complain(message)
     sys.exit(status_of(1, error.code == INTERNAL_ERROR))

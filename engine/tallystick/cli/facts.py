@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples, status_of
+from tallystick.cli.command import command, examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.options import (
-    as_json,
     executor_options,
     follow_links_option,
     output_option,
@@ -19,13 +18,13 @@ from tallystick.cli.options import (
 )
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import counts_line, echo, print_json
+from tallystick.cli.shown import counts_line, show
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick facts history.jsonl -o facts.parquet",
         "tallystick facts folder-of-records --workers 4 -o facts.parquet",
@@ -37,14 +36,12 @@ if TYPE_CHECKING:
 @follow_links_option
 @executor_options
 @scoring_locked_options
-@as_json
 def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     output: Path,
     rejects: Path | None,
     follow_links: bool,
     executor: Executor,
-    as_json: bool,
     held: Held,  # noqa: ARG001  # no rule set takes part
 ) -> None:
     """Validate the RECORDS of a file or folder once, and write the facts that any rule set reads.
@@ -66,12 +63,7 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             settings=in_force(),
         )
-    if as_json:
-        print_json(receipt.to_dict())
-    else:
-        where = rejects or f"{output}.rejects.jsonl"
-        echo(
-            counts_line(receipt.counts, "with a submission", "without one", where),
-            f"facts    {output} {receipt.output_digest}",
-        )
+    where = rejects or f"{output}.rejects.jsonl"
+    counts = counts_line(receipt.counts, "with a submission", "without one", where)
+    show(receipt.to_dict(), [counts, f"facts    {output} {receipt.output_digest}"])
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.locked import held_lock
-from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.settings import in_working_folder
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.lock.check import NOTHING
 from tallystick.lock.installed import VECTORS, everything_installed, pinned_files
 from tallystick.lock.lock_file import FILE, LARGEST
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick lock --rules skills@1.2.0",
         "tallystick lock --rules skills@1.2.0 --self-test -o subnet.lock",
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 @click.option("--self-test", "tests", is_flag=True, help="Score the vectors of the engine first.")
 @output_option(f"The file to write, else {FILE}.", required=False)
 @follow_links_option
-@as_json
 def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
     file: Path | None,
     references: tuple[str, ...],
@@ -55,7 +53,6 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
     tests: bool,
     output: Path | None,
     follow_links: bool,
-    as_json: bool,
 ) -> None:
     """Write a lock of rule sets, or check one: the digests of all that results depend on.
 
@@ -80,57 +77,54 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
             f"found {named[0]} with {' and '.join(named[1:])}, expected one of them"
         )
     if checks:
-        _check(file, tests, as_json)
+        _check(file, tests)
     elif lists:
-        _list(file, tests, as_json)
+        _list(file, tests)
     elif file is not None or not references:
         raise click.UsageError("found no --rules to write a lock of, and no --check")
     else:
-        _write(references, output or Path(FILE), tests, follow_links, as_json)
+        _write(references, output or Path(FILE), tests, follow_links)
 
 
-def _check(file: Path | None, tests: bool, as_json: bool) -> None:
+def _check(file: Path | None, tests: bool) -> None:
     pinned = held_lock(file)
     tested = _tested(_loaded(pinned.references())) if tests else {}
     pinned.check()
-    if as_json:
-        rule_sets = {name: rules.digest for name, rules in pinned.lock.rule_sets.items()}
-        view = {"valid": True, "file": str(pinned.path)}
-        print_json({**view, "rule_sets": rule_sets, "tested": tested})
-    else:
-        echo(*_tested_lines(tested), f"{pinned.path}: everything is as it is locked")
+    rule_sets = {name: rules.digest for name, rules in pinned.lock.rule_sets.items()}
+    show(
+        {"valid": True, "file": str(pinned.path), "rule_sets": rule_sets, "tested": tested},
+        [*_tested_lines(tested), f"{pinned.path}: everything is as it is locked"],
+    )
 
 
-def _list(file: Path | None, tests: bool, as_json: bool) -> None:
+def _list(file: Path | None, tests: bool) -> None:
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
     is_none = file is None and in_working_folder(FILE, LARGEST + 1) is None
     pinned = None if is_none else held_lock(file)
     entries = pinned_files(everything_installed() if pinned is None else pinned.lock)
-    if as_json:
-        print_json({"files": [attrs.asdict(pin) for pin in entries]})
-    else:
-        echo(*(f"{pin.path}  {', '.join(pin.closures)}  {pin.digest}" for pin in entries))
+    lines = (f"{pin.path}  {', '.join(pin.closures)}  {pin.digest}" for pin in entries)
+    show({"files": entries}, lines)
 
 
-def _write(
-    references: Sequence[str], output: Path, tests: bool, follow_links: bool, as_json: bool
-) -> None:
+def _write(references: Sequence[str], output: Path, tests: bool, follow_links: bool) -> None:
     from tallystick.lock.write import lock_of, write  # loads rule sets
 
     scorers = _loaded(references)
     tested = _tested(scorers) if tests else {}
     written = lock_of(scorers, output.parent)
     write(written, output, follow_links=follow_links)
-    if as_json:
-        rule_sets = {name: rules.digest for name, rules in written.rule_sets.items()}
-        view = {"file": str(output), "rule_sets": rule_sets, "engine": engine_digest()}
-        plugins = {name: plugin_digest(module) for name, module in written.plugins.items()}
-        vectors = written.files.get(VECTORS, NOTHING)
-        print_json({**view, "plugins": plugins, "vectors": vectors, "tested": tested})
-    else:
-        lines = [f"{name} {rules.digest}" for name, rules in written.rule_sets.items()]
-        echo(*_tested_lines(tested), f"{output}: a lock of", *(f"  {line}" for line in lines))
+    rule_sets = {name: rules.digest for name, rules in written.rule_sets.items()}
+    view = {
+        "file": str(output),
+        "rule_sets": rule_sets,
+        "engine": engine_digest(),
+        "plugins": {name: plugin_digest(module) for name, module in written.plugins.items()},
+        "vectors": written.files.get(VECTORS, NOTHING),
+        "tested": tested,
+    }
+    lines = (f"  {name} {rules_digest}" for name, rules_digest in rule_sets.items())
+    show(view, [*_tested_lines(tested), f"{output}: a lock of", *lines])
 
 
 def _loaded(references: Sequence[str | Path]) -> list[Scorer]:

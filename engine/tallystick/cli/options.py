@@ -27,8 +27,6 @@ PATH = click.Path(path_type=Path)
 RULES_HELP = "name@version, a path or a digest; pin one with @sha256:…."
 """Help of the option that names a rule set."""
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-"""The option that every command has."""
 follow_links_option = click.option(
     "--follow-links",
     is_flag=True,

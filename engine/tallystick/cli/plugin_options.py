@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from tallystick.cli.command import AnswerCommand
 from tallystick.cli.rows import installed_commands
 from tallystick.errors import PluginError
 from tallystick.plugins.commands import INPUT, SOURCE, VALUE, CommandOption, value_of
@@ -135,7 +136,7 @@ class PluginOptions:
         return next(iter(options), None)
 
 
-class ExtensibleCommand(click.Command):
+class ExtensibleCommand(AnswerCommand):
     """A command to which plugins add options, as the one argument ``plugin_options``."""
 
     _is_extended = False

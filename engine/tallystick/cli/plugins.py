@@ -10,10 +10,9 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup, records
-from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
 from tallystick.cli.rows import installed_commands
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import (
     GROUP,
@@ -46,8 +45,7 @@ def plugins() -> None:
         "tallystick plugins list",
     ),
 )
-@as_json
-def list_command(as_json: bool) -> None:
+def list_command() -> None:
     """List every plugin with what it offers; exit status 1 if one was refused."""
     from tallystick.plugins.code import engine_digest
     from tallystick.plugins.registry import installed
@@ -58,7 +56,7 @@ def list_command(as_json: bool) -> None:
     refused += [{"name": name, "reason": f"commands: {why}"} for name, why in _refused_commands()]
     refused += [{"name": name, "reason": f"section: {why}"} for name, why in _refused_sections()]
     refused += [{"name": name, "reason": why} for name, why in _refused_others()]
-    if as_json:
+    if wants_json():
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
         for row in rows:

@@ -11,9 +11,8 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
-from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, show, table_lines, wants_json
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.json_values import error_value, json_value
 
@@ -42,18 +41,14 @@ def rules() -> None:
         "tallystick rules list",
     ),
 )
-@as_json
-def list_command(as_json: bool) -> None:
+def list_command() -> None:
     """The rule sets that are installed, with their digests; exit status 1 if one does not load."""
     from tallystick.plugins.registry import installed
     from tallystick.rules.loading import shipped
 
     registry = installed()
     rows = [_listed(name, registry) for name in shipped(registry)]
-    if as_json:
-        print_json({"rule_sets": rows})
-    else:
-        echo(*_lines(rows))
+    show({"rule_sets": rows}, _lines(rows))
     sys.exit(1 if any("error" in row for row in rows) else 0)
 
 
@@ -74,8 +69,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     ),
 )
 @argument
-@as_json
-def show_command(reference: str, as_json: bool) -> None:
+def show_command(reference: str) -> None:
     """The rule set with the formulas that it uses, as text.
 
     With --json its canonical form, which the digest covers, and the trees of its formulas and
@@ -88,7 +82,7 @@ def show_command(reference: str, as_json: bool) -> None:
     from tallystick.scoring.trees import trees_of
 
     scorer = load(reference, lookup=True)
-    if as_json:
+    if wants_json():
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         view = view_of(scorer)
         print_json({"digest": scorer.digest, "canonical": form, **trees_of(scorer), **view})
@@ -103,8 +97,7 @@ def show_command(reference: str, as_json: bool) -> None:
     ),
 )
 @argument
-@as_json
-def check_command(reference: str, as_json: bool) -> None:
+def check_command(reference: str) -> None:
     """Load RULES and prove its formulas; exit status 1 with every problem that was found.
 
     The exit status is 2 when there is no such file, or it cannot be read.
@@ -123,16 +116,13 @@ def check_command(reference: str, as_json: bool) -> None:
     except RuleSetError as error:
         if not resolved.is_readable:
             raise
-        if as_json:
+        if wants_json():
             print_json({"valid": False, **error_value(error)})
         else:
             tell_refusal(str(error))
         sys.exit(1)
     result = {"valid": True, "rule_set": scorer.rule_set.reference, "digest": scorer.digest}
-    if as_json:
-        print_json(result)
-    else:
-        echo(f"{result['rule_set']} is valid", scorer.digest)
+    show(result, [f"{result['rule_set']} is valid", scorer.digest])
 
 
 @rules.command(
@@ -142,8 +132,7 @@ def check_command(reference: str, as_json: bool) -> None:
     ),
 )
 @argument
-@as_json
-def digest_command(reference: str, as_json: bool) -> None:
+def digest_command(reference: str) -> None:
     """Print the digest of the meaning of RULES: its values and formulas, not its spelling.
 
     With --json also the digests of the code: the files of the engine and of the plugins that it
@@ -154,7 +143,7 @@ def digest_command(reference: str, as_json: bool) -> None:
     from tallystick.rules.loading import load
 
     loaded = load(reference, installed_plugins(), lookup=True)
-    if as_json:
+    if wants_json():
         code = Code.of(loaded.registry, loaded.rule_set.sections)
         named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
         print_json({**named, "code": {**json_value(code), "sections": dict(code.sections)}})
@@ -182,8 +171,7 @@ def _listed(name: str, registry: Registry) -> dict[str, Any]:
 )
 @click.argument("reference", metavar="RULES")
 @click.argument("word", required=False)
-@as_json
-def paths_command(reference: str, word: str | None, as_json: bool) -> None:
+def paths_command(reference: str, word: str | None) -> None:
     """List the paths of RULES that rules set and --sweep take, with value, range and meaning.
 
     With WORD only those that have it in the path or in the meaning. A number can be swept; a text,
@@ -203,12 +191,10 @@ def paths_command(reference: str, word: str | None, as_json: bool) -> None:
             f"found no path with {word!r} among the {len(every)} of {loaded.rule_set.reference}, "
             "expected a word of one: without WORD all are listed"
         )
-    if as_json:
-        rows = [attrs.asdict(path) | {"sweep": path.can_be_swept} for path in paths]
-        print_json({"rule_set": loaded.rule_set.reference, "paths": rows})
-        return
+    rows = [attrs.asdict(path) | {"sweep": path.can_be_swept} for path in paths]
     cells = [(path.path, _cut(path.value), path.range, path.meaning) for path in paths]
-    echo(*table_lines(("path", "value", "range", "meaning"), cells))
+    lines = table_lines(("path", "value", "range", "meaning"), cells)
+    show({"rule_set": loaded.rule_set.reference, "paths": rows}, lines)
 
 
 def _cut(value: str | None) -> str:

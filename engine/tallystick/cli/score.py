@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli import log
-from tallystick.cli.command import examples, status_of
+from tallystick.cli.command import command, examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.options import (
-    as_json,
     executor_options,
     follow_links_option,
     output_option,
@@ -22,7 +21,7 @@ from tallystick.cli.options import (
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import counts_line, echo, print_json
+from tallystick.cli.shown import counts_line, echo, print_json, wants_json
 from tallystick.io.streams import is_stream
 from tallystick.scoring.output import FORMATS
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 
-@click.command(
+@command(
     cls=ExtensibleCommand,
     epilog=examples(
         "tallystick score records.jsonl --rules skills@1.2.0 -o results.parquet",
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 @follow_links_option
 @executor_options
 @scoring_locked_options
-@as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     reference: str | None,
@@ -66,7 +64,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     receipt_path: Path | None,
     follow_links: bool,
     executor: Executor,
-    as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
@@ -80,7 +77,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     standard error.
     """
     streams = is_stream(output)
-    if as_json and streams:
+    if wants_json() and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
     with plugin_options.scoring(reference, held) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
@@ -94,7 +91,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             settings=in_force(),
         )
-    if as_json:
+    if wants_json():
         print_json(receipt.to_dict())
     elif not (streams and log.is_json()):
         where = rejects or ("above" if streams else f"{output}.rejects.jsonl")

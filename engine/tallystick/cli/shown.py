@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tallystick.scoring.receipt import Counts
 
 
+_JSON = f"{__name__}.json"
+
+
 def echo(*lines: str, err: bool = False) -> None:
     """Write some lines; what would act, or begin another line, is shown by its code."""
     text = "\n".join(map(on_one_line, lines))
@@ -54,9 +57,35 @@ def print_json(value: object, *, is_closed: bool = False) -> None:
     click.echo()
 
 
-def show(answer: object, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print an answer: as JSON, or the lines that tell it; those of an iterator are made then."""
-    if as_json:
+def json_option() -> click.Option:
+    """Return the option by which a command prints JSON."""
+    return click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        help="Print JSON for machines.",
+    )
+
+
+def _remember(context: click.Context, _option: click.Parameter, is_wanted: bool) -> None:
+    context.meta[_JSON] = is_wanted
+
+
+def wants_json() -> bool:
+    """Return whether the command that runs is to print JSON."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_JSON))
+
+
+def show(answer: object, lines: Iterable[str]) -> None:
+    """Print an answer, as JSON if the command is asked for it, else as lines.
+
+    Args:
+        answer: a value that has a form in JSON.
+        lines: the same for people; an iterator makes them when they are printed.
+    """
+    if wants_json():
         print_json(json_value(answer))
     else:
         echo(*lines)

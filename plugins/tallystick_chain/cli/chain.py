@@ -9,8 +9,8 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
-from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.cli.options import PATH, follow_links_option, output_option
+from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick_chain.cli.inputs import BLOCK, reading
@@ -61,13 +61,11 @@ def chain() -> None:
 )
 @click.argument("file", type=PATH)
 @_block_option
-@as_json
-def network_command(file: Path, block: int | None, as_json: bool) -> None:
+def network_command(file: Path, block: int | None) -> None:
     """Show the network file FILE: its digest, and the next blocks at which something is due.
 
     Validators of one network have the same digest. Without --block the blocks are those of epoch 0.
     """
-    from tallystick.json_values import json_value
     from tallystick_chain.network import Network
 
     network = Network.load(file)
@@ -75,29 +73,25 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
     now = dict[str, int | None]()
     if block is not None:
         now = {"block": block, "epoch": network.epoch_at(block), "round": network.round_at(block)}
-    if as_json:
-        print_json(
-            {
-                "digest": network.digest,
-                "network": network.to_json(),
-                "epoch_blocks": network.epoch_blocks,
-                **now,
-                "next": json_value(dues),
-            }
-        )
-        return
+    view = {
+        "digest": network.digest,
+        "network": network.to_json(),
+        "epoch_blocks": network.epoch_blocks,
+        **now,
+        "next": dues,
+    }
     subnet = f"subnet {network.netuid}, mechanism {network.mechanism}"
-    echo(
+    lines = [
         f"network  {visible(network.name)}: {subnet}",
         f"digest   {network.digest}",
         f"rounds   {network.round_blocks} blocks each, from block {network.anchor_block}",
         f"epochs   {network.epoch_rounds} rounds, {network.epoch_blocks} blocks each",
-    )
+    ]
     if now:
         begun = "no epoch has begun" if now["epoch"] is None else "epoch {epoch}, round {round}"
-        echo(f"block    {block}: {begun.format_map(now)}")
+        lines.append(f"block    {block}: {begun.format_map(now)}")
     rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in dues]
-    echo("", *table_lines(("block", "next"), rows))
+    show(view, [*lines, "", *table_lines(("block", "next"), rows)])
 
 
 @chain.command(
@@ -112,9 +106,8 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
 @_read_at_option
 @output_option("The file.")
 @follow_links_option
-@as_json
-def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    url: str, file: Path, block: int | None, output: Path, follow_links: bool, as_json: bool
+def snapshot_command(
+    url: str, file: Path, block: int | None, output: Path, follow_links: bool
 ) -> None:
     """Write a subnet at a finalized block to a file: hotkeys, stake, permits, registrations.
 
@@ -131,22 +124,19 @@ def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with atomic_files(output_path(output, follow_links=follow_links)) as (written,):
         written.write(snapshot.to_bytes())
     permits = sum(neuron.permit for neuron in snapshot.neurons)
-    if as_json:
-        print_json(
-            {
-                "block": snapshot.block,
-                "block_hash": snapshot.block_hash,
-                "digest": snapshot.digest,
-                "neurons": len(snapshot.neurons),
-                "permits": permits,
-            }
-        )
-    else:
-        echo(
-            f"block    {snapshot.block} {snapshot.block_hash}",
-            f"neurons  {len(snapshot.neurons)}, {permits} with a permit",
-            f"digest   {snapshot.digest}",
-        )
+    view = {
+        "block": snapshot.block,
+        "block_hash": snapshot.block_hash,
+        "digest": snapshot.digest,
+        "neurons": len(snapshot.neurons),
+        "permits": permits,
+    }
+    lines = [
+        f"block    {snapshot.block} {snapshot.block_hash}",
+        f"neurons  {len(snapshot.neurons)}, {permits} with a permit",
+        f"digest   {snapshot.digest}",
+    ]
+    show(view, lines)
 
 
 @chain.command(
@@ -162,16 +152,14 @@ def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @_read_at_option
 @state_option
 @locked_options
-@as_json
 def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    url: str, file: Path, hotkey: str, block: int | None, where: str, as_json: bool, held: Held
+    url: str, file: Path, hotkey: str, block: int | None, where: str, held: Held
 ) -> None:
     """Show the row that the chain has of a validator beside the one that a state says.
 
     The state's row is that of its newest closed epoch, at the slots of the block. Rows are read by
     proportions, so shares are compared; the difference is the part of all that is given otherwise.
     """
-    from tallystick.json_values import json_value
     from tallystick_chain.network import Network
     from tallystick_chain.row_comparison import RowComparison
     from tallystick_chain.weight_rows import weights_to_set
@@ -181,17 +169,14 @@ def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         weights = weights_to_set(queries)
     with reading(url) as source:
         compared = RowComparison.of(source, network, hotkey, weights, block)
-    if as_json:
-        print_json(json_value(compared))
-        return
     committed = f", {compared.pending} committed and not revealed" if compared.pending else ""
-    echo(
+    lines = [
         f"block       {compared.block}",
         f"chain       row of block {compared.last_update}{committed}",
         f"state       row of epoch {compared.epoch}"
         + (f": none ({visible(compared.reason)})" if compared.reason else ""),
         f"difference  {to_text(compared.difference)}",
-    )
+    ]
     rows = [
         (
             *(str(entry.uid), visible(entry.hotkey)),
@@ -201,4 +186,4 @@ def weights_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         for entry in compared.entries
     ]
     headings = ("uid", "hotkey", "chain uint16", "state uint16", "chain", "state", "difference")
-    echo("", *table_lines(headings, rows))
+    show(compared, [*lines, "", *table_lines(headings, rows)])

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json
+from tallystick.cli.command import command, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show
 from tallystick.errors import MOST_TOLD
@@ -22,7 +21,7 @@ _LONGEST = 400
 """The longest example that is shown in full."""
 
 
-@click.command(
+@command(
     "check",
     epilog=examples(
         "tallystick plugins check acme-translation",
@@ -45,8 +44,7 @@ _LONGEST = 400
     show_default=True,
     help="Maximum time that it may take.",
 )
-@as_json
-def check_command(target: str, record: bool, reset: bool, seconds: float, as_json: bool) -> None:
+def check_command(target: str, record: bool, reset: bool, seconds: float) -> None:
     """Check an installed plugin, or the project in a folder, in a process of its own.
 
     --record keeps every line of released.json that is there. --reset-unreleased also replaces or
@@ -57,7 +55,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
 
     with working("checking"):
         report = check(target, seconds=seconds, record=record, reset=reset)
-    show(report.to_dict(), lines(report, record=record or reset), as_json=as_json)
+    show(report.to_dict(), lines(report, record=record or reset))
     sys.exit(0 if report.passed else 1)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json, follow_links_option, output_option
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import follow_links_option, output_option
+from tallystick.cli.shown import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ _PARTS = ("tiers", "emission", "allocation", "reputation")
 """A copy of ``conformance.project.PARTS``, whose module is heavy to import."""
 
 
-@click.command(
+@command(
     "new",
     epilog=examples(
         "tallystick plugins new acme-translation",
@@ -45,14 +45,12 @@ _PARTS = ("tiers", "emission", "allocation", "reputation")
     help="Parts of its rule set beside scores, separated by commas; none for no other part.",
 )
 @follow_links_option
-@as_json
-def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
+def new_command(
     name: str,
     skill_type: str | None,
     output: Path | None,
     parts: str,
     follow_links: bool,
-    as_json: bool,
 ) -> None:
     """Write a plugin project that works: a skill type, formulas, a rule set that pays, tests.
 
@@ -68,11 +66,9 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     files = files_of(wanted)
     with new_folder(folder, follow_links=follow_links) as new:
         write_files(files, new)
-    if as_json:
-        print_json({"project": str(folder), "files": sorted(files)})
-    else:
-        echo(f"{name}: {len(files)} files in {folder}")
-        echo("next, in that folder:", *(f"    {line}" for line in _NEXT))
+    steps = (f"    {line}" for line in _NEXT)
+    lines = [f"{name}: {len(files)} files in {folder}", "next, in that folder:", *steps]
+    show({"project": str(folder), "files": sorted(files)}, lines)
 
 
 def _refuse_taken(wanted: Project) -> None:

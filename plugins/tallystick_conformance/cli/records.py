@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show, wants_json
 from tallystick.io.streams import STANDARD, standard_output
 from tallystick.numbers.text import numbered
 
@@ -24,7 +24,7 @@ _LINES = 1000
 _SLOTS = 65536
 
 
-@click.command(
+@command(
     "generate",
     epilog=examples(
         "tallystick records generate --seed 7 --count 2000 -o history.jsonl",
@@ -46,7 +46,6 @@ _SLOTS = 65536
     help="Write the miners too, as tallystick miner sync takes them.",
 )
 @follow_links_option
-@as_json
 def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     seed: int,
     count: int,
@@ -58,7 +57,6 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     output: Path,
     miner_list: Path | None,
     follow_links: bool,
-    as_json: bool,
 ) -> None:
     """Make up the records of a network: COUNT lines of about 1.1 kB, the same for the same options.
 
@@ -67,7 +65,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick_conformance.testing.history import history_of
 
-    if as_json and output == STANDARD:
+    if wants_json() and output == STANDARD:
         raise click.UsageError("--json and -o - both want the standard output: name a file")
     history = history_of(
         seed,
@@ -85,7 +83,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         with working("generating"):
             size, digest = _write(blocks, output, follow_links)
-        _tell(count, size, digest, output, as_json=as_json)
+        _tell(count, size, digest, output)
 
 
 def _chosen(types: str | None) -> list[SkillType]:
@@ -129,9 +127,8 @@ def _write(blocks: Iterable[bytes], output: Path, follow_links: bool) -> tuple[i
         return size, file.digest()
 
 
-def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"records": count, "bytes": size, "file": str(output), "digest": digest})
-    else:
-        echo(f"{numbered(count, 'record')}, {size} bytes")
-        echo(f"records  {output} {digest}")
+def _tell(count: int, size: int, digest: str, output: Path) -> None:
+    show(
+        {"records": count, "bytes": size, "file": str(output), "digest": digest},
+        [f"{numbered(count, 'record')}, {size} bytes", f"records  {output} {digest}"],
+    )

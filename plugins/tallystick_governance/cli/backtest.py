@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from tallystick.cli.command import examples, status_of
+from tallystick.cli.command import command, examples, status_of
 from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
 from tallystick.cli.options import (
     EXECUTOR_NAMES,
-    as_json,
     executor_options,
     follow_links_option,
     output_option,
 )
 from tallystick.cli.progress import line_count
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.errors import INTERNAL_ERROR
 from tallystick_governance.cli.repetition import repeating_command
 from tallystick_state.cli.options import groups_option
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from tallystick_governance.backtest.report import Written
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
+_ELSEWHERE = ("write_best", "follow_links", *LOCK_NAMES, *EXECUTOR_NAMES)
 """The options that are told elsewhere, or change no result."""
 
 
@@ -41,7 +40,7 @@ with_state_option = click.option(
 """The option that replays the epochs of a history."""
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick backtest facts.parquet --rules skills@1.2.0 --rules mine.toml \\",
         "    -o report",
@@ -138,7 +137,6 @@ with_state_option = click.option(
 @follow_links_option
 @executor_options
 @locked_options
-@as_json
 def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     history: Path,
     references: tuple[str, ...],
@@ -157,7 +155,6 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     output: Path,
     follow_links: bool,
     executor: Executor,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Compare rule sets over one history.
@@ -213,12 +210,10 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     best = None
     if write_best is not None:
         best = best_of(candidates[0], written.shown, write_best, follow_links=follow_links)
-    if as_json:
-        print_json(_described(outcome, written) | ({"best": attrs.asdict(best)} if best else {}))
-    else:
-        lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
-        lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
-        echo(*lines)
+    view = _described(outcome, written) | ({"best": attrs.asdict(best)} if best else {})
+    lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
+    lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
+    show(view, lines)
     rejects = outcome.history.rejects
     sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))
 

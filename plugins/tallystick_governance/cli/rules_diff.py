@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.log import complain
-from tallystick.cli.options import as_json, markdown_option
+from tallystick.cli.options import markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, print_text
+from tallystick.cli.shown import print_json, print_text, wants_json
 from tallystick.json_values import json_value
 from tallystick_governance.cli.moved_weight import moved_weight
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallystick_governance.adoption_effect import AdoptionEffect
 
 
-@click.command(
+@command(
     "diff",
     epilog=examples(
         "tallystick rules diff skills@1.2.0 mine.toml --check",
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@as_json
 @markdown_option
 @click.option(
     "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
@@ -42,9 +41,7 @@ if TYPE_CHECKING:
     metavar="STATE",
     help="Also report the effect of adopting NEW on a state whose rules are OLD.",
 )
-def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
-) -> None:
+def diff_command(old: str, new: str, markdown: bool, check: bool, where: str | None) -> None:
     """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
     The intervals contain every change that a score can have. The versioning policy decides which
@@ -61,7 +58,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.diff import render
     from tallystick_governance.diff.difference import difference
 
-    if as_json and markdown:
+    if wants_json() and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
     with working("comparing"):
         before, after = load(old), load(new)
@@ -70,7 +67,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             result = difference(before, after)
         else:
             result = difference(before, after, effect.bounds, effect.epoch)
-    if as_json:
+    if wants_json():
         more = {} if effect is None else {"state": json_value(effect)}
         print_json({**render.as_json(result), **more})
     else:

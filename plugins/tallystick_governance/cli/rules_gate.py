@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import PATH, as_json, follow_links_option, markdown_option
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import PATH, follow_links_option, markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, print_text
+from tallystick.cli.shown import print_json, print_text, wants_json
 from tallystick_state.cli.options import groups_option
 
 
-@click.command(
+@command(
     "gate",
     epilog=examples(
         "tallystick rules gate default skills@1.2.0 mine.toml",
@@ -43,7 +43,6 @@ from tallystick_state.cli.options import groups_option
 )
 @follow_links_option
 @markdown_option
-@as_json
 def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,
     old: str | None,
@@ -54,7 +53,6 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     receipt: Path | None,
     follow_links: bool,
     markdown: bool,
-    as_json: bool,
 ) -> None:
     """Ask whether the change from OLD to NEW keeps every clause of POLICY.
 
@@ -68,7 +66,7 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.gate import policy as policies
     from tallystick_governance.gate import render
 
-    if as_json and markdown:
+    if wants_json() and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
     if history is not None and where is not None:
         raise click.UsageError("found HISTORY and --state, expected one of them")
@@ -78,7 +76,7 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if old is None:
         if where is not None or receipt is not None or markdown:
             raise click.UsageError("found POLICY alone, expected OLD and NEW as well")
-        if as_json:
+        if wants_json():
             print_json(render.policy_as_json(policy))
         else:
             print_text(render.policy_as_text(policy))
@@ -100,7 +98,7 @@ def gate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         verdict = ask(policy, before, after, source)
         for file in files:
             file.write(verdict.receipt.to_bytes())
-    if as_json:
+    if wants_json():
         print_json(render.as_json(verdict))
     else:
         print_text(render.as_markdown(verdict) if markdown else render.as_text(verdict))

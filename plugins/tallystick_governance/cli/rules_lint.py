@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.options import as_json, markdown_option
+from tallystick.cli.options import markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, print_text
+from tallystick.cli.shown import print_json, print_text, wants_json
 from tallystick_governance.cli.moved_weight import moved_weight
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SAID = ("code", "severity", "summary", "documentation", "remedy")
 """The fields of a check that --explain prints."""
 
 
-@click.command(
+@command(
     "lint",
     epilog=examples(
         "tallystick rules lint mine.toml",
@@ -37,7 +37,6 @@ _SAID = ("code", "severity", "summary", "documentation", "remedy")
     ),
 )
 @click.argument("reference", metavar="[RULES]", required=False)
-@as_json
 @click.option("--select", metavar="CODE,…", help="Report only what these checks find.")
 @click.option("--ignore", metavar="CODE,…", help="Leave out what these checks find.")
 @click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
@@ -47,7 +46,6 @@ _SAID = ("code", "severity", "summary", "documentation", "remedy")
 @click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0 for a host of code.")
 def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str | None,
-    as_json: bool,
     select: str | None,
     ignore: str | None,
     explain: str | None,
@@ -70,12 +68,12 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.lint.linting import report
     from tallystick_governance.lint.sarif import as_sarif
 
-    if sum((as_json, verbose, markdown, sarif)) > 1:
+    if sum((wants_json(), verbose, markdown, sarif)) > 1:
         raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
     if explain is not None:
         checks = _explained(explain)
         _tell_refused(installed_lints().refused)
-        if as_json:
+        if wants_json():
             print_json([{key: getattr(check, key) for key in _SAID} for check in checks])
         else:
             print_text("\n\n".join(map(_documentation, checks)))
@@ -90,7 +88,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         with working("comparing"):
             result = result.since(old, partial(_weight_moved, old, result), chosen[0] or ())
     result = result.of(*chosen)
-    if as_json or sarif:
+    if wants_json() or sarif:
         print_json(as_sarif(result) if sarif else render.as_json(result), is_closed=sarif)
     elif markdown:
         print_text(render.as_markdown(result))

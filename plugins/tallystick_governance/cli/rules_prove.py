@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json, follow_links_option, markdown_option
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import follow_links_option, markdown_option
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import print_json, print_text
+from tallystick.cli.shown import print_json, print_text, wants_json
 
 
-@click.command(
+@command(
     "prove",
     epilog=examples(
         "tallystick rules prove mine.toml",
@@ -50,7 +50,6 @@ from tallystick.cli.shown import print_json, print_text
 @follow_links_option
 @click.option("-v", "--verbose", is_flag=True, help="Print each undecided question, and why.")
 @markdown_option
-@as_json
 def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,
     budget: int | None,
@@ -61,7 +60,6 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     verbose: bool,
     markdown: bool,
-    as_json: bool,
 ) -> None:
     """Prove properties of RULES for every valid record, or find records that break them.
 
@@ -80,7 +78,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.prove.property import is_not_analysed
     from tallystick_governance.prove.render import is_long
 
-    if sum((as_json, verbose, markdown)) > 1:
+    if sum((wants_json(), verbose, markdown)) > 1:
         raise click.UsageError("expected one of --json, --markdown and --verbose")
     scorer, most = load(reference), budget or proving.BUDGET
     limit = process.SECONDS if seconds is None else seconds
@@ -97,7 +95,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             lines = (line for answer in saved for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
-    if as_json:
+    if wants_json():
         print_json({"rule_set": name, "digest": scorer.digest, **render.as_json(answers)})
     elif markdown:
         print_text(render.as_markdown(name, scorer.digest, answers, most))

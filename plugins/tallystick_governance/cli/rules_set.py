@@ -7,13 +7,13 @@ from pathlib import Path
 import attrs
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, wants_json
 
 
-@click.command(
+@command(
     "set",
     epilog=examples(
         "tallystick rules set skills@1.2.0 axes.NAME.beta=0.8 -o mine.toml",
@@ -26,14 +26,12 @@ from tallystick.cli.shown import echo, print_json
 @output_option("The file to write.")
 @click.option("--summary", metavar="TEXT", help="The purpose of the new values, in one sentence.")
 @follow_links_option
-@as_json
-def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def set_command(
     reference: str,
     assignments: tuple[str, ...],
     output: Path,
     summary: str | None,
     follow_links: bool,
-    as_json: bool,
 ) -> None:
     """Write RULES with other values to a file; every other byte is kept, comments too.
 
@@ -52,7 +50,7 @@ def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         revision = revise(load(reference), map(parse_assignment, assignments), summary=summary)
     revision.write(output, follow_links=follow_links)
     new = revision.loaded
-    if as_json:
+    if wants_json():
         print_json(
             {
                 "old": revision.old,

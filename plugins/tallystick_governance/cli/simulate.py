@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.options import (
     EXECUTOR_NAMES,
-    as_json,
     executor_options,
     follow_links_option,
     markdown_option,
     output_option,
 )
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import echo, print_json, print_text
+from tallystick.cli.shown import echo, print_json, print_text, wants_json
 from tallystick.errors import InputError
 from tallystick.io.documents import parse_json
 from tallystick_governance.cli.repetition import repeating_command
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 20
 """Maximum size of a line of counterexamples, in bytes."""
-_ELSEWHERE = ("follow_links", "as_json", "markdown", *EXECUTOR_NAMES)
+_ELSEWHERE = ("follow_links", "markdown", *EXECUTOR_NAMES)
 """The options that change no result."""
 
 
-@click.command(
+@command(
     "simulate",
     epilog=examples(
         "tallystick simulate mine.toml --against skills@1.2.0 -o simulated",
@@ -101,7 +100,6 @@ _ELSEWHERE = ("follow_links", "as_json", "markdown", *EXECUTOR_NAMES)
 @follow_links_option
 @executor_options
 @markdown_option
-@as_json
 def simulate(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,
     against: str | None,
@@ -120,7 +118,6 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     executor: Executor,
     markdown: bool,
-    as_json: bool,
 ) -> None:
     """Simulate what each strategy of miners pays under RULES, beside honest work.
 
@@ -139,7 +136,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_simulation.assumptions import read_assumptions, shipped_assumptions
     from tallystick_simulation.response import Setting
 
-    if as_json and markdown:
+    if wants_json() and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
     folder = output_path(output, follow_links=follow_links)
     rules = [load(name) for name in (against, reference) if name is not None]
@@ -172,7 +169,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument for each option
             )
     after, before = studies[-1], studies[0] if against is not None else None
     report.write(folder, after, before, command=repeating_command(_ELSEWHERE))
-    if as_json:
+    if wants_json():
         print_json({**text.as_json(after, before), "folder": str(output)})
     elif markdown:
         print_text(text.as_markdown(after, before))

@@ -9,17 +9,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH
 from tallystick.cli.progress import working
 from tallystick.cli.settings import Setting
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import show
 from tallystick.errors import OutputError
 from tallystick.io.text import visible
 from tallystick_state.cli.options import signer_options
@@ -41,7 +41,7 @@ _UNPROTECTED = (
 )
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick serve --demo",
         "tallystick serve --state subnet.db",
@@ -103,7 +103,6 @@ _UNPROTECTED = (
     help="A folder of answers of rules prove --json, which pages of rules show.",
 )
 @signer_options
-@as_json
 def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str | None,
     demo: bool,
@@ -116,7 +115,6 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     embargo: int,
     proofs: Path | None,
     signer: Signer | None,
-    as_json: bool,
 ) -> None:
     """Serve pages and JSON about a state, which it reads and never changes.
 
@@ -164,7 +162,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         if not is_loopback(host):
             tell_refusal(_UNPROTECTED.format(host=host))
         app = application(ledger, settings, signer=signer)
-        asyncio.run(_served(app, settings, listener, is_demo=demo, as_json=as_json))
+        asyncio.run(_served(app, settings, listener, is_demo=demo))
 
 
 def _place(where: str) -> str:
@@ -201,7 +199,6 @@ async def _served(
     listener: socket.socket,
     *,
     is_demo: bool,
-    as_json: bool,
 ) -> None:
     """Serve until a signal asks to end."""
     from tallystick_service.server import address_of, serving
@@ -212,24 +209,21 @@ async def _served(
         loop.add_signal_handler(number, ended.set)
     async with serving(app, settings, listener) as task:
         waiting = asyncio.create_task(ended.wait())
-        _tell(address_of(listener), settings, is_demo=is_demo, as_json=as_json)
+        _tell(address_of(listener), settings, is_demo=is_demo)
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
 
 
-def _tell(address: str, settings: Settings, *, is_demo: bool, as_json: bool) -> None:
+def _tell(address: str, settings: Settings, *, is_demo: bool) -> None:
     """Say where the service is and what it shows, and the secret of the operator."""
-    if as_json:
-        view: dict[str, Any] = {"address": address}
-        print_json({**view, "operator": settings.operator} if settings.operator else view)
-        return
-    lines = [address]
+    view, lines = {"address": address}, [address]
     if is_demo:
         from tallystick_service.demo import MINER
 
         lines.append("it shows what everyone sees of a subnet; the rest is asked for:")
         lines.append(f"a miner: open {address}/miners/{MINER}/own and sign; its key is //Alice")
     if settings.operator:
+        view["operator"] = settings.operator
         lines.append(f"operator: open {address}/operator as the user operator, password:")
         lines.append(settings.operator)
-    echo(*lines)
+    show(view, lines)

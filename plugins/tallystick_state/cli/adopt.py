@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tallystick_state.rules_in_force import RulesInForce
 
 
-@click.command(
+@command(
     "adopt",
     epilog=examples(
         "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db",
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 )
 @state_option
 @locked_options
-@as_json
 def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str | None,
     epoch: int,
@@ -66,7 +65,6 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     pools: PoolOptions,
     authority: Authority,
     where: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Schedule the rule set RULES for an epoch that has not begun; the state keeps it, whole.
@@ -81,7 +79,7 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             raise click.UsageError("found RULES and --pool, or neither: expected one of them")
         if authority.gate_receipt is not None:
             raise click.UsageError("found --gate-receipt with --pool, expected it with RULES")
-        _share(where, pools, epoch, authority, held, as_json=as_json)
+        _share(where, pools, epoch, authority, held)
         return
     held.require_reference(reference)
     with opened(where, held) as ledger, working("proving the rules"):
@@ -92,12 +90,10 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
         "if nobody withdraws it"
     )
-    show(view, [told], as_json=as_json)
+    show(view, [told])
 
 
-def _share(  # noqa: PLR0913  # what the command was given
-    where: str, pools: PoolOptions, epoch: int, authority: Authority, held: Held, *, as_json: bool
-) -> None:
+def _share(where: str, pools: PoolOptions, epoch: int, authority: Authority, held: Held) -> None:
     """Schedule other pools."""
     with opened(where, held) as ledger:
         change = ledger.share(
@@ -105,10 +101,10 @@ def _share(  # noqa: PLR0913  # what the command was given
         )
     view = views.pools_change(change)
     told = f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it"
-    show(view, [told], as_json=as_json)
+    show(view, [told])
 
 
-@click.command(
+@command(
     "withdraw",
     epilog=examples(
         "tallystick state withdraw --state subnet.db",
@@ -119,12 +115,10 @@ def _share(  # noqa: PLR0913  # what the command was given
 @authority_options
 @state_option
 @locked_options
-@as_json
-def withdraw_command(  # one argument for each option
+def withdraw_command(
     line: str | None,
     authority: Authority,
     where: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Take back the last adoption, as long as its epoch has not begun."""
@@ -136,20 +130,19 @@ def withdraw_command(  # one argument for each option
         f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
         f"{adoption.epoch}"
     )
-    show(view, [told], as_json=as_json)
+    show(view, [told])
 
 
-@click.command("rules", epilog=examples("tallystick state rules --state subnet.db"))
+@command("rules", epilog=examples("tallystick state rules --state subnet.db"))
 @state_option
-@as_json
-def rules_command(where: str, as_json: bool) -> None:
+def rules_command(where: str) -> None:
     """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         in_force, epoch = queries.in_force, queries.state.epoch
     view = views.rules_in_force(in_force, epoch)
-    show(view, _lines(view, in_force), as_json=as_json)
+    show(view, _lines(view, in_force))
 
 
 def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:

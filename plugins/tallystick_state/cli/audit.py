@@ -13,7 +13,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
+from tallystick.cli.options import PATH, follow_links_option, rules_option
 from tallystick.cli.progress import progress_bar, working
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
@@ -79,7 +79,6 @@ _tolerance_option = click.option(
 @follow_links_option
 @scored_state_option
 @locked_options
-@as_json
 def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     reference: str | None,
@@ -89,7 +88,6 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     every: Path | None,
     follow_links: bool,
     where: str | None,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Score RECORDS again and compare the results that were published.
@@ -116,7 +114,7 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             tell=tell,
             progress=progress,
         )
-    _give(json_value(result), _lines(result, results), as_json=as_json)
+    _give(json_value(result), _lines(result, results))
 
 
 @audit.command(
@@ -131,8 +129,7 @@ def records_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @click.option(
     "--records", type=PATH, metavar="FILE", help="Records, of which one may decide who is wrong."
 )
-@as_json
-def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
+def states_command(a: str, b: str, records: Path | None) -> None:
     """Find the first row in which the states A and B differ, and who is wrong.
 
     Each is a store or an export, whose log is replayed first. It reports the epoch, the step, the
@@ -146,7 +143,7 @@ def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
         verdict = audit_states(a, b, lookup)
     names = {"a": a, "b": b}
     view = {"sides": names, "verdict": json_value(verdict)}
-    _give(view, _verdict_lines(verdict, names), as_json=as_json, differs=verdict.kind != "equal")
+    _give(view, _verdict_lines(verdict, names), differs=verdict.kind != "equal")
 
 
 @audit.command(
@@ -160,9 +157,8 @@ def states_command(a: str, b: str, records: Path | None, as_json: bool) -> None:
 @click.option("--format", "name", metavar="FORMAT", required=True, help="The format of a plugin.")
 @_tolerance_option
 @locked_options
-@as_json
-def folder_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    folder: Path, reference: str | None, name: str, tolerance: Fraction, as_json: bool, held: Held
+def folder_command(
+    folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> None:
     """Derive the weights of what a subnet published in FOLDER, and compare those that were set.
 
@@ -173,18 +169,17 @@ def folder_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
         form = format_named(name, installed_formats())
         result = audit_export(scorer, form, folder, tolerance=tolerance)
-    _give(json_value(result), _export_lines(result, folder), as_json=as_json)
+    _give(json_value(result), _export_lines(result, folder))
 
 
 def _give(
     view: Mapping[str, Any],
     lines: Iterator[str],
     *,
-    as_json: bool,
     differs: bool | None = None,
 ) -> None:
     """Print the outcome for machines or for people, and end."""
-    show(view, lines, as_json=as_json)
+    show(view, lines)
     sys.exit(1 if (view["verdict"] == "differs" if differs is None else differs) else 0)
 
 

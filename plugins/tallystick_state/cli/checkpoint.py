@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.json_values import json_value
 from tallystick_state.cli.options import (
     checkpoint_option,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights")
 
 
-@click.command(
+@command(
     "checkpoint",
     epilog=examples(
         "tallystick state checkpoint --key hotkey.pem -o checkpoint.txt \\",
@@ -42,13 +42,11 @@ _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "
 @state_option
 @signer_options
 @follow_links_option
-@as_json
-def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def checkpoint_command(
     output: Path | None,
     origin: str | None,
     where: str,
     follow_links: bool,
-    as_json: bool,
     signer: Signer | None,
 ) -> None:
     """Print the checkpoint of the closed epochs: size and root of their log, signed if asked.
@@ -66,7 +64,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     signed = current if signer is None else current.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
-    if as_json:
+    if wants_json():
         view = {"origin": current.origin, "size": current.size, "root": current.root.hex()}
         by = None if signer is None else str(signer.public)
         content = {**view, "signed_by": by, "checkpoint": signed.to_text()}
@@ -77,7 +75,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
         echo(*signed.to_text().splitlines(), *beside)
 
 
-@click.command(
+@command(
     "proof",
     epilog=examples(
         "tallystick state proof --epoch 41 --step reputations \\",
@@ -93,7 +91,6 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
 @output_option("The proof to write.", metavar="FILE")
 @state_option
 @follow_links_option
-@as_json
 def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epoch: int,
     step: Any,  # noqa: ANN401  # one of the steps
@@ -102,7 +99,6 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     output: Path,
     where: str,
     follow_links: bool,
-    as_json: bool,
 ) -> None:
     """Prove that a row is in a step of an epoch, and the epoch in the log of a checkpoint.
 
@@ -116,7 +112,7 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with Ledger.open(where) as ledger, working("proving"):
         proof = row_proof(ledger, epoch, step, _key(key), signed)
     _write(output, proof_bytes(proof), follow_links=follow_links)
-    if as_json:
+    if wants_json():
         print_json(json_value(proof), is_closed=True)
     else:
         echo(*proof.told())

@@ -11,9 +11,9 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, last_option
+from tallystick.cli.options import PATH, last_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import show, table_lines
+from tallystick.cli.shown import show, table_lines, wants_json
 from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -47,8 +47,7 @@ def epoch() -> None:
 )
 @last_option("epochs")
 @state_option
-@as_json
-def list_command(last: int | None, where: str, as_json: bool) -> None:
+def list_command(last: int | None, where: str) -> None:
     """List the epochs that have begun: when they closed, their events and snapshots."""
     from tallystick_state.ledger import Ledger
 
@@ -65,7 +64,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
         for info in epochs
     )
     headings = ("epoch", "state", "closed at", "events", "began with the snapshot")
-    show({"epochs": epochs}, table_lines(headings, rows), as_json=as_json)
+    show({"epochs": epochs}, table_lines(headings, rows))
 
 
 @epoch.command(
@@ -76,14 +75,13 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 )
 @click.argument("number", metavar="EPOCH", type=number_type)
 @state_option
-@as_json
-def show_command(number: int, where: str, as_json: bool) -> None:
+def show_command(number: int, where: str) -> None:
     """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         info = queries.epoch(number)
-    show(views.whole_epoch(info), _lines(info), as_json=as_json)
+    show(views.whole_epoch(info), _lines(info))
 
 
 def _lines(found: EpochInfo) -> Iterator[str]:
@@ -125,14 +123,12 @@ def _lines(found: EpochInfo) -> Iterator[str]:
     "Attributes of its rounds and of miners that the rules read, as JSON; the log keeps them."
 )
 @locked_options
-@as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str,
     number: int | None,
     at: datetime | None,
     salt_file: Path | None,
     round_file: Path | None,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
@@ -150,11 +146,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     salt = None if salt_file is None else _salt(salt_file)
     with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
-        report = None if as_json or closed.already else epoch_report(ledger, closed.epoch)
+        report = None if wants_json() or closed.already else epoch_report(ledger, closed.epoch)
     status = "was closed already" if closed.already else "is closed"
     head = f"epoch {closed.epoch} {status}; snapshot {closed.snapshot.digest}"
     lines = () if report is None else _report(report, closed.epoch + 1)
-    show(closed, (head, *lines), as_json=as_json)
+    show(closed, (head, *lines))
 
 
 def _report(found: EpochReport, following: int) -> Iterator[str]:

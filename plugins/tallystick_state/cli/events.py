@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import show
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
@@ -42,13 +42,11 @@ def events() -> None:
 @authority_options
 @state_option
 @locked_options
-@as_json
-def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def import_command(
     file: Path,
     groups: Path | None,
     authority: Authority,
     where: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Record the events and records of a JSONL FILE; lines recorded before are left out.
@@ -65,5 +63,5 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
-    show(ingested, [f"{file}: {ingested_text(ingested)}"], as_json=as_json)
+    show(ingested, [f"{file}: {ingested_text(ingested)}"])
     complain_of_lines(file, ingested)

@@ -6,7 +6,6 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
@@ -35,14 +34,12 @@ def groups() -> None:
 )
 @state_option
 @locked_options
-@as_json
 def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     skill_type: str,
     number: int,
     seed: str | None,
     epoch: int | None,
     where: str,
-    as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
@@ -60,4 +57,4 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         f"consensus  {'on' if group.consensus else 'off'}",
     )
     why = {"reason": reason} if reason else {}
-    show({**json_value(group), **why}, lines, as_json=as_json)
+    show({**json_value(group), **why}, lines)

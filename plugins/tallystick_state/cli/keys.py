@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.options import PATH
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick_state.cli.options import PASSWORD, password_file_option, password_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def keys() -> None:
 @_argument
 @password_file_option
 @click.option("--no-password", is_flag=True, help="Leave the key as it is, for a machine.")
-@as_json
-def new_command(path: Path, password_file: Path | None, no_password: bool, as_json: bool) -> None:
+def new_command(path: Path, password_file: Path | None, no_password: bool) -> None:
     """Make a key of Ed25519, in FILE: PKCS#8, encrypted by a password, for its owner alone.
 
     A file that is there is never replaced. Keys of sr25519 are made by wallets.
@@ -47,7 +46,7 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
     if password == b"":
         message = f"found an empty password, expected one: set {PASSWORD}, or give --no-password"
         raise click.UsageError(message)
-    _show(path, new_key(path, password).public, as_json=as_json)
+    _show(path, new_key(path, password).public)
 
 
 @keys.command(
@@ -59,8 +58,7 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
 )
 @_argument
 @password_file_option
-@as_json
-def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
+def show_command(path: Path, password_file: Path | None) -> None:
     """Show the public key of FILE, a key file or a plain wallet file, as a trust file has it."""
     from tallystick_state.trust.signers import (  # loads what signs
         is_key_file,
@@ -72,14 +70,14 @@ def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
         public = read_key(path, lambda: password_of(path, password_file)).public
     else:
         public = read_wallet(path).public
-    _show(path, public, as_json=as_json)
+    _show(path, public)
 
 
-def _show(path: Path, public: PublicKey, *, as_json: bool) -> None:
+def _show(path: Path, public: PublicKey) -> None:
     from tallystick_state.trust.encoding import ss58_text  # loads what opens files
 
     address = ss58_text(public.data) if public.type == "sr25519" else None
-    if as_json:
+    if wants_json():
         view = {
             "file": str(path),
             "key": str(public),

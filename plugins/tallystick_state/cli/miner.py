@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show, table_lines
@@ -40,8 +40,7 @@ def miner() -> None:
 )
 @click.option("--type", "skill_type", metavar="TYPE", help="Only those that declare it.")
 @state_option
-@as_json
-def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
+def list_command(skill_type: str | None, where: str) -> None:
     """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
@@ -57,7 +56,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
             miners = [entry for entry in miners if skill_type in entry.types]
             reason = "" if miners else queries.no_candidates(skill_type)
     answer = views.listed("miners", miners, reason, epoch=epoch)
-    show(answer, _lines(epoch, miners, reason), as_json=as_json)
+    show(answer, _lines(epoch, miners, reason))
 
 
 def _lines(epoch: int, miners: Iterable[MinerInfo], reason: str) -> Iterator[str]:
@@ -93,10 +92,7 @@ def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:
 @click.option("--types", required=True, metavar="A,B,…", help="The skill types it declares.")
 @state_option
 @locked_options
-@as_json
-def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    hotkey: str, uid: int, types: str, where: str, as_json: bool, held: Held
-) -> None:
+def register_command(hotkey: str, uid: int, types: str, where: str, held: Held) -> None:
     """Register the miner HOTKEY in a slot; who held the slot is left behind.
 
     A new hotkey begins at the initial reputation for each type. One that is known keeps what it
@@ -107,7 +103,7 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         registered = ledger.register(hotkey, uid, declared)
     told = f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}"
     names = ("hotkey", "uid", "types", "reputation")
-    show({name: getattr(registered, name) for name in names}, [told], as_json=as_json)
+    show({name: getattr(registered, name) for name in names}, [told])
 
 
 @miner.command(
@@ -121,10 +117,7 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @click.argument("file", type=PATH, required=False)
 @state_option
 @locked_options
-@as_json
-def sync_command(  # one argument for each option
-    file: Path | None, where: str, as_json: bool, held: Held, plugin_options: PluginOptions
-) -> None:
+def sync_command(file: Path | None, where: str, held: Held, plugin_options: PluginOptions) -> None:
     """Give every slot to the miner that FILE lists: register, move and retire, all at once.
 
     FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
@@ -146,7 +139,7 @@ def sync_command(  # one argument for each option
         if hotkeys
     )
     told = ("change      miners  hotkeys", *lines, f"unchanged   {changes.unchanged:>6}")
-    show(changes, told, as_json=as_json)
+    show(changes, told)
 
 
 @miner.command(
@@ -159,10 +152,9 @@ def sync_command(  # one argument for each option
 @state_option
 @at_option
 @locked_options
-@as_json
-def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool, held: Held) -> None:
+def clear_command(hotkey: str, where: str, at: datetime | None, held: Held) -> None:
     """Clear the collusion flags of the miner HOTKEY, which ends its ejection."""
     with opened(where, held) as ledger:
         cleared = ledger.clear(hotkey, at)
     told = f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared"
-    show({"hotkey": hotkey, "cleared": cleared}, [told], as_json=as_json)
+    show({"hotkey": hotkey, "cleared": cleared}, [told])

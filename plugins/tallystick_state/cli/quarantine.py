@@ -9,8 +9,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import as_json
-from tallystick.cli.shown import echo, print_json, show
+from tallystick.cli.shown import echo, print_json, show, wants_json
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 from tallystick_state import views
@@ -40,7 +39,7 @@ def _filters(command: Callable[..., None]) -> Callable[..., None]:
 def _decision(command: Callable[..., None]) -> Callable[..., None]:
     """Return the arguments of a command that decides about claims."""
     claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
-    return claims(_filters(at_option(state_option(locked_options(as_json(command))))))
+    return claims(_filters(at_option(state_option(locked_options(command)))))
 
 
 @click.group(cls=CommandGroup)
@@ -65,9 +64,8 @@ def quarantine() -> None:
     help="Only claims that are there for this; repeatable. Else all but what was dropped.",
 )
 @state_option
-@as_json
 def list_command(
-    validator: str | None, number: int | None, reasons: tuple[str, ...], where: str, as_json: bool
+    validator: str | None, number: int | None, reasons: tuple[str, ...], where: str
 ) -> None:
     """List the claims that are not recorded, oldest first, with their numbers and why."""
     from tallystick_state.claims import REASONS
@@ -79,7 +77,7 @@ def list_command(
         raise click.UsageError(message)
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         claims = queries.quarantine(validator, number, reasons)
-        if as_json:
+        if wants_json():
             print_json(views.listed("claims", claims, _NOTHING))
             return
         # line by line, as millions can wait
@@ -128,7 +126,6 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     number: int | None,
     at: datetime | None,
     where: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Record claims that wait, by their numbers or all that the filters choose.
@@ -139,7 +136,7 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
         chosen = _chosen(ledger, claims, validator, number)
         ledger.accept(chosen, at)
     told = f"{numbered(len(chosen), 'claim')} accepted"
-    show({"accepted": chosen}, [told], as_json=as_json)
+    show({"accepted": chosen}, [told])
 
 
 @quarantine.command(
@@ -156,7 +153,6 @@ def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
     number: int | None,
     at: datetime | None,
     where: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Leave claims out for good, by their numbers or all that the filters choose.
@@ -168,4 +164,4 @@ def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
         released = ledger.drop(chosen, at)
     others = f", {released} released" if released else ""
     told = f"{numbered(len(chosen), 'claim')} dropped{others}"
-    show({"dropped": chosen, "released": released}, [told], as_json=as_json)
+    show({"dropped": chosen, "released": released}, [told])

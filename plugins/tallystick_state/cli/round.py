@@ -11,7 +11,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, last_option
+from tallystick.cli.options import PATH, last_option
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
@@ -52,8 +52,7 @@ def round_group() -> None:
 )
 @last_option("rounds")
 @state_option
-@as_json
-def list_command(last: int | None, where: str, as_json: bool) -> None:
+def list_command(last: int | None, where: str) -> None:
     """List the rounds with records: their epochs, when they closed, their numbers of records."""
     from tallystick_state.ledger import Ledger
     from tallystick_state.queries import NO_ROUNDS
@@ -73,7 +72,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     ]
     headings = ("round", "epoch", "records", "miners", "state", "closed at")
     lines = table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]
-    show(views.listed("rounds", rounds, NO_ROUNDS), lines, as_json=as_json)
+    show(views.listed("rounds", rounds, NO_ROUNDS), lines)
 
 
 @round_group.command(
@@ -84,8 +83,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 )
 @click.argument("number", metavar="ROUND", type=number_type)
 @state_option
-@as_json
-def show_command(number: int, where: str, as_json: bool) -> None:
+def show_command(number: int, where: str) -> None:
     """Show the ROUND with the score of every miner in it, of all that is recorded so far.
 
     Submissions that their groups ask to run again are listed below.
@@ -100,7 +98,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     rows = _rows(scores) or ["  no scores: nothing of it was scored"]
     to_rerun = {"reruns": reruns} if reruns else {}
     answer = {**json_value(info), **to_rerun, **views.scores(scores)}
-    show(answer, (_line(info), *rows, *again), as_json=as_json)
+    show(answer, (_line(info), *rows, *again))
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
@@ -151,7 +149,6 @@ def _line(found: RoundInfo) -> str:
 )
 @authority_options
 @locked_options
-@as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     where: str,
@@ -161,7 +158,6 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     groups: Path | None,
     facts: Path | None,
     authority: Authority,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
@@ -191,7 +187,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     lines = (line for closed in rounds for line in _lines(closed))
     none = ["no round closed: no good record is of the state's validator"]
     told = chain([f"{records}: {ingested_text(ingested)}"], lines if rounds else none)
-    show(views.rounds(rounds, ingested), told, as_json=as_json)
+    show(views.rounds(rounds, ingested), told)
     complain_of_lines(records, ingested)
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json, follow_links_option, output_option, rules_option
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.options import PATH, follow_links_option, output_option, rules_option
+from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
@@ -59,7 +59,7 @@ def sign() -> None:
 
 def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of every command here: the envelope to write."""
-    return output_option("The envelope to write.")(follow_links_option(as_json(command)))
+    return output_option("The envelope to write.")(follow_links_option(command))
 
 
 def _action(name: str, epilog: str) -> Callable[[Callable[..., _Signable]], click.Command]:
@@ -72,19 +72,17 @@ def _action(name: str, epilog: str) -> Callable[[Callable[..., _Signable]], clic
             signer: Signer | None,
             output: Path,
             follow_links: bool,
-            as_json: bool,
             **options: Any,  # noqa: ANN401  # of the action
         ) -> None:
             by = signer_needed(signer)
             statement, words = function(**options)
             change = list(words)
-            if not as_json:
+            if not wants_json():
                 echo(*change, "")
             _write(
                 statement.envelope().signed(by),
                 output,
                 follow_links=follow_links,
-                as_json=as_json,
                 change=change,
             )
 
@@ -363,7 +361,7 @@ def trust_command(path: Path) -> _Signable:
 )
 @click.argument("paths", metavar="ENVELOPE...", type=PATH, nargs=-1, required=True)
 @_writing
-def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool, as_json: bool) -> None:
+def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool) -> None:
     """Join envelopes of one statement that several have signed, each for themselves.
 
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
@@ -371,7 +369,7 @@ def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool, as_j
     first, *others = map(_read, paths)
     for envelope in others:
         first = first.joined(envelope)
-    _write(first, output, follow_links=follow_links, as_json=as_json)
+    _write(first, output, follow_links=follow_links)
 
 
 def _read(path: Path) -> Envelope:
@@ -390,7 +388,6 @@ def _write(
     output: Path,
     *,
     follow_links: bool,
-    as_json: bool,
     change: Iterable[str] = (),
 ) -> None:
     """Write an envelope, and show its statement and who has signed."""
@@ -402,7 +399,7 @@ def _write(
         file.write(envelope.to_json())
     statement = statement_of(envelope, str(output))
     keyids = [item.keyid for item in envelope.signatures]
-    if as_json:
+    if wants_json():
         view = {
             "file": str(output),
             "statement": envelope.statement_digest,

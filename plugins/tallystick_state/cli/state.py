@@ -12,10 +12,10 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
-from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
+from tallystick.cli.options import PATH, follow_links_option, rules_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, show, table_lines
+from tallystick.cli.shown import print_json, show, table_lines, wants_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject, error_value, json_value
@@ -103,7 +103,6 @@ def state() -> None:
 )
 @authority_options
 @locked_options
-@as_json
 def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     references: tuple[str, ...],
     where: str,
@@ -113,7 +112,6 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     pools: PoolOptions,
     carry: Path | None,
     authority: Authority,
-    as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
 ) -> None:
@@ -171,13 +169,12 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         miners = numbered(len(moved.state.miners), "carried miner")
         carried = f", with {miners} and {numbered(moved.records, 'record')}"
     told = f"{name}: a state{own} under {under}{by}{pooled}{carried}; epoch 0 is open"
-    show(begun, [told], as_json=as_json)
+    show(begun, [told])
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
 @state_option
-@as_json
-def info_command(where: str, as_json: bool) -> None:
+def info_command(where: str) -> None:
     """Show a state: its rules, open epoch, miners, rounds, the end of its log, and two digests.
 
     The state digest is the same for all who were fed the same records; the rules digest for all who
@@ -194,7 +191,7 @@ def info_command(where: str, as_json: bool) -> None:
     rows = dict(_cells(view))
     width = max(map(len, rows))
     lines = (f"{name:{width}}  {value}" for name, value in rows.items())
-    show(view, lines, as_json=as_json)
+    show(view, lines)
 
 
 def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
@@ -229,10 +226,7 @@ def _cell(value: object) -> str:
 @as_option
 @state_option
 @at_option
-@as_json
-def show_command(
-    hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
-) -> None:
+def show_command(hotkey: str | None, viewer: str | None, where: str, at: datetime | None) -> None:
     """Show the miner HOTKEY: weight, reputations and what moved them, ranks, newest scores.
 
     The rounds are those of the last hours, which end at --at, by default at the latest recorded
@@ -251,7 +245,7 @@ def show_command(
         recent = queries.recent(miner) if viewer is None else None
     answer = {**views.profile(profile, seen), **({} if recent is None else json_value(recent))}
     told = () if recent is None else _recent_lines(recent)
-    show(answer, chain(_profile_lines(profile, seen), told), as_json=as_json)
+    show(answer, chain(_profile_lines(profile, seen), told))
 
 
 def _recent_lines(recent: Recent) -> Iterator[str]:
@@ -309,8 +303,7 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @click.argument("skill_type", metavar="TYPE")
 @as_option
 @state_option
-@as_json
-def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
+def board_command(skill_type: str, viewer: str | None, where: str) -> None:
     """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
@@ -326,7 +319,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
     rows = (f"{e.rank:>4}  {to_text(e.reputation)}  {visible(e.hotkey)}" for e in board)
     lines = ["rank  reputation   hotkey", *rows] if board else [f"nobody can be selected: {reason}"]
     answer = views.listed("board", board, reason, skill_type=skill_type, epoch=epoch)
-    show(answer, (f"{skill_type}, epoch {epoch}", *lines), as_json=as_json)
+    show(answer, (f"{skill_type}, epoch {epoch}", *lines))
 
 
 @state.command(
@@ -338,8 +331,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @click.argument("file", type=PATH)
 @state_option
 @follow_links_option
-@as_json
-def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
+def export_command(file: Path, where: str, follow_links: bool) -> None:
     """Write the whole state to FILE, from which `state import` makes the same state."""
     from tallystick_state.store.store import Store
     from tallystick_state.transfer import export_state
@@ -347,7 +339,7 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     with working("exporting"):
         exported = export_state(Store.open(where), file, follow_links=follow_links)
     told = f"{file}: {exported.entries} entries that end in {exported.hash}"
-    show(exported, [told], as_json=as_json)
+    show(exported, [told])
 
 
 @state.command(
@@ -361,8 +353,7 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 @state_option
 @trust_option("The trust file that the state begins with.")
 @locked_options
-@as_json
-def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
+def import_command(file: Path, where: str, trust: Path | None, held: Held) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry.
 
     FILE brings its own trust file. With --trust it is refused unless it began with that one.
@@ -372,7 +363,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
     told = f"{imported.entries} entries that end in {imported.hash}"
-    show(imported, [told], as_json=as_json)
+    show(imported, [told])
 
 
 @state.command(
@@ -397,10 +388,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
 )
 @state_option
 @locked_options
-@as_json
-def prune_command(
-    epoch: int | None, keep: int | None, where: str, as_json: bool, held: Held
-) -> None:
+def prune_command(epoch: int | None, keep: int | None, where: str, held: Held) -> None:
     """Remove the records of old epochs, whose roots stay; first it verifies what it removes.
 
     What windows, rotations, flags or claims in quarantine still read stays; the digest of the state
@@ -419,14 +407,13 @@ def prune_command(
     ]
     if pruned.already:
         lines = [f"nothing to do: the records before epoch {pruned.epoch} are pruned"]
-    show(pruned, lines, as_json=as_json)
+    show(pruned, lines)
 
 
 @state.command("rebuild", epilog=examples("tallystick state rebuild --state subnet.db"))
 @state_option
 @locked_options
-@as_json
-def rebuild_command(where: str, as_json: bool, held: Held) -> None:
+def rebuild_command(where: str, held: Held) -> None:
     """Make everything that follows from the log anew, by replaying it.
 
     It mends a store whose log is sound, whatever else of it is damaged; any other is left as it is.
@@ -436,7 +423,7 @@ def rebuild_command(where: str, as_json: bool, held: Held) -> None:
     with working("replaying the log"):
         head = rebuild(where, accept=held.require)
     told = f"{head.entries} entries that end in {head.hash}: rebuilt"
-    show({"entries": head.entries, "hash": head.hash}, [told], as_json=as_json)
+    show({"entries": head.entries, "hash": head.hash}, [told])
 
 
 @state.command(
@@ -451,13 +438,11 @@ def rebuild_command(where: str, as_json: bool, held: Held) -> None:
 @checkpoint_option
 @trust_option("A trust file of those who may have signed it.")
 @keys_option("A key that may have signed it; repeatable.")
-@as_json
 def verify_command(
     where: str,
     checkpoint: Path | None,
     trust: Path | None,
     keys: tuple[PublicKey, ...],
-    as_json: bool,
 ) -> None:
     """Replay the log from its first entry and compare every snapshot.
 
@@ -479,11 +464,11 @@ def verify_command(
         with Ledger.open(where) as ledger, working("replaying the log"):
             verified = verify(ledger, expected, candidates)
     except (DamagedError, RuleSetError, TrustError) as error:
-        if as_json:
+        if wants_json():
             print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
-    show(views.verified(verified), _verified_lines(verified, against), as_json=as_json)
+    show(views.verified(verified), _verified_lines(verified, against))
 
 
 def _verified_lines(verified: Verified, against: Against) -> Iterator[str]:

@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH
 from tallystick.cli.shown import show
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.options import (
@@ -75,7 +75,6 @@ def trust() -> None:
     metavar="FILE",
     help="The trust file in force, which it follows; values without an option are taken from it.",
 )
-@as_json
 def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     path: Path,
     network: str | None,
@@ -85,7 +84,6 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     expires_at_block: int | None,
     gate: str | None,
     after: Path | None,
-    as_json: bool,
 ) -> None:
     """Write a trust file, FILE: a council, of which some have to sign, adopts rules and rotates.
 
@@ -104,7 +102,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         gate=gate,
     )
     root = write(path, wanted, None if after is None else read(after))
-    show(root, lines_of(path, root), as_json=as_json)
+    show(root, lines_of(path, root))
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
@@ -128,8 +126,7 @@ def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
     ),
 )
 @click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=PATH)
-@as_json
-def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
+def check_command(paths: tuple[Path, ...]) -> None:
     """Check trust files, oldest first: each for itself, and whether it can follow the one before.
 
     Who has signed a file is not looked at here; see `verify`.
@@ -144,7 +141,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
             check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
         roots.append(root)
     lines = (each for path, root in zip(paths, roots, strict=True) for each in lines_of(path, root))
-    show({"roots": roots}, lines, as_json=as_json)
+    show({"roots": roots}, lines)
 
 
 @trust.command(
@@ -159,10 +156,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool) -> None:
 @authority_options
 @state_option
 @locked_options
-@as_json
-def rotate_command(  # one argument for each option
-    path: Path, authority: Authority, where: str, as_json: bool, held: Held
-) -> None:
+def rotate_command(path: Path, authority: Authority, where: str, held: Held) -> None:
     """Put the trust file FILE in force in a state, at once.
 
     A first one is the operator's decision. From then on --signed is needed: the groups named root,
@@ -171,7 +165,7 @@ def rotate_command(  # one argument for each option
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
         name = ledger.store.shown
-    show(root, [f"{name}: holds now", *lines_of(path, root)], as_json=as_json)
+    show(root, [f"{name}: holds now", *lines_of(path, root)])
 
 
 def lines_of(path: Path, root: TrustRoot) -> Iterator[str]:

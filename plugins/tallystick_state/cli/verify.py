@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.command import command, examples
+from tallystick.cli.options import PATH
 from tallystick.cli.shown import show
 from tallystick_state.cli.options import block_option, keys_option, trust_option
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
 
 
-@click.command(
+@command(
     "verify",
     epilog=examples(
         "tallystick verify adoption.json --trust trust.toml --block 4711000",
@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="The row that a proof must show: a hotkey, or its key as a JSON array.",
 )
-@as_json
-def verify_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+def verify_command(
     path: Path,
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     block: int | None,
     row: str | None,
-    as_json: bool,
 ) -> None:
     """Verify the signatures of FILE, whatever kind it is.
 
@@ -58,7 +56,7 @@ def verify_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     root = None if trust is None else read(trust)
     against = Against(root, keys, block, None if row is None else _row_key(row))
     result = verify(path, against)
-    show(result.view, result.lines, as_json=as_json)
+    show(result.view, result.lines)
     sys.exit(0 if result.view["checked"] else 1)
 
 

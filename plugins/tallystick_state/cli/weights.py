@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show
 from tallystick.numbers.nano import to_text
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from tallystick_state.weights import LineWeights, Weights
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick weights --state subnet.db",
         "tallystick weights --immune 5NewMiner --state subnet.db --json",
@@ -42,14 +41,12 @@ if TYPE_CHECKING:
 @explain_option
 @round_option("Attributes of the open epoch's rounds and of miners that the rules read, as JSON.")
 @locked_options
-@as_json
 def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str,
     immune: tuple[str, ...],
     line: str | None,
     hotkey: str | None,
     round_file: Path | None,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
@@ -67,7 +64,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
         shared = queries.shared_weights(immune, columns) if line is None else None
         explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
     lines = _told(weights_by_line, shared, explanations)
-    show(views.weights(weights_by_line, shared, explanations), lines, as_json=as_json)
+    show(views.weights(weights_by_line, shared, explanations), lines)
 
 
 def _told(

@@ -8,8 +8,8 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH, as_json, rules_option
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.options import PATH, rules_option
+from tallystick.cli.shown import show
 
 _FINNEY = "sdk11:finney"
 
@@ -53,7 +53,6 @@ def new() -> None:
     "--key", default="hotkey", show_default=True, metavar="FILE", help="The file of the hotkey."
 )
 @locked_options
-@as_json
 def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     folder: Path,
     netuid: int | None,
@@ -63,7 +62,6 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
     anchor: int | None,
     url: str,
     key: str,
-    as_json: bool,
     held: Held,
 ) -> None:
     """Write the folder DIR of a validator: its configuration, a state, a feeder, a unit.
@@ -109,14 +107,18 @@ def validator_command(  # noqa: PLR0913, PLR0917  # click passes each option by 
         of_file = Configuration.load(made / CONFIGURATION).network
         digest = (of_file if isinstance(of_file, Network) else Network.load(of_file)).digest
         Ledger.create(made / STATE, reference, network=digest).close()
-    if as_json:
-        print_json({"folder": str(folder), "files": sorted([*files, STATE])})
-        return
-    echo(f"{folder}: {', '.join(sorted([*files, STATE]))}")
-    run = f"tallystick run --config {CONFIGURATION}"
-    echo("next, in that folder:", f"    {run}", "    python feed.py   # beside it")
+    names = sorted([*files, STATE])
+    lines = [
+        f"{folder}: {', '.join(names)}",
+        "next, in that folder:",
+        f"    tallystick run --config {CONFIGURATION}",
+        "    python feed.py   # beside it",
+    ]
     if not simulated:
-        echo("before: give the file of your hotkey to [chain], and forward() in feed.py a body")
+        lines += [
+            "before: give the file of your hotkey to [chain], and forward() in feed.py a body"
+        ]
+    show({"folder": str(folder), "files": names}, lines)
 
 
 _ANCHOR = 2

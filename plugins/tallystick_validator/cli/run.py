@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import command, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import begin_json
-from tallystick.cli.options import PATH, as_json
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.options import PATH
+from tallystick.cli.shown import show
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LAST_BLOCK = 2**53 - 1
 
 
-@click.command(
+@command(
     epilog=examples(
         "tallystick run --config validator.toml",
         "tallystick run --config validator.toml --once",
@@ -46,8 +46,7 @@ _LAST_BLOCK = 2**53 - 1
     help="End once block B is finalized and all that is due there is done.",
 )
 @locked_options
-@as_json
-def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) -> None:
+def run(path: Path, once: bool, block: int | None, held: Held) -> None:
     """Run the daemon: take records, close epochs by the chain's finalized blocks, set weights.
 
     It goes on until SIGTERM, which ends it within ten seconds; SIGHUP reads the configuration
@@ -68,10 +67,7 @@ def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) ->
         return once or (is_there and not step.waits)
 
     health, was_ended = asyncio.run(Daemon(configuration, held, is_last).run())
-    if as_json:
-        print_json(attrs.asdict(health))
-    else:
-        problems = (f"{problem.code}: {problem.message}" for problem in health.problems)
-        echo(health.status, *(visible(f"{problem}") for problem in problems))
+    problems = (f"{problem.code}: {problem.message}" for problem in health.problems)
+    show(attrs.asdict(health), [health.status, *map(visible, problems)])
     if health.status == "failing" and not was_ended:
         raise click.exceptions.Exit(1)
