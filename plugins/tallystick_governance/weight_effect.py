@@ -18,7 +18,7 @@ from tallystick_governance.backtest.candidates import Candidate, Identity
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import History
-from tallystick_governance.backtest.replay import Replayed, Start, replays
+from tallystick_governance.backtest.replay import Start, replays
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.backtest.statistics import Bootstrap
 from tallystick_governance.backtest.weights import WeightComparison, compare_weights
@@ -101,12 +101,10 @@ def history_effect(  # noqa: PLR0913  # as above
     with closing(found) as replayed:
         before, after = replayed
     weights = compare_weights(outcome.miners, before.weights, after.weights, bootstrap)
-    return HistoryEffect(outcome.history, weights, (_emissions(before), _emissions(after)))
-
-
-def _emissions(replayed: Replayed) -> Mapping[str, int]:
-    by_type = {} if replayed.state is None else replayed.state.emission
-    return {name: sum(counts) for name, counts in by_type.items()}
+    emission_before, emission_after = (
+        {} if replay.state is None else replay.state.emission for replay in (before, after)
+    )
+    return HistoryEffect(outcome.history, weights, (emission_before, emission_after))
 
 
 def start_of(ledger: Ledger) -> Start:

@@ -190,16 +190,12 @@ class StateComparison:
 
     Attributes:
         epochs: how many epochs were closed under the candidate.
-        overall: the amounts of all types under the thresholds that each state tracked.
-        types: the same by skill type.
         round_scores: the sums of round scores; None where one of the two has none.
         before: the outcome of the baseline: its thresholds and reputations at the end.
         after: the same of the candidate.
     """
 
     epochs: int
-    overall: Distribution
-    types: Mapping[str, Distribution]
     round_scores: Distribution | None
     before: StateOutcome = attrs.field(repr=False)
     after: StateOutcome = attrs.field(repr=False)
@@ -477,15 +473,11 @@ def _compare_replays(
     old, new = before.state, after.state
     if old is None or new is None:
         return None
-    sides = (
-        {EMISSION: old.emission, QUALITY: old.quality, NOTHING: {}},
-        {EMISSION: new.emission, QUALITY: new.quality, NOTHING: {}},
-    )
-    types = dict[str, Distribution]()
-    for name in dict.fromkeys([*old.quality, *new.quality]):
-        having = [side for side in sides if name in side[QUALITY]]
-        types[name] = _one_type(miners, name, sides, having, _members(before, after, name))
     round_scores = None
     if old.round_scores is not None and new.round_scores is not None:
-        round_scores = distribution("round_score", miners, old.round_scores, new.round_scores)
-    return StateComparison(new.epochs, _overall(miners, *sides), types, round_scores, old, new)
+        scores = (
+            tuple(side.get(miner.hotkey, 0) for miner in miners)
+            for side in (old.round_scores, new.round_scores)
+        )
+        round_scores = distribution("round_score", miners, *scores)
+    return StateComparison(new.epochs, round_scores, old, new)

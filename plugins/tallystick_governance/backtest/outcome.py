@@ -146,25 +146,19 @@ class StateOutcome:
     """The replay of the epochs of the history under one candidate.
 
     Attributes:
-        first: the first epoch of the history.
         epochs: how many epochs were closed, those without records between them included.
         final: the state after the last.
-        emission: by skill type and miner, Σ emission in nano under the thresholds that the state
-            tracked, exact; types without an emission are left out.
-        quality: by skill type and miner, Σ quality in nano.
-        round_scores: by miner, Σ of its round scores in nano; None where the rule set has none.
-        rounds: by miner, in how many rounds it has a score.
+        emission: by skill type, Σ emission in nano under the thresholds that the state tracked,
+            exact; types without an emission are left out.
+        round_scores: by hotkey, Σ of its round scores in nano; None where the rule set has none.
         defects: the records that only the replay leaves out, as the engine fails on them.
         displaced: the lines of records that repeat an earlier one, ascending; they do not count.
     """
 
-    first: int
     epochs: int
     final: EpochState
-    emission: Mapping[str, Counts]
-    quality: Mapping[str, Counts]
-    round_scores: Counts | None
-    rounds: Counts
+    emission: Mapping[str, int]
+    round_scores: Mapping[str, int] | None
     defects: tuple[Reject, ...] = ()
     displaced: tuple[int, ...] = attrs.field(default=(), repr=False, eq=False)
 

@@ -55,7 +55,6 @@ from tallystick_governance.backtest.history import (
 )
 from tallystick_governance.backtest.miner_calendar import Calendar, by_epoch, coded
 from tallystick_governance.backtest.outcome import (
-    Counts,
     EpochState,
     Outcome,
     StateOutcome,
@@ -69,6 +68,7 @@ from tallystick_governance.backtest.switches import (
     of_records,
     switches_of,
 )
+from tallystick_governance.backtest.type_totals import exact_sum
 from tallystick_simulation.switches import of_scores, of_weights
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
@@ -80,13 +80,11 @@ from tallystick_state.model import MinerEntry, State
 from tallystick_state.record_columns import (
     Coded,
     RecordColumns,
-    alike,
     combined,
     consensus_events,
     first_of_each,
     measures_of,
     spread,
-    totals_of,
 )
 from tallystick_state.reputation import events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
@@ -157,9 +155,7 @@ class _EpochReplay:
         self.first = calendar.first
         self.defects, self.displaced = list[Reject](), list[int]()
         self.records = 0
-        self.emission: dict[str, Counter[str]] = defaultdict(Counter)
-        self.quality: dict[str, Counter[str]] = defaultdict(Counter)
-        self.scores, self.rounds = Counter[str](), Counter[str]()
+        self.emission, self.scores = Counter[str](), Counter[str]()
         self.weighed, self.unknown = list[tuple[int, Mapping[str, int], str]](), ""
         self.switches, self.present = Counter[str](), set[str]()
         self.replaced = calendar.replaced()
@@ -280,18 +276,15 @@ class _EpochReplay:
                 self._adopt()
         self.state = _skipped(self.state, epoch, self.rules)
 
-    def outcome(self, miners: Sequence[str]) -> StateOutcome:
+    def outcome(self) -> StateOutcome:
         """Return the sums, and the state after the last epoch."""
         self._note_state()
         has_rounds = round_score(self.rules.rule_set) is not None
         return StateOutcome(
-            first=self.first,
             epochs=self.state.epoch - self.first,
             final=self.epochs[-1],
-            emission={name: _counts(sums, miners) for name, sums in self.emission.items()},
-            quality={name: _counts(sums, miners) for name, sums in self.quality.items()},
-            round_scores=_counts(self.scores, miners) if has_rounds else None,
-            rounds=_counts(self.rounds, miners),
+            emission=self.emission,
+            round_scores=self.scores if has_rounds else None,
             defects=tuple(self.defects),
             displaced=tuple(sorted(self.displaced)),
         )
@@ -321,13 +314,10 @@ class _EpochReplay:
 
     def _sum(self, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
         for part in records:
-            amounts = (self.quality, part.quality), (self.emission, part.emission)
-            for sums, column in amounts:
-                if column is not None:
-                    sums[part.skill_type].update(_by_hotkey(part, column))
+            if part.emission is not None:
+                self.emission[part.skill_type] += exact_sum(part.emission)
         for of_round in outcome.round_scores.values():
             self.scores.update(of_round)
-            self.rounds.update(of_round.keys())
 
     def _notice(self, epoch: int, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
         """Count the switches that an epoch exercised."""
@@ -420,14 +410,6 @@ class _EpochReplay:
         return combined(events, reported, Coded(arisen, names))
 
 
-def _by_hotkey(part: RecordColumns, column: Any) -> dict[str, int]:  # noqa: ANN401  # nano
-    """Return the sums of a column of those with a submission, by hotkey."""
-    rows = np.flatnonzero(part.scored)
-    order, starts = alike(part.hotkey.codes[rows])
-    names = (part.hotkey.names[code] for code in part.hotkey.codes[rows[order[starts]]].tolist())
-    return dict(zip(names, totals_of(column[rows], order, starts), strict=True))
-
-
 def _registered(
     miners: Mapping[str, MinerEntry],
     rules: StateRules,
@@ -466,10 +448,6 @@ def _skipped(state: State, epoch: int, rules: StateRules) -> State:
             return attrs.evolve(state, epoch=epoch)
         state = after
     return state
-
-
-def _counts(sums: Mapping[str, int], miners: Sequence[str]) -> Counts:
-    return tuple(sums.get(hotkey, 0) for hotkey in miners)
 
 
 @attrs.frozen
@@ -512,7 +490,6 @@ def replays(  # noqa: PLR0913  # what replays are made of
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    miners = tuple(miner.hotkey for miner in outcome.miners)
     starts = (
         None
         if start is None
@@ -525,12 +502,11 @@ def replays(  # noqa: PLR0913  # what replays are made of
             reader.path.absolute(),
             outcome.history.digest,
             calendar,
-            miners,
             follows,
             starts,
             None if reader.groups is None else reader.groups.place,
         ),
-        Replay(candidates.__getitem__, lambda _: reader, calendar, miners, follows, starts),
+        Replay(candidates.__getitem__, lambda _: reader, calendar, follows, starts),
     )
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
@@ -549,7 +525,6 @@ class Replay:
         candidate: the candidate at a position.
         reader: the history as some candidates need it.
         calendar: of the history.
-        miners: the hotkeys in the order of the outcome's counts.
         follows: whether thresholds and reputations follow from epoch to epoch.
         starts: by position, the state as the first epoch begins; None for a new network.
     """
@@ -557,7 +532,6 @@ class Replay:
     candidate: Callable[[int], Candidate]
     reader: Callable[[Sequence[Candidate]], Reader]
     calendar: Calendar
-    miners: tuple[str, ...]
     follows: bool
     starts: tuple[State, ...] | None = None
 
@@ -586,9 +560,7 @@ class Replay:
                 run.close(epoch, parts)
         if not self.follows:
             return [Replayed(run.weights()) for run in runs]
-        return [
-            Replayed(run.weights(), run.outcome(self.miners), tuple(run.epochs)) for run in runs
-        ]
+        return [Replayed(run.weights(), run.outcome(), tuple(run.epochs)) for run in runs]
 
 
 @attrs.frozen(eq=False)
@@ -600,7 +572,6 @@ class ReplaySpec:
         path: of the history.
         digest: of the history, by which another one of that name is known.
         calendar: of the history.
-        miners: the hotkeys in the order of the outcome's counts.
         follows: whether thresholds and reputations follow from epoch to epoch.
         starts: by position, the state as the first epoch begins; None for a new network.
         groups: the file of the groups of the history and its digest; None without one.
@@ -610,7 +581,6 @@ class ReplaySpec:
     path: Path
     digest: str
     calendar: Calendar = attrs.field(repr=False)
-    miners: tuple[str, ...] = attrs.field(repr=False)
     follows: bool
     starts: tuple[State, ...] | None = attrs.field(default=None, repr=False)
     groups: tuple[Path, str] | None = None
@@ -621,7 +591,6 @@ class ReplaySpec:
             lambda position: Candidate.of_spec(self.scorers[position]),
             self._reader,
             self.calendar,
-            self.miners,
             self.follows,
             self.starts,
         )

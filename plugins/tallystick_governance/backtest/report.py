@@ -179,7 +179,7 @@ class CandidateSection:
                 _mean_reputation(state.before.final, name),
                 _mean_reputation(state.after.final, name),
             )
-            for name in state.types
+            for name in self.comparison.types
         )
         return [entry for entry in means if entry[1:] != (None, None)]
 

@@ -232,7 +232,7 @@ def _incentives(
         )
         miners = [miner for miner in weight.distribution.miners if miner.hotkey in shares]
         return incentives(miners, before, after, network)
-    paid = compared.state.overall if compared.state else compared.overall
+    paid = compared.overall
     before = weighed_under(candidates[0].rules, paid.miners, paid.before)
     after = weighed_under(candidates[compared.position].rules, paid.miners, paid.after)
     return incentives(paid.miners, before, after, network)

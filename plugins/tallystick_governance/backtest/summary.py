@@ -157,7 +157,7 @@ def _candidate(found: CandidateComparison) -> JsonObject:
         "types": {name: _type(each) for name, each in found.types.items()},
         "records_compared": found.compared,
         "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
-        "state": None if found.state is None else _state(found.state),
+        "state": None if found.state is None else _state(found, found.state),
         "proposal": json_value(found.proposal),
         "uncertainty": None
         if found.uncertainty is None
@@ -347,12 +347,13 @@ def _migration(found: Comparison) -> JsonObject | None:
     }
 
 
-def _state(found: StateComparison) -> JsonObject:
+def _state(found: CandidateComparison, state: StateComparison) -> JsonObject:
+    # the amounts of a candidate are those of its replay
     return {
-        "epochs": found.epochs,
+        "epochs": state.epochs,
         "overall": json_value(found.overall) | _extremes(found.overall),
-        "types": {name: json_value(each) for name, each in found.types.items()},
-        "round_scores": json_value(found.round_scores),
-        "baseline_thresholds": nano_value(found.before.final.thresholds),
-        "candidate_thresholds": nano_value(found.after.final.thresholds),
+        "types": {name: json_value(each.distribution) for name, each in found.types.items()},
+        "round_scores": json_value(state.round_scores),
+        "baseline_thresholds": nano_value(state.before.final.thresholds),
+        "candidate_thresholds": nano_value(state.after.final.thresholds),
     }

@@ -273,7 +273,7 @@ def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
 def _miner_rows(
     comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Iterator[ReportRow]:
-    tracked = _state_rows(comparison, skill_type, distribution)
+    state = comparison.state
     weights = _weight_rows(comparison) if skill_type is None else {}
     for change in distribution.changes():
         hotkey = change.miner.hotkey
@@ -291,7 +291,16 @@ def _miner_rows(
             change.relative,
             change.rank_before,
             change.rank_after,
-            *tracked.get(hotkey, (None,) * 6),
+            *(
+                (None,) * 6
+                if state is None
+                else (
+                    # the amounts are those of the replay
+                    *(change.before, change.after, change.share_before, change.share_after),
+                    _reputation(state.before, hotkey, skill_type),
+                    _reputation(state.after, hotkey, skill_type),
+                )
+            ),
             *weights.get(hotkey, (None,) * 3),
         )
 
@@ -301,29 +310,6 @@ def _weight_rows(comparison: CandidateComparison) -> Mapping[str, ReportRow]:
     weight = comparison.weight
     shares = {} if weight is None else weight.shares
     return {hotkey: (old, new, new - old) for hotkey, (old, new) in shares.items()}
-
-
-def _state_rows(
-    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
-) -> Mapping[str, ReportRow]:
-    """Return the results of the replay of the epochs, by hotkey."""
-    state = comparison.state
-    if state is None:
-        return {}
-    tracked = state.overall if skill_type is None else state.types.get(skill_type)
-    if tracked is None or tracked.measure != distribution.measure:
-        return {}
-    return {
-        change.miner.hotkey: (
-            change.before,
-            change.after,
-            change.share_before,
-            change.share_after,
-            _reputation(state.before, change.miner.hotkey, skill_type),
-            _reputation(state.after, change.miner.hotkey, skill_type),
-        )
-        for change in tracked.changes()
-    }
 
 
 def _reputation(outcome: StateOutcome, hotkey: str, skill_type: str | None) -> int | None:

@@ -183,7 +183,7 @@ class TypeTotals:
         for value in scores.bound.measures:
             column, applies = scores.columns[value], scores.given.get(value)
             applying = column if applies is None else column[applies]
-            self._add_measure(value.name, (len(applying), _exact_sum(applying)))
+            self._add_measure(value.name, (len(applying), exact_sum(applying)))
         if scores.emission is not None:
             self.emission.add(scores.emission, groups)
 
@@ -246,7 +246,7 @@ class TypeTotals:
         self.measures[name] = records + more[0], total + more[1]
 
 
-def _exact_sum(column: Column) -> int:
+def exact_sum(column: Column) -> int:
     """Return the sum of 64-bit numbers, which may need more bits."""
     largest = max(-int(column.min(initial=0)), int(column.max(initial=0)))
     fits = largest * len(column) <= _LARGEST

@@ -105,13 +105,10 @@ def state(
         each.hotkey: {name: chance.randrange(NANO) for name in thresholds} for each in who
     }
     return StateOutcome(
-        first=3,
         epochs=12,
         final=EpochState(position, 15, 100, thresholds, reputations),
-        emission={n: t.emission for n, t in types.items() if t.emission is not None},
-        quality={n: t.quality for n, t in types.items()},
-        round_scores=tuple(chance.randrange(NANO) for _ in who),
-        rounds=tuple(7 for _ in who),
+        emission={n: sum(t.emission) for n, t in types.items() if t.emission is not None},
+        round_scores={each.hotkey: chance.randrange(NANO) for each in who},
     )
 
 

@@ -84,7 +84,7 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
     found = outcome.candidates[1].state
     assert found is not None
     states = {each.epoch: each for each in told if each.candidate == 1}
-    scores, rounds = Counter[str](), Counter[str]()
+    scores = Counter[str]()
     with Ledger.create(str(tmp_path / "state.db"), reference) as ledger:
         register(ledger, records)
         for epoch in range(max(EPOCHS) + 1):
@@ -94,14 +94,11 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
                 closed, _ = ledger.close_round(written(tmp_path / "epoch.jsonl", lines))
                 for each in closed:
                     scores.update({h: from_decimal(score) for h, score in each.scores.items()})
-                    rounds.update(each.scores.keys())
             ledger.close_epoch()
         check(ledger, states[max(EPOCHS) + 1])
         check(ledger, found.final)
-    hotkeys = [miner.hotkey for miner in outcome.miners]
-    assert found.round_scores == tuple(scores[hotkey] for hotkey in hotkeys)
-    assert found.rounds == tuple(rounds[hotkey] for hotkey in hotkeys)
-    assert (found.first, found.epochs) == (0, max(EPOCHS) + 1)
+    assert found.round_scores == scores
+    assert found.epochs == max(EPOCHS) + 1
     assert len({tuple(map(repr, sorted(s.thresholds.items()))) for s in states.values()}) > 1
 
 
@@ -149,7 +146,7 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
         assert found.quality == tuple(quality[miner.hotkey] for miner in outcome.miners)
         state = outcome.candidates[1].state
         assert state is not None
-        assert found.emission == state.emission[name]
+        assert sum(found.emission or ()) == state.emission[name]
 
 
 @pytest.mark.parametrize(
@@ -202,13 +199,13 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
     baseline = outcome.baseline
     assert baseline.state is not None
-    replayed_sums, seeded = baseline.state.emission, baseline.seeded
+    seeded = baseline.seeded
     assert seeded is not None
-    assert any(replayed_sums[name] != seeded[name].emission for name in baseline.types)
+    assert any(found.emission != seeded[name].emission for name, found in baseline.types.items())
     for name, found in baseline.types.items():
-        assert replayed_sums[name] == found.emission
+        assert baseline.state.emission[name] == sum(found.emission or ())
         # the quality does not depend on thresholds, and no record comes twice
-        assert baseline.state.quality[name] == found.quality == seeded[name].quality
+        assert found.quality == seeded[name].quality
 
 
 @pytest.mark.nightly
