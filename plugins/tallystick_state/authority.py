@@ -7,15 +7,13 @@ the operator alone must not decide is signed as the file says, whichever way it 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_of
-from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,20 +118,14 @@ OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
 GATE_RECEIPT = "gate_receipt"
 """Key of an entry with the receipt of a gate."""
-Envelopes = Callable[[str], "Envelope | None"]
-"""Function that gives the envelope of a statement by its digest; None without one."""
 
 
-def no_envelopes(_: str) -> None:
-    """Return no envelope: that of every statement in a log without signatures."""
-
-
-def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
+def authority_of(body: Mapping[str, Any], transaction: Transaction) -> Authority:
     """Return the authority behind an entry of a log.
 
     Args:
         body: of the entry, which may name a statement, state a block, and hold a receipt.
-        envelopes: those of the log.
+        transaction: on the store that has the envelopes of the log.
 
     Raises:
         DamagedError: the envelope that it names is missing, or another one.
@@ -147,52 +139,13 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
         receipt = GateReceipt.of(body[GATE_RECEIPT], "the log")
     if statement is None:
         return Authority(None, block, receipt)
-    envelope = envelopes(statement)
-    if envelope is None or envelope.statement_digest != statement:
-        other = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
+    envelope = transaction.envelope(statement)
+    if envelope is None:
         raise DamagedError(
-            f"found {other}, expected the one of {statement:.80}, which an entry names: restore a "
-            "copy"
+            f"found no envelope, expected the one of {statement:.80}, which an entry names: "
+            "restore a copy"
         )
     return Authority(envelope, block, receipt)
-
-
-def stored_envelope(text: str, where: str) -> Envelope:
-    """Return the envelope in a text that a store or an export has.
-
-    Raises:
-        DamagedError: it is none, or not as it was written.
-    """
-    from tallystick_state.trust.envelope import Envelope  # where something is signed
-
-    try:
-        envelope = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
-    except TrustError as error:
-        raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
-    if envelope_text(envelope) != text:
-        message = f"{where}: found an envelope in another spelling, expected RFC 8785"
-        raise DamagedError(f"{message}: it was changed, restore a copy")
-    return envelope
-
-
-def stored_envelopes(read: Callable[[str], str | None], where: str) -> Envelopes:
-    """Return the envelopes of a store.
-
-    Args:
-        read: gives the text of one, by the digest of its statement.
-        where: the store, for errors.
-    """
-
-    def envelopes(statement: str) -> Envelope | None:
-        text = read(statement)
-        return None if text is None else stored_envelope(text, f"{where}: {statement}")
-
-    return envelopes
-
-
-def envelope_text(envelope: Envelope) -> str:
-    """Return the envelope as a store and an export keep it: RFC 8785."""
-    return canonical_bytes(json_value(envelope)).decode()
 
 
 ROTATION = "trust"
@@ -356,10 +309,9 @@ def batch_with(
     """
     from tallystick_state.trust.statement import statement_of  # where something is signed
 
-    envelopes = stored_envelopes(transaction.envelope, where)
     for body in map(json.loads, transaction.bodies_of_kind("batch")):
         if body["validator"] == validator:
-            envelope = authority_of(body, envelopes).envelope
+            envelope = authority_of(body, transaction).envelope
             if envelope and claim_digest in statement_of(envelope, where).predicate["events"]:
                 return envelope
     return None

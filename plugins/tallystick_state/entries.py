@@ -35,9 +35,7 @@ from tallystick_state.argument_checks import checked_digest, checked_salt
 from tallystick_state.attributes import closing_digest, of_body, to_body
 from tallystick_state.authority import (
     Authority,
-    Envelopes,
     authority_of,
-    no_envelopes,
     nothing_to_sign,
     root_of,
     root_to_dict,
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
 
     from tallystick_state.chain import Entry
     from tallystick_state.rules import StateRules
+    from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Statement
 
@@ -106,6 +105,11 @@ class Genesis(Stating, frozen=True, kw_only=True):
         )
 
     @classmethod
+    def of_log(cls, transaction: Transaction, where: str) -> Self:
+        """Return the body of the entry that begins the log of a store; see `read`."""
+        return cls.read(next(transaction.entries(), None), where)
+
+    @classmethod
     def read(cls, entry: Entry | None, where: str) -> Self:
         """Return the body of the entry that begins a log.
 
@@ -136,9 +140,8 @@ class Genesis(Stating, frozen=True, kw_only=True):
                 "tallystick wrote: restore a copy"
             ) from error
 
-    def apply(self, log: EventLog, authority: Authority) -> Self:
-        """Begin the state, whose rules the log has."""
-        check_carry(log.in_force, authority)
+    def apply(self, *_: object) -> Self:
+        """Begin the state, under rules that the log has."""
         return self
 
     @property
@@ -147,19 +150,14 @@ class Genesis(Stating, frozen=True, kw_only=True):
         return AllowedValidators(self.validator, frozenset(self.hears or ()) or None)
 
     def in_force(
-        self,
-        where: str,
-        plugins: Plugins | None = None,
-        envelopes: Envelopes = no_envelopes,
-        later: Iterable[Entry] = (),
+        self, transaction: Transaction, where: str, plugins: Plugins | None = None
     ) -> RulesInForce:
-        """Return the rules that the state begins under, or those in force after later entries.
+        """Return the rules after every entry of a log that changes them, each as it must be signed.
 
         Args:
+            transaction: on the store of the log, whose first entry this is or will be.
             where: the store or the file, for errors.
             plugins: what the rule sets are loaded with; by default the installed ones.
-            envelopes: what stands behind entries.
-            later: the entries that change the rules; see `with_entries`.
 
         Raises:
             DamagedError: an entry is none, or the plugins give a rule set another meaning.
@@ -181,8 +179,8 @@ class Genesis(Stating, frozen=True, kw_only=True):
             ) from error
         in_force = lines.begun_with(root, pools, Origin(network, carry))
         # a statement that does not hold is found as it is of any other entry
-        check_carry(in_force, authority_of(msgspec.to_builtins(self), envelopes))
-        return with_entries(in_force, later, where, envelopes)
+        check_carry(in_force, authority_of(msgspec.to_builtins(self), transaction))
+        return _with_entries(in_force, transaction, where)
 
 
 class _Format(msgspec.Struct):
@@ -752,29 +750,13 @@ def body_of(entry: Entry) -> EntryBody:
     return _DECODERS[entry.kind].decode(entry.body)
 
 
-def with_entries(
-    in_force: RulesInForce,
-    later: Iterable[Entry],
-    where: str,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """Return the rules in force after more entries, each as the trust file before it allows.
-
-    Args:
-        in_force: the rules before.
-        later: the entries that adopt, withdraw, rotate and share, in their order.
-        where: the store or the file, for errors.
-        envelopes: what stands behind entries.
-
-    Raises:
-        DamagedError: an entry is none of its kind, or does not follow.
-        StoreError: a rule set does not load with this version and the installed plugins.
-    """
-    for entry in later:
+def _with_entries(in_force: RulesInForce, transaction: Transaction, where: str) -> RulesInForce:
+    """Return the rules after the entries of a log, each as the trust file before it allows."""
+    for entry in transaction.rules_entries():
         try:
             body = body_of(entry)
             if isinstance(body, RulesEntry):
-                authority = authority_of(msgspec.to_builtins(body), envelopes)
+                authority = authority_of(msgspec.to_builtins(body), transaction)
                 in_force = body.after(in_force, entry.seq, authority)
         except TrustError as error:
             raise DamagedError(

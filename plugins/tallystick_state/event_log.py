@@ -26,7 +26,7 @@ from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.adoption import LAST_EPOCH
-from tallystick_state.authority import OPERATOR, Authority, envelope_text, stored_envelope
+from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.claim_register import ClaimRegister, Numbered, Settled, Sifted
 from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
@@ -244,7 +244,8 @@ class EventLog:
             return None
         if isinstance(whole, Stating):
             whole = whole.stated_by(authority)
-            self._put_envelope(authority)
+            if authority.envelope is not None:
+                self.transaction.put_envelope(authority.envelope)
         try:
             text = whole.canonical()
         except CanonicalError as error:
@@ -254,16 +255,6 @@ class EventLog:
             ) from None
         self.transaction.append([self.chained(whole.kind, text)])
         return whole
-
-    def _put_envelope(self, authority: Authority) -> None:
-        """Keep the envelope behind an entry, joined with one of the same statement."""
-        envelope, statement = authority.envelope, authority.statement
-        if envelope is not None and statement is not None:
-            stored = self.transaction.envelope(statement)
-            whole = (
-                envelope if stored is None else stored_envelope(stored, "store").joined(envelope)
-            )
-            self.transaction.put_envelope(statement, envelope_text(whole))
 
     @property
     def head(self) -> LogHead:

@@ -17,7 +17,6 @@ on as one that was not, whatever comes late.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from operator import itemgetter
@@ -289,11 +288,9 @@ class _Pruner:
         """Return the signed statements that batches up to an entry alone name."""
         before, others = set[str](), set[str]()
         for kind in STATING:
-            for number, body in self.transaction.numbered_bodies_of_kind(kind):
-                statement = json.loads(body).get("statement")
-                if statement is not None:
-                    is_old = kind == "batch" and number <= seq
-                    (before if is_old else others).add(statement)
+            for number, statement in self.transaction.statements(kind):
+                is_old = kind == "batch" and number <= seq
+                (before if is_old else others).add(statement)
         return before - others
 
     def _left(self, epoch: int) -> int:

@@ -2,6 +2,7 @@
 
 It is the point up to which records were pruned, with the rows that stay as they were then. A replay
 lays them into an empty store and goes on with the entries behind the point, and so does an import.
+Envelopes are laid with them, those of a whole log too, so that each entry finds its own.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ _COUNTED_IN, _IS_RECORD = map(EVENTS.names.index, ("counted_in", "is_record"))
 
 
 def base_rows(stored: Transaction) -> Iterator[BaseRow]:
-    """Yield the rows of the base of a store, table after table; none where nothing was pruned."""
+    """Yield the rows of the base of a store, table after table; envelopes alone of a whole log."""
     point = stored.pruned()
     if point is not None:
         yield PRUNED, document_row(1, point.to_text())
         yield from staying_rows(stored, point.epoch, point.seq)
-        yield from ((ENVELOPES, row) for row in stored.rows(ENVELOPES))
+    yield from ((ENVELOPES, row) for row in stored.rows(ENVELOPES))
 
 
 def staying_rows(stored: Transaction, epoch: int, seq: int) -> Iterator[BaseRow]:
@@ -91,11 +92,14 @@ def rows_digest(rows: Iterable[BaseRow]) -> str:
     return PREFIX + sha256.hexdigest()
 
 
+_NO_ROWS = rows_digest(())
+
+
 def lay(rows: Iterable[BaseRow], empty: Transaction) -> None:
     """Put the rows of a base into an empty store, with what waited and was counted at its point.
 
     Args:
-        rows: those of `base_rows`; without any the store stays empty.
+        rows: those of `base_rows`.
         empty: on the store.
 
     Raises:
@@ -104,6 +108,11 @@ def lay(rows: Iterable[BaseRow], empty: Transaction) -> None:
     digest = rows_digest(_laid(rows, empty))
     point = empty.pruned()
     if point is None:
+        if digest != _NO_ROWS:
+            raise DamagedError(
+                "found rows of a state whose records were never pruned, expected entries alone: "
+                "restore a copy"
+            )
         return
     snapshot = empty.snapshot(point.epoch)
     if digest != point.rows or snapshot is None:

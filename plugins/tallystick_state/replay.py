@@ -19,12 +19,7 @@ import msgspec
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
-from tallystick_state.authority import (
-    Envelopes,
-    authority_of,
-    no_envelopes,
-    stored_envelopes,
-)
+from tallystick_state.authority import authority_of
 from tallystick_state.chain import Entry, check
 from tallystick_state.checkpoints import check_leaves, check_signed
 from tallystick_state.claims import Rank
@@ -38,7 +33,6 @@ from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
-    ENVELOPES,
     EVENTS,
     HEAD,
     LEAVES,
@@ -58,8 +52,8 @@ if TYPE_CHECKING:
 
 FOLLOWING = (SNAPSHOTS, HEAD, CLAIM_COUNTS, QUARANTINE, EVENTS)
 """Tables that follow from the log, the shortest to read first."""
-TABLES = (*FOLLOWING, ENVELOPES, LOG)
-"""Tables that a replay writes."""
+TABLES = (*FOLLOWING, LOG)
+"""Tables that a replay writes and does not begin with."""
 FLAGS = "flag"
 """Kind of the entries of the engine's flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
@@ -87,17 +81,12 @@ class Verified:
     pruned: PrunedPoint | None = None
 
 
-def replay(
-    log: EventLog,
-    entries: Iterable[Entry],
-    envelopes: Envelopes = no_envelopes,
-) -> None:
+def replay(log: EventLog, entries: Iterable[Entry]) -> None:
     """Apply entries, in their order, to the log of an empty or a shorter store.
 
     Args:
-        log: where they go.
+        log: where they go; its store has what was signed for them.
         entries: those of another log.
-        envelopes: what stands behind them.
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
@@ -108,7 +97,7 @@ def replay(
         chunk = list(group)
         message = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
         try:
-            _apply(log, chunk, envelopes)
+            _apply(log, chunk)
         except TrustError as error:
             raise TrustError(f"{message}: {error}", code=error.code) from error
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
@@ -165,7 +154,7 @@ def replaying(
         DamagedError: the chain is broken, or an entry does not follow from those before it.
         TrustError: something that must be signed is not as it must.
     """
-    where, envelopes = ledger.store.shown, stored_envelopes(stored.envelope, ledger.store.shown)
+    where = ledger.store.shown
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.create(
@@ -174,13 +163,12 @@ def replaying(
     ):
         lay(base_rows(stored), transaction)
         # the rules as this transaction sees them, which may be one that writes
-        begun, later = next(stored.entries(), None), transaction.rules_entries()
-        in_force = Genesis.read(begun, where).in_force(where, ledger.plugins, envelopes, later)
+        in_force = Genesis.of_log(stored, where).in_force(transaction, where, ledger.plugins)
         log = EventLog(transaction, in_force, ledger.allowed)
         entries = check(stored.entries(log.entries + 1), after=(log.entries, log.hash))
         if last is not None:
             entries = takewhile(lambda entry: entry.seq <= last, entries)
-        replay(log, entries, envelopes)
+        replay(log, entries)
         log.finish()
         yield log
 
@@ -268,19 +256,19 @@ def _run(entry: Entry) -> tuple[str, int]:
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
-def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+def _apply(log: EventLog, chunk: list[Entry]) -> None:
     kind = chunk[0].kind
     if kind == GENESIS:
         genesis = Genesis.read(chunk[0], "the log")
         records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
-        begin(log, records, authority_of(msgspec.to_builtins(genesis), envelopes))
+        begin(log, records, authority_of(msgspec.to_builtins(genesis), log.transaction))
         return
     if kind == FLAGS:
         log.flag_colluders()
         return
     if kind not in RANKS:
         body = body_of(chunk[0])
-        log.write(body, authority_of(msgspec.to_builtins(body), envelopes))
+        log.write(body, authority_of(msgspec.to_builtins(body), log.transaction))
         return
     events, allowed = [StateEvent.from_line(entry.body) for entry in chunk], log.allowed
     for entry, event in zip(chunk, events, strict=True):

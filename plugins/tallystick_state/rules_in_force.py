@@ -219,12 +219,6 @@ class RulesInForce:
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared, origin=origin)
 
-    def at_genesis(self) -> RulesInForce:
-        """Return the rules as the state began, without any adoption."""
-        lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
-        begun = RulesInForce(lines, self.plugins)
-        return begun.begun_with(self.trust.first, self.pools.first, self.origin)
-
     def adopted(self, adoption: Adoption) -> RulesInForce:
         """Return the rules after an entry that adopts a rule set, which its line allows."""
         line = adoption.line

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, AllowedValidators
-from tallystick_state.entries import Genesis, with_entries
+from tallystick_state.entries import Genesis
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
@@ -50,10 +49,8 @@ class StoredState:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
             StoreError: the state is of another format, or a rule set does not load.
         """
-        where, later = store.shown, transaction.rules_entries()
-        begun = Genesis.read(next(transaction.entries(), None), where)
-        envelopes = stored_envelopes(transaction.envelope, where)
-        return cls(store, begun.in_force(where, plugins, envelopes, later), begun.allowed)
+        begun = Genesis.of_log(transaction, store.shown)
+        return cls(store, begun.in_force(transaction, store.shown, plugins), begun.allowed)
 
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)
@@ -168,15 +165,11 @@ class StoredState:
         Another process may have adopted some.
         """
         # a local, as another thread may be in a transaction that sees another log
-        last, in_force = transaction.last_rules_seq(), self._known
-        if last < in_force.seq:
-            # an older copy is in its place now
-            in_force = in_force.at_genesis()
-        if last > in_force.seq:
-            later, where = transaction.rules_entries(in_force.seq + 1), self.store.shown
-            envelopes = stored_envelopes(transaction.envelope, where)
-            in_force = with_entries(in_force, later, where, envelopes)
-        self._known = in_force
+        in_force = self._known
+        if transaction.last_rules_seq() != in_force.seq:
+            where = self.store.shown
+            begun = Genesis.of_log(transaction, where)
+            self._known = in_force = begun.in_force(transaction, where, self.plugins)
         return in_force
 
 

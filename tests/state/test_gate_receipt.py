@@ -31,7 +31,7 @@ from state.trusted import (
 from tallystick import load
 from tallystick.canonical import digest as engine_digest
 from tallystick.errors import DamagedError, TrustError
-from tallystick_state.authority import Authority, envelope_text
+from tallystick_state.authority import Authority
 from tallystick_state.chain import chained
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import import_state
@@ -331,7 +331,7 @@ def test_an_entry_that_was_written_itself_holds_only_with_its_receipt(
         head = transaction.head()
         assert head is not None
         entry = chained(head.hash, head.entries + 1, "rules", rfc8785.dumps(body).decode())
-        transaction.put_envelope(envelope.statement_digest, envelope_text(envelope))
+        transaction.put_envelope(envelope)
         transaction.append([entry])
         transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
     if holds:

@@ -73,14 +73,14 @@ def test_the_file_is_what_the_page_says(exported: Path) -> None:
         body = json.dumps(entry["body"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         last = chained(last, number, entry["kind"], body).hash
         assert entry["hash"] == last
-    assert header == {"entries": len(entries), "hash": last, "tallystick_state": 7}
+    assert header == {"entries": len(entries), "hash": last, "tallystick_state": 8}
 
 
 CHANGES: dict[str, Change] = {
     "empty": lambda _: [],
     "no header": lambda lines: lines[1:],
     "only the header": lambda lines: lines[:1],
-    "another format": lambda lines: [lines[0].replace('state":7', 'state":6'), *lines[1:]],
+    "another format": lambda lines: [lines[0].replace('state":8', 'state":7'), *lines[1:]],
     "a count that is too low": lambda lines: [
         lines[0].replace('entries":', 'entries":1'),
         *lines[1:],
@@ -103,6 +103,11 @@ CHANGES: dict[str, Change] = {
     "a deep line": lambda lines: [lines[0], "[" * 100_000 + "\n", *lines[1:]],
     "a deep header": lambda lines: ["[" * 100_000 + "\n", *lines[1:]],
     "a header that is no object": lambda lines: ["[1]\n", *lines[1:]],
+    "a row of a state that was not pruned": lambda lines: [
+        lines[0],
+        '{"row":[1,"sha256:0","{}"],"table":"tallystick_epochs"}\n',
+        *lines[1:],
+    ],
     "a file of records": lambda _: [json.dumps(record("t1")) + "\n"],
 }
 

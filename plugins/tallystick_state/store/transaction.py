@@ -23,13 +23,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes
-from tallystick.errors import NumberError
+from tallystick.errors import DamagedError, NumberError, TrustError
+from tallystick.json_values import json_value
 from tallystick_state.chain import GENESIS_HASH, Entry, check
 from tallystick_state.claims import REASONS, UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, SampledEvent, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.pruned import PrunedClaim, PrunedPoint
+from tallystick_state.rules import GENESIS
 from tallystick_state.store.connection import MAX_VALUES, Connection, marks
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
@@ -50,6 +52,7 @@ from tallystick_state.store.tables import (
 
 if TYPE_CHECKING:
     from tallystick_state.roles import Role
+    from tallystick_state.trust.envelope import Envelope
 
 
 # rows of a page that is read, of the first one for who wants the first entry alone, and of a page
@@ -605,16 +608,74 @@ class Transaction:
             entries = self._log(source, (kind, entries[-1].seq, _FIRST_READ))
         return None
 
-    def envelope(self, statement: str) -> str | None:
-        """Return the envelope of the statement with a digest; None when there is none."""
-        query = f"SELECT envelope FROM {ENVELOPES} WHERE statement = ?"
-        rows = self.connection.rows(query, (statement,))
-        return rows[0][0] if rows else None
+    def envelope(self, statement: str) -> Envelope | None:
+        """Return the envelope of the statement with a digest; None when there is none.
 
-    def put_envelope(self, statement: str, envelope: str) -> None:
-        """Keep an envelope, in place of one of the same statement."""
-        delete(self.connection, ENVELOPES, [statement])
-        insert(self.connection, ENVELOPES, [(statement, envelope)])
+        Raises:
+            DamagedError: the store has something else in its place.
+        """
+        from tallystick_state.trust.envelope import Envelope  # where something is signed
+
+        query = f"SELECT envelope FROM {ENVELOPES} WHERE statement = ?"
+        for (text,) in self.connection.rows(query, (statement,)):
+            where, found = f"{self.connection.shown}: {statement:.80}", "another spelling"
+            try:
+                envelope = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
+            except TrustError as error:
+                raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
+            if envelope.statement_digest != statement:
+                found = f"that of {envelope.statement_digest}"
+            elif _envelope_row(envelope) == (statement, text):
+                return envelope
+            raise DamagedError(
+                f"{where}: found an envelope in {found}, expected its own in that of RFC 8785: it "
+                "was changed, restore a copy"
+            )
+        return None
+
+    def put_envelope(self, envelope: Envelope) -> None:
+        """Keep an envelope, joined with one of the same statement."""
+        stored = self.envelope(envelope.statement_digest)
+        whole = envelope if stored is None else stored.joined(envelope)
+        delete(self.connection, ENVELOPES, [envelope.statement_digest])
+        insert(self.connection, ENVELOPES, [_envelope_row(whole)])
+
+    def statements(self, kind: str) -> Iterator[tuple[int, str]]:
+        """Yield the signed statements that entries of a kind name, each with its entry's number.
+
+        Raises:
+            DamagedError: an entry cannot be read.
+        """
+        for seq, body in self.numbered_bodies_of_kind(kind):
+            try:
+                statement = json.loads(body).get("statement")
+            except (ValueError, AttributeError, RecursionError) as error:
+                raise self.connection.damaged(
+                    f"the log, entry {seq}: found what cannot be read ({error}), expected what "
+                    "tallystick wrote"
+                ) from error
+            if statement is not None:
+                yield seq, statement
+
+    def check_envelopes(self) -> None:
+        """Refuse envelopes that no entry of the log names, and entries without theirs.
+
+        Raises:
+            DamagedError: there are some.
+        """
+        point, named, needed = self.pruned(), set[str](), set[str]()
+        for kind in (GENESIS, *STATING):
+            for seq, statement in self.statements(kind):
+                named.add(statement)
+                # those of batches go with their records
+                if kind != "batch" or point is None or seq > point.seq:
+                    needed.add(statement)
+        stored = {name for (name,) in self.connection.rows(f"SELECT statement FROM {ENVELOPES}")}
+        for statement in sorted((stored - named) | (needed - stored)):
+            raise DamagedError(
+                f"found {'an' if statement in stored else 'no'} envelope of {statement:.80}, "
+                "expected those that entries of the log name, and no other: restore a copy"
+            )
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
         """Return the entries that say which rules, trust file and pools are in force.
@@ -689,6 +750,7 @@ class Transaction:
         for table in DOCUMENTS:
             for row in self.rows(table):
                 _checked_document(self.connection, table, row)
+        self.check_envelopes()
 
     def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
         """Yield the lines of the events with a value in a column, in the log's order.
@@ -769,6 +831,10 @@ def _entry(connection: Connection, row: tuple[Any, ...]) -> Entry:
 def _log_row(entry: Entry) -> tuple[Any, ...]:
     hashes = bytes.fromhex(entry.previous), bytes.fromhex(entry.hash)
     return entry.seq, entry.kind, entry.body, *hashes
+
+
+def _envelope_row(envelope: Envelope) -> tuple[str, str]:
+    return envelope.statement_digest, canonical_bytes(json_value(envelope)).decode()
 
 
 def document(connection: Connection, table: StoreTable, key: object) -> str | None:

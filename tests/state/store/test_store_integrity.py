@@ -20,8 +20,6 @@ def filled(where: str) -> Store:
     store = made(where, [event(1), event(2)])
     with store.writing() as transaction:
         close_rounds(transaction, [(1, "b"), (1, "a")])
-        transaction.put_envelope("s", "one")
-        transaction.put_envelope("s", "two")
         for counts in ({(1, 0): 2, (2, 0): 1}, {(2, 0): 3}):
             transaction.claims.put_counts(b"scope", counts)
         transaction.put_epoch_leaf(0, "{}")

@@ -232,7 +232,7 @@ with store.reading() as transaction:
     print(transaction.head().entries)
 try:
     with store.writing() as transaction:
-        transaction.put_envelope("s", "e")
+        transaction.put_epoch_leaf(0, "{{}}")
 except StoreError as error:
     print(error)
 """
