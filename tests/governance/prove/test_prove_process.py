@@ -1,19 +1,20 @@
 """Proofs in a process that is ended: by time, by Ctrl-C, or by itself; what was answered stays."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import active_children
 from pathlib import Path
 
+import attrs
 import pytest
-from cli.command import COMMAND, run
+from cli.command import run
 
 import tallystick
-from tallystick.errors import TallystickError
+from tallystick.errors import EngineError
+from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick_governance.cli import rules_prove
 from tallystick_governance.prove import process
 from tallystick_governance.prove.process import prove_within
@@ -55,7 +56,7 @@ def test_the_answers_are_those_of_one_process() -> None:
 
 
 def test_without_time_everything_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "subprocess", None)
+    monkeypatch.setattr(process, "Worker", None)
     reason = "time: the 0 seconds were over before it was answered"
     found = prove_within(tallystick.load(WORKFLOW), 0)
     assert {(each.status, each.reason) for each in found.answers} == {("undecided", reason)}
@@ -138,50 +139,27 @@ def test_what_the_search_refutes_comes_before_any_question_that_may_not_end() ->
     assert sum(each.status == "undecided" for each in found.answers) == len(found.answers) - 2
 
 
-def _stub(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have this program be the process that asks the solver."""
-    path = tmp_path / "stub"
-    path.write_text(f"#!{sys.executable}\n{text}")
-    path.chmod(0o755)
-    monkeypatch.setattr(process.sys, "executable", str(path))
+@pytest.mark.nightly
+def test_a_process_that_ends_early_is_told() -> None:
+    def killed(number: int, _total: int) -> None:
+        if number == 1:
+            (other,) = active_children()
+            other.kill()
+
+    found = prove_within(tallystick.load(WORKFLOW), progress=killed).answers
+    (reason,) = {each.reason for each in found if each.reason}
+    assert reason.startswith("a worker process was killed by signal 9 before its work was done")
+    assert sum(each.status != "undecided" for each in found) == 1
 
 
 @pytest.mark.nightly
-def test_a_process_that_ends_early_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scorer = tallystick.load(WORKFLOW)
-    _stub(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", monkeypatch)
-    found = prove_within(scorer)
-    reason = f"the process of the solver ended early, with status {-signal.SIGKILL}"
-    assert {(each.status, each.reason) for each in found.answers} == {("undecided", reason)}
-
-
-@pytest.mark.nightly
-def test_what_is_wrong_in_the_other_process_is_wrong_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scorer = tallystick.load(WORKFLOW)
-    text = (
-        "import pickle, sys\n"
-        "from tallystick.scoring.executors.executor import Failure\n"
-        "pickle.dump(Failure('EngineError', 'found another plugin'), sys.stdout.buffer)\n"
-    )
-    _stub(tmp_path, text, monkeypatch)
-    with pytest.raises(TallystickError, match="found another plugin"):
-        prove_within(scorer)
-
-
-@pytest.mark.nightly
-def test_what_a_process_prints_is_no_answer(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("print('a plugin says hello')\n")
-    done = subprocess.run(
-        [*COMMAND, "rules", "prove", WORKFLOW, "--property", DUPLICATION, "--json"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout.partition("hello\n")[2])["results"]) == 4
+def test_what_is_wrong_in_the_other_process_is_wrong_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ScorerSpec.of(tallystick.load(WORKFLOW))
+    ((epoch, (line,)),) = spec.spans
+    other = attrs.evolve(spec, spans=((epoch, (attrs.evolve(line, digest="sha256:0"),)),))
+    monkeypatch.setattr(ScorerSpec, "of", lambda _: other)
+    with pytest.raises(EngineError, match="sha256:0"):
+        prove_within(tallystick.load(WORKFLOW))
 
 
 ASKING = """
