@@ -7,57 +7,22 @@ long is killed with it.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Protocol
 
-import attrs
+from anyio import to_thread
 
-from tallystick.canonical import canonical_bytes
+from tallystick.json_values import JsonObject
+from tallystick.scoring.executors.worker import Worker, WorkerEndedError
 from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.scoring_process import Order, RecordScorer
 from tallystick_service.settings import Settings
 
-Verb: TypeAlias = Literal["explain", "score", "advise"]
-"""Every step of a score, the scores alone, or every step with the moves that would earn more."""
-_LENGTH = 8
-"""Bytes of the length before each message to and from a process."""
-_LARGEST_ANSWER = 64 << 20
 _WAITING = 32
 """Maximum number of records that wait for a process."""
-
-
-@attrs.frozen(kw_only=True)
-class Order:
-    """An order to a process: one record, and the rules that score it.
-
-    Attributes:
-        do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
-            distances and moves, where tiers begin as in the open epoch, whatever the rules.
-        record: one line of JSON, as it was posted.
-        rules: reference or digest of a known rule set; empty for the rules of the state.
-        rule_set: the text of a rule set, in place of a reference.
-        edits: other values of that rule set, as ``PATH=VALUE``.
-    """
-
-    do: Verb
-    record: bytes
-    rules: str = ""
-    rule_set: str | None = None
-    edits: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the order as a message has it."""
-        return {
-            "do": self.do,
-            "record": self.record.decode("utf-8", "surrogateescape"),
-            "rules": self.rules,
-            "rule_set": self.rule_set,
-            "edits": list(self.edits),
-        }
 
 
 class Scoring(Protocol):
@@ -66,8 +31,8 @@ class Scoring(Protocol):
     def warm(self) -> None:
         """Get ready in the background."""
 
-    async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
-        """Return the JSON value of the scores, or of the error, of a record."""
+    async def score(self, order: Order) -> JsonObject:
+        """Return the scores, or the error, of a record; see `scoring_process.answered`."""
 
     async def close(self) -> None:
         """End what is not at work."""
@@ -80,7 +45,7 @@ class ScoringProcesses:
         self,
         settings: Settings,
         place: str | None,
-        start: Callable[[], Awaitable[asyncio.subprocess.Process]] | None = None,
+        start: Callable[[], Worker[Order, JsonObject]] | None = None,
     ) -> None:
         """Start no process yet.
 
@@ -89,11 +54,11 @@ class ScoringProcesses:
             place: of the state; None where nothing can be scored.
             start: starts a process; by default one of `tallystick_service.scoring_process`.
         """
-        self._settings, self._place = settings, place
-        self._start = start or _start
-        self._free: list[asyncio.subprocess.Process] = []
-        self._turn: asyncio.Semaphore | None = None
-        self._waiting = 0
+        self._settings = settings
+        self._start = start or partial(Worker, RecordScorer(place, settings.scoring_bytes))
+        self._free: list[Worker[Order, JsonObject]] = []
+        self._turn = asyncio.Semaphore(settings.processes)
+        self._asked = 0
         self._warming: asyncio.Task[None] | None = None
 
     def warm(self) -> None:
@@ -104,47 +69,42 @@ class ScoringProcesses:
         self._warming = asyncio.create_task(self._warmed())
 
     async def _warmed(self) -> None:
-        # a record that is none; one that comes meanwhile waits no longer than for its own process
-        with suppress(RefusedQuestionError, OSError):
+        # a record that is none
+        with suppress(RefusedQuestionError):
             await self.score(Order(do="explain", record=b"{}"))
 
-    async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
-        """Return the JSON value of the scores, or of the error, of a record.
+    async def score(self, order: Order) -> JsonObject:
+        """Return the scores, or the error, of a record; see `scoring_process.answered`.
 
         Raises:
             RefusedQuestionError: too many wait, or it takes too long or too much memory.
         """
-        if self._turn is None:
-            self._turn = asyncio.Semaphore(self._settings.processes)
-        if self._waiting >= _WAITING:
+        if self._asked >= _WAITING:
             raise _failed(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "many records that wait", "few")
-        self._waiting += 1
+        self._asked += 1
         try:
             async with self._turn:
                 return await self._scored(order)
         finally:
-            self._waiting -= 1
+            self._asked -= 1
 
-    async def _scored(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
-        warming = self._warming
-        if not self._free and warming is not None and warming is not asyncio.current_task():
-            # the process that starts already is ready sooner than another
-            await asyncio.wait({warming})
-        process = self._free.pop() if self._free else await self._started()
+    async def _scored(self, order: Order) -> JsonObject:
+        worker = self._free.pop() if self._free else await to_thread.run_sync(self._start)
         seconds = self._settings.scoring_seconds
         try:
-            async with asyncio.timeout(seconds):
-                value = await _ask(process, json.dumps(order.to_json()).encode())
+            value: JsonObject = await to_thread.run_sync(
+                worker.answer, order, seconds, abandon_on_cancel=True
+            )
         except TimeoutError:
-            await _end(process)
+            worker.end()
             raise _failed(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "too-slow",
                 "a record that takes longer to score",
                 f"one that takes at most {seconds:g} s",
             ) from None
-        except (asyncio.IncompleteReadError, OSError, ValueError):
-            await _end(process)
+        except (WorkerEndedError, MemoryError):
+            worker.end()
             raise _failed(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "too-large-to-score",
@@ -152,18 +112,10 @@ class ScoringProcesses:
                 f"one that takes at most {self._settings.scoring_bytes >> 20} MiB",
             ) from None
         except BaseException:
-            await _end(process)
+            worker.end()
             raise
-        self._free.append(process)
+        self._free.append(worker)
         return value
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        process = await self._start()
-        # not an argument, as it may have a password
-        begin = {"place": self._place, "bytes": self._settings.scoring_bytes}
-        assert process.stdin is not None  # noqa: S101  # a pipe
-        process.stdin.write(_framed(canonical_bytes(begin)))
-        return process
 
     async def close(self) -> None:
         """End every process that is free; those at work end with their records."""
@@ -171,48 +123,7 @@ class ScoringProcesses:
             self._warming.cancel()
             await asyncio.wait({self._warming})
         while self._free:
-            await _end(self._free.pop())
-
-
-async def _start() -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        # as this one: no other module comes in by the environment or the working folder
-        "-I" if sys.flags.isolated else "-P",
-        "-m",
-        "tallystick_service.scoring_process",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        limit=_LARGEST_ANSWER,
-        env=_environment(),
-    )
-
-
-def _environment() -> Mapping[str, str]:
-    # one thread each: numerical libraries would start as many as there are cores
-    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-
-def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(_LENGTH, "big") + data
-
-
-async def _ask(process: asyncio.subprocess.Process, message: bytes) -> Any:  # noqa: ANN401
-    assert process.stdin is not None  # noqa: S101  # both are pipes
-    assert process.stdout is not None  # noqa: S101
-    process.stdin.write(_framed(message))
-    await process.stdin.drain()
-    size = int.from_bytes(await process.stdout.readexactly(_LENGTH), "big")
-    if size > _LARGEST_ANSWER:
-        raise ValueError(size)
-    return json.loads(await process.stdout.readexactly(size))
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
+            self._free.pop().end()
 
 
 def _failed(status: int, code: str, found: str, expected: str) -> RefusedQuestionError:

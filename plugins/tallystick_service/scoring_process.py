@@ -1,20 +1,15 @@
-"""Process that scores posted records: one at a time, from its input to its output.
-
-Each message has its length in eight bytes before it. The first has the place of the state and the
-limit of memory. The process ends with its input.
-"""
+"""Process that scores posted records, one at a time."""
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
 
 from tallystick.errors import InputError, NumberError, TallystickError
 from tallystick.json_values import JsonObject, error_value
@@ -27,79 +22,97 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.stored_state import StoredState
 
-_LENGTH = 8
 _LARGEST_FILE = 64 << 20
 
 
-def main() -> None:
-    """Answer every message until the input ends."""
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # what a plugin prints is no answer
-    os.dup2(2, 1)
-    begin = json.loads(_read(source))
-    _limit(begin["bytes"])
-    state = _state(begin["place"])
-    while message := _read(source):
-        data = json.dumps(answered(json.loads(message), state)).encode()
-        sink.write(len(data).to_bytes(_LENGTH, "big") + data)
-        sink.flush()
+Verb: TypeAlias = Literal["explain", "score", "advise"]
+"""Every step of a score, the scores alone, or every step with the moves that would earn more."""
 
 
-def _read(source: IO[bytes]) -> bytes:
-    return source.read(int.from_bytes(source.read(_LENGTH), "big"))
+@attrs.frozen(kw_only=True)
+class Order:
+    """An order to a process: one record, and the rules that score it.
+
+    Attributes:
+        do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
+            distances and moves, where tiers begin as in the open epoch, whatever the rules.
+        record: one line of JSON, as it was posted.
+        rules: reference or digest of a known rule set; empty for the rules of the state.
+        rule_set: the text of a rule set, in place of a reference.
+        edits: other values of that rule set, as ``PATH=VALUE``.
+    """
+
+    do: Verb
+    record: bytes
+    rules: str = ""
+    rule_set: str | None = None
+    edits: tuple[str, ...] = ()
 
 
-def _limit(most: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # enough for what a reader of SQLite writes beside a store
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
+@attrs.define
+class RecordScorer:
+    """The function of a process that scores posted records, by the rules of a state.
+
+    Attributes:
+        place: of the state; None where nothing can be scored.
+        memory: maximum number of bytes of the process.
+    """
+
+    place: str | None = attrs.field(repr=False)
+    memory: int
+    _state: StoredState | None = None
+
+    def __call__(self, order: Order) -> JsonObject:
+        """Return the answer to an order; the first one opens the state and limits the process."""
+        if self._state is None and self.place is not None:
+            from tallystick_state.ledger import Ledger
+
+            self._state = Ledger.open(self.place)
+            resource.setrlimit(resource.RLIMIT_AS, (self.memory, self.memory))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            # enough for what a reader of SQLite writes beside a store
+            resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
+        return answered(order, self._state)
 
 
-def _state(place: str | None) -> StoredState | None:
-    from tallystick_state.ledger import Ledger
-
-    return None if place is None else Ledger.open(place)
-
-
-def answered(order: JsonObject, state: StoredState | None) -> JsonObject:
+def answered(order: Order, state: StoredState | None) -> JsonObject:
     """Return the answer to an order: its value, or why it was refused.
 
     Args:
-        order: as a message has it.
+        order: what is scored, and by which rules.
         state: whose rules score by default; None where there are none.
     """
-    record = order["record"].encode("utf-8", "surrogateescape")
     try:
         with _scorer(order, state) as scorer:
-            if order["do"] == "advise":
+            if order.do == "advise":
                 from tallystick_service.advice import advice
 
-                return {"value": advice(_at_thresholds(scorer, order, state), record).to_dict()}
-            if order["do"] == "explain":
-                return {"value": scorer.explain(record).to_dict()}
-            return {"value": scorer.score(record).to_dict()}
+                at_thresholds = _at_thresholds(scorer, order, state)
+                return {"value": advice(at_thresholds, order.record).to_dict()}
+            if order.do == "explain":
+                return {"value": scorer.explain(order.record).to_dict()}
+            return {"value": scorer.score(order.record).to_dict()}
     except TallystickError as error:
         return {"refused": error_value(error)}
 
 
 @contextmanager
-def _scorer(order: JsonObject, state: StoredState | None) -> Iterator[Scorer]:
+def _scorer(order: Order, state: StoredState | None) -> Iterator[Scorer]:
     if state is None:
         raise InputError("found no rules, expected a state: it cannot be opened here")
-    if order["rule_set"] is not None:
+    if order.rule_set is not None:
         plugins = known_plugins(state.in_force)
-        yield _of_text(order["rule_set"], tuple(order["edits"]), plugins)
-    elif order["rules"]:
-        yield _known(order["rules"], state)
+        yield _of_text(order.rule_set, order.edits, plugins)
+    elif order.rules:
+        yield _known(order.rules, state)
     else:
         with state.scoring() as scorer:
             yield scorer
 
 
-def _at_thresholds(scorer: Scorer, order: JsonObject, state: StoredState | None) -> Scorer:
+def _at_thresholds(scorer: Scorer, order: Order, state: StoredState | None) -> Scorer:
     """Return a scorer of other rules than the state's, with the thresholds of the open epoch."""
-    if state is None or (order["rule_set"] is None and not order["rules"]):
+    if state is None or (order.rule_set is None and not order.rules):
         return scorer
     with state.queries() as queries:
         tracked = queries.state.thresholds
@@ -135,7 +148,3 @@ def _of_text(text: str, edits: tuple[str, ...], registry: Registry) -> Scorer:
         text = with_edits(text, edits)
 
     return bind(read_text(text, Path("posted.toml"), registry), registry)
-
-
-if __name__ == "__main__":
-    main()

@@ -23,8 +23,8 @@ from tallystick_service.application import application
 from tallystick_service.challenge import Challenge
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.scoring import Order, Scoring
-from tallystick_service.scoring_process import answered
+from tallystick_service.scoring import Scoring
+from tallystick_service.scoring_process import Order, answered
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
@@ -199,7 +199,7 @@ class InThread:
         return await asyncio.to_thread(self._scored, order)
 
     def _scored(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
-        return json.loads(json.dumps(answered(order.to_json(), self._state)))
+        return json.loads(json.dumps(answered(order, self._state)))
 
     async def close(self) -> None:
         """Nothing has to end."""

@@ -21,8 +21,7 @@ from tallystick.resources import folder
 from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
 from tallystick_service.route import Route
-from tallystick_service.scoring import Order
-from tallystick_service.scoring_process import answered
+from tallystick_service.scoring_process import Order, answered
 from tallystick_state.ledger import Ledger
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
@@ -258,5 +257,5 @@ def test_a_request_imports_no_plugin_that_the_rules_of_the_state_do_not_name(
         assert service.ask(scored, method="POST", body=RECORD).status == 422
         with Ledger.open(state) as ledger:
             order = Order(do="score", record=RECORD, rule_set=posted)
-            assert "refused" in answered(order.to_json(), ledger)
+            assert "refused" in answered(order, ledger)
         assert "stranger_plugin" not in sys.modules

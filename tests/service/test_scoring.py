@@ -2,17 +2,21 @@
 
 import asyncio
 import json
+from collections.abc import Coroutine
+from multiprocessing import active_children
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
-from service.clock import NEVER
 from service.live import Live, history, live
 
+from tallystick.json_values import JsonObject
 from tallystick.resources import folder
+from tallystick.scoring.executors.worker import Worker, WorkerEndedError
 from tallystick_service.answer import RefusedQuestionError
-from tallystick_service.scoring import Order, ScoringProcesses
-from tallystick_service.scoring_process import answered
+from tallystick_service.scoring import ScoringProcesses
+from tallystick_service.scoring_process import Order, RecordScorer, answered
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
 
@@ -55,121 +59,89 @@ def test_rules_are_named_and_never_a_path(service: Live, rules: str) -> None:
     assert "skills@1.2.0" in reply.json()["error"]["expected"]
 
 
-class Process:
-    """A process that answers when it is let, as a made-up `asyncio.subprocess.Process`."""
+class MadeUp:
+    """A made-up worker, which answers what the test says, or raises it."""
 
-    def __init__(self) -> None:
-        self.stdin, self.stdout = self, self
-        self.answers: asyncio.Queue[bytes] = asyncio.Queue()
-        self.messages = list[bytes]()
-        self.is_killed = False
+    def __init__(self, answers: SimpleQueue[Any]) -> None:
+        self.answers, self.is_ended = answers, False
 
-    def write(self, data: bytes) -> None:
-        self.messages.append(data)
+    def answer(self, _: Order, seconds: float) -> Any:  # noqa: ANN401  # a JSON value
+        assert seconds == Settings().scoring_seconds
+        value = self.answers.get()
+        if isinstance(value, Exception):
+            raise value
+        return value
 
-    async def drain(self) -> None:
-        """All is taken at once."""
-
-    async def readexactly(self, size: int) -> bytes:
-        """Return an answer, or an end where one is empty."""
-        data = await self.answers.get()
-        if not data:
-            raise asyncio.IncompleteReadError(data, size)
-        return data
-
-    def answer(self, value: object) -> None:
-        data = json.dumps(value).encode()
-        self.answers.put_nowait(len(data).to_bytes(8, "big"))
-        self.answers.put_nowait(data)
-
-    def kill(self) -> None:
-        self.is_killed = True
-
-    async def wait(self) -> int:
-        return -9
+    def end(self) -> None:
+        self.is_ended = True
 
 
 class Started:
-    """The made-up processes of a `ScoringProcesses`."""
+    """The made-up workers of a `ScoringProcesses`."""
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # of the settings
-        self.processes = list[Process]()
-        self.scoring = ScoringProcesses(Settings(**settings), "place", self._start)  # type: ignore[arg-type]  # it has what is used
+    def __init__(self) -> None:
+        self.answers, self.workers = SimpleQueue[Any](), list[MadeUp]()
+        self.scoring = ScoringProcesses(Settings(), None, self._start)  # type: ignore[arg-type]  # it has what is used
 
-    async def _start(self) -> Process:
-        self.processes.append(Process())
-        return self.processes[-1]
+    def _start(self) -> MadeUp:
+        self.workers.append(MadeUp(self.answers))
+        return self.workers[-1]
 
-    def score(self) -> "asyncio.Task[Any]":
-        return asyncio.create_task(self.scoring.score(Order(do="score", record=RECORD)))
-
-
-async def turns() -> None:
-    """Let every task go on until it waits for something else."""
-    for _ in range(20):
-        await asyncio.sleep(0)
+    def score(self) -> Coroutine[Any, Any, Any]:
+        return self.scoring.score(Order(do="score", record=RECORD))
 
 
-def test_a_process_is_ready_before_a_record_is_posted_and_ends_with_its_service() -> None:
+def test_a_process_is_kept_for_the_next_record_and_ends_with_its_service() -> None:
     async def run() -> None:
         of = Started()
+        for value in ("warm", "first", "second"):
+            of.answers.put(value)
         of.scoring.warm()
-        await turns()
-        (process,) = of.processes
-        begin = json.loads(process.messages[0][8:])
-        assert begin == {"place": "place", "bytes": Settings().scoring_bytes}
-        # a record that comes meanwhile waits for the process that starts
-        asked = of.score()
-        await turns()
-        for value in ("warm", "first"):
-            process.answer(value)
-            await turns()
-        assert await asked == "first"
-        again = of.score()
-        await turns()
-        process.answer("second")
-        assert await again == "second"
-        assert of.processes == [process]
+        assert of.scoring._warming is not None
+        await of.scoring._warming
+        assert [await of.score(), await of.score()] == ["first", "second"]
+        (worker,) = of.workers
         await of.scoring.close()
-        assert process.is_killed
+        assert worker.is_ended
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(0, "too-slow"), (NEVER, "too-large-to-score")])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TimeoutError(), "too-slow"),
+        (WorkerEndedError("killed"), "too-large-to-score"),
+        (MemoryError(), "too-large-to-score"),
+    ],
+)
 def test_a_process_whose_record_takes_too_much_is_killed_and_another_follows(
-    seconds: float, code: str
+    error: Exception, code: str
 ) -> None:
     async def run() -> None:
-        of = Started(scoring_seconds=seconds)
+        of = Started()
         for _ in range(2):
-            asked = of.score()
-            await turns()
-            # it has ended, which counts where its time has not passed
-            of.processes[-1].answers.put_nowait(b"")
+            of.answers.put(error)
             with pytest.raises(RefusedQuestionError) as caught:
-                await asked
+                await of.score()
             assert (caught.value.status, caught.value.code) == (422, code)
-        assert [process.is_killed for process in of.processes] == [True, True]
+        assert [worker.is_ended for worker in of.workers] == [True, True]
 
     asyncio.run(run())
 
 
 def test_so_many_wait_and_others_are_told_to_come_later() -> None:
     async def run() -> None:
-        of = Started(processes=2, scoring_seconds=NEVER)
-        waiting = [of.score() for _ in range(32)]
-        await turns()
-        assert len(of.processes) == 2
+        of = Started()
+        waiting = [asyncio.ensure_future(of.score()) for _ in range(32)]
+        await asyncio.sleep(0)
         with pytest.raises(RefusedQuestionError) as caught:
             await of.score()
         assert (caught.value.status, caught.value.code) == (503, "busy")
-        for number in range(16):
-            for process in of.processes:
-                process.answer(number)
-            await turns()
-        assert sorted([await asked for asked in waiting]) == sorted([*range(16)] * 2)
-        assert len(of.processes) == 2
+        for number in range(32):
+            of.answers.put(number)
+        assert sorted(await asyncio.gather(*waiting)) == [*range(32)]
+        assert len(of.workers) == Settings().processes
 
     asyncio.run(run())
 
@@ -179,7 +151,7 @@ def test_a_posted_rule_set_scores(state: Path) -> None:
 
     def scored(rule_set: str | None, of: Ledger | None = ledger) -> Any:  # noqa: ANN401  # JSON
         order = Order(do="score", record=RECORD, rule_set=rule_set)
-        return answered(json.loads(json.dumps(order.to_json())), of)
+        return answered(order, of)
 
     text = (folder("rules") / "skills" / "1.0.0.toml").read_text()
     assert scored(text)["value"]["skill_type"] == json.loads(RECORD)["skill_type"]
@@ -200,14 +172,25 @@ def test_a_process_scores_as_a_thread_does_and_none_outlives_its_service(state: 
     with live(state) as service, live(state, scoring=real) as apart:
         for body in (RECORD, b"{", RECORD.replace(b'"uid":', b'"uid":-')):
             assert post(apart, body).body == post(service, body).body
-        (process,) = made[0]._free
-        assert process.returncode is None
-    assert process.returncode is not None
+        assert active_children()
+    assert active_children() == []
+
+
+class Hungry(RecordScorer):
+    """Takes a gibibyte for each record."""
+
+    def __call__(self, order: Order) -> JsonObject:
+        super().__call__(order)
+        return {"value": len(bytearray(1 << 30))}
 
 
 @pytest.mark.nightly
 def test_a_process_that_wants_more_memory_than_its_limit_ends(state: Path) -> None:
-    settings = Settings(scoring_bytes=64 << 20)
-    with live(state, settings, scoring=lambda _: None) as service:
+    def hungry(_: Ledger) -> ScoringProcesses:
+        return ScoringProcesses(
+            Settings(), None, lambda: Worker(Hungry(str(state), memory=1 << 29))
+        )
+
+    with live(state, scoring=hungry) as service:
         reply = post(service, RECORD)
     assert (reply.status, reply.code) == (422, "too-large-to-score")

@@ -8,7 +8,7 @@ from tallystick.json_values import JsonObject
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer, parts_of
 from tallystick_service.answers import ExplainAnswer, ScoreAnswer
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.scoring import Order, Verb
+from tallystick_service.scoring_process import Order, Verb
 
 _RECORD = "One record, as a line of a file of records has it; at most 1 MiB."
 _RULES = Parameter(

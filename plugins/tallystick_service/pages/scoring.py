@@ -24,7 +24,7 @@ from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
 from tallystick_service.known_rules import known_rules
 from tallystick_service.route import Parameter, Question, page
-from tallystick_service.scoring import Order
+from tallystick_service.scoring_process import Order
 from tallystick_service.site import Site
 
 _LONGEST_RECORD = 8192

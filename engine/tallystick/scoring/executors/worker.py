@@ -82,8 +82,14 @@ class Worker(Generic[Task, Answer]):
         )
 
     def kill(self) -> None:
-        """End the process at once: there is nothing that it would have to clean up."""
+        """Have the process end at once: there is nothing that it would have to clean up."""
         self._process.kill()
+
+    def end(self) -> None:
+        """End the process, and wait until it has ended."""
+        self.kill()
+        self._process.join()
+        self._connection.close()
 
     def __enter__(self) -> Worker[Task, Answer]:
         return self
@@ -94,9 +100,7 @@ class Worker(Generic[Task, Answer]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.kill()
-        self._process.join()
-        self._connection.close()
+        self.end()
 
 
 class WorkerEndedError(EngineError):
