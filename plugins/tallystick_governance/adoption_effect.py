@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick.json_values import json_fields
+from tallystick.numbers.nano import from_text
 from tallystick_state.adoption import adopt
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
@@ -219,8 +220,8 @@ def _moved(before: _Side, after: _Side, events: Iterable[StateEvent]) -> Iterato
     counts = Counter[tuple[str, str, str, str]]()
     for event in events:
         if event.quality is not None:
-            name = event.skill_type
-            old, new = (side.tier(name, event.quality) for side in (before, after))
+            name, quality = event.skill_type, from_text(event.quality)
+            old, new = (side.tier(name, quality) for side in (before, after))
             if old is not None and new is not None and old != new:
                 counts[name, event.hotkey, old, new] += 1
     for (name, hotkey, old, new), records in sorted(counts.items()):

@@ -12,7 +12,7 @@ from typing import Literal
 import attrs
 
 from tallystick.json_values import JsonKey, json_fields, json_object
-from tallystick.numbers.nano import to_decimal, to_decimals
+from tallystick.numbers.nano import from_text, to_decimal, to_decimals
 from tallystick.numbers.text import numbered, repr_as
 from tallystick_state.claims import Claim
 from tallystick_state.event import StateEvent
@@ -148,7 +148,7 @@ class ClaimInfo:
             event.id,
             event.events,
             event.alignment,
-            None if event.quality is None else to_decimal(event.quality),
+            _decimal(event.quality),
             line,
         )
 
@@ -297,8 +297,7 @@ class RecordScore:
     @classmethod
     def of(cls, event: StateEvent) -> RecordScore:
         """Return what is told of a record."""
-        numbers = event.quality, event.emission
-        quality, emission = (None if n is None else to_decimal(n) for n in numbers)
+        quality, emission = map(_decimal, (event.quality, event.emission))
         about = event.round, event.skill_type, event.task_id
         return cls(*about, quality, emission, event.events)
 
@@ -428,3 +427,7 @@ class EpochInfo:
     at: str | None
     events: int
     snapshot: SnapshotInfo
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return None if text is None else to_decimal(from_text(text))

@@ -275,9 +275,9 @@ class CarryFile:
                 epoch=0,
                 missed=record.get("missed", False),
                 group=record.get("group"),
-                measures={key: from_text(text) for key, text in record.get("measures", {}).items()},
-                quality=_nano(record.get(QUALITY)),
-                emission=_nano(record.get(EMISSION)),
+                measures={key: _whole(text) for key, text in record.get("measures", {}).items()},
+                quality=_whole(record[QUALITY]) if QUALITY in record else None,
+                emission=_whole(record[EMISSION]) if EMISSION in record else None,
             )
 
     def _check_values(self, rules: StateRules, where: str, record: Mapping[str, Any]) -> None:
@@ -308,8 +308,9 @@ class CarryFile:
         return StateError(f"{self.path}: {visible(place)}: {problem}", code=CODE)
 
 
-def _nano(text: str | None) -> int | None:
-    return None if text is None else from_text(text)
+def _whole(text: str) -> str:
+    """Return a decimal with all of its nine places."""
+    return to_text(from_text(text))
 
 
 def _either(names: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import round_half_even
+from tallystick.numbers.nano import from_text, round_half_even
 from tallystick.numbers.statistics import median
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -137,7 +137,7 @@ class EventRecords:
     def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
         """Return the qualities that feed thresholds; see `EpochRecords`."""
         scored = [
-            (event.hotkey, event.quality)
+            (event.hotkey, from_text(event.quality))
             for event in self._by_type.get(skill_type, ())
             if event.quality is not None and not event.missed and event.role in roles
         ]

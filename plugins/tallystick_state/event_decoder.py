@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -25,7 +24,7 @@ from tallystick.io.sources import Chunk, Source
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import UNKNOWN, Identity, Reject
-from tallystick.records.schema import MISSED, Schema
+from tallystick.records.schema import MISSED
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.bound_rules import BoundRules
@@ -83,37 +82,24 @@ class _Pinned:
     """The rules of an epoch for the events of a skill type.
 
     Attributes:
-        no_consensus: whether they keep the factor from the type: it is 1, which nobody agreed on.
         keeps_facts: whether a state keeps the digest of the facts.
         consensus_event: gives the event that a consensus is, in nano; see `consensus_event`.
     """
 
-    no_consensus: bool
     keeps_facts: bool
     consensus_event: Callable[[int], str | None]
 
     @classmethod
     def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
         line = rules.line_of(skill_type)
-        no_consensus = CONSENSUS in line.types[skill_type].absent
+        event_of = partial(consensus_event, state_rules_of(line))
+        if CONSENSUS in line.types[skill_type].absent:
+            # the factor of the type is 1, which nobody agreed on
+            return cls(claims_of(line.rule_set).facts == "digest", lambda _: None)
         # records of a task have the same consensus, and most have few digits
-        event_of = functools.lru_cache(1 << 12)(partial(consensus_event, state_rules_of(line)))
-        return cls(no_consensus, claims_of(line.rule_set).facts == "digest", event_of)
-
-
-@attrs.frozen
-class _Unscored:
-    """The lines of a chunk before it is scored.
-
-    Attributes:
-        records: the event of each record, without what its score decides.
-        late: the events that came alone.
-        rejects: the lines that are no such events.
-    """
-
-    records: dict[int, StateEvent] = attrs.field(factory=dict)
-    late: list[Line] = attrs.field(factory=list)
-    rejects: list[Reject] = attrs.field(factory=list)
+        return cls(
+            claims_of(line.rule_set).facts == "digest", functools.lru_cache(1 << 12)(event_of)
+        )
 
 
 class EventDecoder:
@@ -135,43 +121,58 @@ class EventDecoder:
         items = chunk.items()
         # records that get a consensus are other items then
         scored = items if self._groups is None else [*items]
-        unscored = _Unscored()
-        records = self._records(items, chunk.first, scored, unscored)
+        events, rejects = dict[int, StateEvent](), list[Reject]()
+        records = self._records(items, chunk.first, scored, events, rejects)
         results = self.scorer.score_decoded(records, scored, chunk.first)
-        rejects = [*unscored.rejects, *results.rejects]
-        lines = [*self._scored(results, unscored.records, rejects), *unscored.late]
-        rejects.sort(key=attrgetter("line"))
-        return EventBatch(sorted(lines, key=itemgetter(0)), rejects, results)
+        rejects += results.rejects
+        for line, event in self._scored(results, events):
+            if isinstance(event, Reject):
+                rejects.append(event)
+            else:
+                events[line] = event
+        for reject in rejects:
+            events.pop(reject.line, None)
+        return EventBatch([*events.items()], sorted(rejects, key=attrgetter("line")), results)
 
     def _records(
-        self, items: Sequence[Item], first: int, scored: Sequence[Item], unscored: _Unscored
+        self,
+        items: Sequence[Item],
+        first: int,
+        scored: Sequence[Item],
+        events: dict[int, StateEvent],
+        rejects: list[Reject],
     ) -> Iterator[tuple[int, Decoded]]:
         """Yield the records of some items for the scorer, each with its number.
 
-        Of each its event is kept: records themselves, with all their lists, would keep the garbage
-        collector busy.
+        Of each its event is kept, without what its score decides: records themselves, with all
+        their lists, would keep the garbage collector busy. Late events, and lines that look like
+        one, are not for the scorer.
         """
         for number, item in enumerate(items, first):
-            is_late = _is_event(item)
-            of_item = self._late if is_late else self.scorer.decoder
-            take: Any = of_item.decode if isinstance(item, bytes) else of_item.convert
+            take, event_of = self._reader(item)
             decoded = take(item, number)
-            if is_late:
-                event = _event_of(decoded, _late_event, number)
-                if isinstance(event, Reject):
-                    unscored.rejects.append(event)
-                else:
-                    unscored.late.append((number, event))
-                continue
-            if self._groups is not None:
+            is_late = event_of is _late_event
+            if self._groups is not None and not is_late:
                 joined = self._joined(decoded, item, number, take)
                 decoded, cast("list[Item]", scored)[number - first] = joined
-            event = _event_of(decoded, _event_of_record, number)
-            if isinstance(event, Reject):
-                decoded = event
+            event = _event_of(decoded, event_of, number)
+            if not isinstance(event, Reject):
+                events[number] = event
+            elif is_late:
+                rejects.append(event)
             else:
-                unscored.records[number] = event
-            yield number, decoded
+                decoded = event
+            if not is_late:
+                yield number, decoded
+
+    def _reader(
+        self, item: Item
+    ) -> tuple[Callable[[Any, int], Decoded], Callable[[Any], StateEvent]]:
+        """Return what decodes an item, and what makes an event of the outcome."""
+        is_late = _is_event(item)
+        decoder = self._late if is_late else self.scorer.decoder
+        take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
+        return take, _late_event if is_late else _event_of_record
 
     def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
         """Return the event of a line as far as it is known without a snapshot: nothing is scored.
@@ -182,9 +183,8 @@ class EventDecoder:
             line: a record or a late event.
             number: of the line, for the reject.
         """
-        is_late = _is_event(line)
-        decoded = (self._late if is_late else self.scorer.decoder).decode(line, number)
-        return _event_of(decoded, _late_event if is_late else _event_of_record, number)
+        take, event_of = self._reader(line)
+        return _event_of(take(line, number), event_of, number)
 
     def _joined(
         self, event: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
@@ -203,49 +203,41 @@ class EventDecoder:
         return (event, item) if filled is item else (take(filled, number), filled)
 
     def _scored(
-        self, results: ResultTable, unscored: Mapping[int, StateEvent], rejects: list[Reject]
-    ) -> Iterator[Line]:
-        """Yield the events of scored records; the others are added to the rejects."""
-        quality, emission = (results.column(name).nano() for name in ("quality", "emission"))
+        self, results: ResultTable, unscored: Mapping[int, StateEvent]
+    ) -> Iterator[tuple[int, StateEvent | Reject]]:
+        """Yield the event of each scored record, or why there is none."""
+        quality, emission = (results.column(n).texts().to_pylist() for n in ("quality", "emission"))
         consensus = results.column(CONSENSUS).nano()
-        measures = _measures(results)
+        names = results.layout.measures
+        measures = {n: results.column(f"{MEASURES}.{n}").texts().to_pylist() for n in names}
         groups = results.texts(GROUP).to_pylist() if results.layout.has_group else None
         facts = results.facts_digests() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
             event = unscored[line]
             try:
-                pinned = self._pinned_of(event.skill_type, event.epoch)
-                events = _events_of(event, consensus[row], pinned)
+                pinned, agreed = self._pinned_of(event.skill_type, event.epoch), consensus[row]
+                arisen = None if agreed is None else pinned.consensus_event(agreed)
+                if arisen is not None:
+                    event = replace(event, events=events_of_record(event.events, arisen))
                 event = replace(
                     event,
-                    events=events,
-                    missed=MISSED in events,
+                    missed=MISSED in event.events,
                     quality=quality[row],
                     emission=emission[row],
                     facts=facts[row] if pinned.keeps_facts else None,
-                    measures={} if measures is None else measures[row],
+                    measures={n: text for n in names if (text := measures[n][row]) is not None},
                     group=None if groups is None else groups[row],
                 )
-                if self._groups is not None:
-                    event = self._groups.noted(event)
+                yield line, event if self._groups is None else self._groups.noted(event)
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                 who = Identity(event.task_id, None, event.hotkey, event.validator)
-                rejects.append(Reject.of(internal_error(error), line, who))
-            else:
-                yield line, event
+                yield line, Reject.of(internal_error(error), line, who)
 
     def _pinned_of(self, skill_type: str, epoch: int) -> _Pinned:
         key = skill_type, self.scorer.begins(epoch)
         if key not in self._pinned:
             self._pinned[key] = _Pinned.of(self.scorer.rules_at(epoch), skill_type)
         return self._pinned[key]
-
-
-def _events_of(event: StateEvent, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
-    if consensus is None or pinned.no_consensus:
-        return event.events
-    arisen = pinned.consensus_event(consensus)
-    return event.events if arisen is None else events_of_record(event.events, arisen)
 
 
 def _event_of(
@@ -296,18 +288,6 @@ def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its sche
     )
 
 
-def _measures(results: ResultTable) -> list[dict[str, int | Fraction]] | None:
-    """Return the measures of each record that apply; None of rules that have none."""
-    names = results.layout.measures
-    if not names:
-        return None
-    columns = {name: results.column(f"{MEASURES}.{name}").nano() for name in names}
-    return [
-        {name: value for name, column in columns.items() if (value := column[row]) is not None}
-        for row in range(len(results))
-    ]
-
-
 class _Probe(msgspec.Struct, gc=False):
     """An object that is looked at for one key alone."""
 
@@ -335,20 +315,14 @@ def _is_event(line: Item) -> bool:
 @functools.lru_cache(maxsize=16)
 def _late_decoder(skill_types: frozenset[str]) -> Decoder:
     """Return the decoder of late events of some types, made once, as that is slow."""
-    schema = _event_schema()
-    return Decoder({name: _of_type(schema, name) for name in sorted(skill_types)})
-
-
-def _event_schema() -> Schema:
-    schema: Schema = json.loads(schema_path("event-1").read_bytes())
-    return {name: value for name, value in schema.items() if name != "$id"}
-
-
-def _of_type(schema: Schema, skill_type: str) -> Schema:
-    """Return the schema of late events of one type, with the key by which a decoder tells types."""
-    declared = schema["properties"]["skill_type"]
-    typed = {"description": declared["description"], "const": skill_type}
-    return {**schema, "properties": {**schema["properties"], "skill_type": typed}}
+    schema: dict[str, Any] = json.loads(schema_path("event-1").read_bytes())
+    del schema["$id"]
+    fields = schema["properties"]
+    # a decoder tells types by the constant of their key
+    types = {name: {**fields["skill_type"], "const": name} for name in sorted(skill_types)}
+    return Decoder(
+        {n: {**schema, "properties": {**fields, "skill_type": kind}} for n, kind in types.items()}
+    )
 
 
 def record_digest(record: Record) -> str:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import chain, groupby
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import attrs
 
 from tallystick.errors import StateError
-from tallystick_allocation.population import BY_TYPE, EMISSION, QUALITY, UNGROUPED, Sample, Task
+from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
-from tallystick_state.event import SampledEvent, StateEvent
+from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 
 BASE_WEIGHT, REPUTATION_FACTOR = FACTORS = ("base_weight", "reputation")
 """Factors, in nano, by which a weighted mean of a state can weigh a record."""
-Event = StateEvent | SampledEvent
-"""A state event, or what is read of one here."""
-_E = TypeVar("_E", bound=Event)
 SamplesByValue = Mapping[str, Mapping[str, Mapping[str, Sequence[Sample]]]]
 """Samples by the ``value`` of steps, by group and by hotkey."""
 
@@ -153,15 +149,15 @@ class EventRounds:
     """
 
     pins: Pins
-    events: Mapping[int, Sequence[Event]]
-    newest: Callable[[str], Iterable[Event]] = lambda _: ()
+    events: Mapping[int, Sequence[StateEvent]]
+    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
 
     @classmethod
     def of(
-        cls, pins: Pins, events: Iterable[Event], newest: Callable[[str], Iterable[Event]]
+        cls, pins: Pins, events: Iterable[StateEvent], newest: Callable[[str], Iterable[StateEvent]]
     ) -> EventRounds:
         """Return the rounds of some events of a line, in any order."""
-        rounds = defaultdict[int, list[Event]](list)
+        rounds = defaultdict[int, list[StateEvent]](list)
         for event in events:
             rounds[event.round].append(event)
         return cls(pins, rounds, newest)
@@ -187,14 +183,16 @@ class EventRounds:
         )
         return Samples(_collected(rules, self.pins, of_round), _collected(rules, self.pins, of_all))
 
-    def _until(self, hotkey: str, last: int | None) -> Iterator[Event]:
+    def _until(self, hotkey: str, last: int | None) -> Iterator[StateEvent]:
         """Yield the records of a miner up to a round, newest first; nothing is read before."""
         for event in self.newest(hotkey):
             if last is None or event.round <= last:
                 yield event
 
 
-def read_by_windows(rules: AllocationRules, newest_first: Iterable[_E]) -> Iterator[tuple[str, _E]]:
+def read_by_windows(
+    rules: AllocationRules, newest_first: Iterable[StateEvent]
+) -> Iterator[tuple[str, StateEvent]]:
     """Yield the last of a miner's tasks, as many as any step looks back: each value and record."""
     left = dict(windows_of(rules))
     # lazily: a window ends long before the records do
@@ -203,7 +201,7 @@ def read_by_windows(rules: AllocationRules, newest_first: Iterable[_E]) -> Itera
         for value, most in left.items():
             yield from ((value, event) for event in events)
             # the tasks of each group are counted on their own, so that all have to be read
-            scored = any(not event.missed and _value(event, value) is not None for event in events)
+            scored = any(not event.missed and event.value(value) is not None for event in events)
             if scored and most is not None and not rules.groups:
                 left[value] = most - 1
         left = {value: most for value, most in left.items() if most is None or most > 0}
@@ -212,7 +210,7 @@ def read_by_windows(rules: AllocationRules, newest_first: Iterable[_E]) -> Itera
 
 
 def _collected(
-    rules: AllocationRules, pins: Pins, values: Iterable[tuple[str, Event]]
+    rules: AllocationRules, pins: Pins, values: Iterable[tuple[str, StateEvent]]
 ) -> SamplesByValue:
     """Return the samples of values of records, as far as records of their types have such.
 
@@ -222,7 +220,7 @@ def _collected(
     factors = Factors(pins, factors_of(rules))
     samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
     for value, event in values:
-        measured = _value(event, value)
+        measured = event.value(value)
         if value == EMISSION:
             if event.skill_type not in pins.base_rules(event.epoch).base_weights:
                 continue
@@ -237,19 +235,13 @@ def _collected(
     return samples
 
 
-def _group(rules: AllocationRules, event: Event) -> str:
+def _group(rules: AllocationRules, event: StateEvent) -> str:
     if not rules.groups:
         return UNGROUPED
     return event.skill_type if rules.group == BY_TYPE else event.group or UNGROUPED
 
 
-def _value(event: Event, value: str) -> int | Fraction | None:
-    if value == QUALITY:
-        return event.quality
-    return event.emission if value == EMISSION else event.measures.get(value)
-
-
-def _task(event: Event) -> Task:
+def _task(event: StateEvent) -> Task:
     return event.round, event.task_id, event.skill_type
 
 

@@ -52,7 +52,7 @@ from tallystick_state.epoch import (
     recompute_thresholds,
     record_deltas,
 )
-from tallystick_state.event import StateEvent, measure_texts
+from tallystick_state.event import StateEvent
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import State
 from tallystick_state.reputation import damped
@@ -280,13 +280,13 @@ def key_of(event: StateEvent) -> Key:
 def result_row(event: StateEvent) -> LeafRow:
     """Return the row of an event with the result of its record, as it was scored."""
     value = {
-        "emission": _text(event.emission),
+        "emission": event.emission,
         "events": event.events,
         "missed": event.missed,
-        "quality": _text(event.quality),
+        "quality": event.quality,
         "role": event.role,
         **({"group": event.group} if event.group is not None else {}),
-        **({"measures": measure_texts(event.measures)} if event.measures else {}),
+        **({"measures": event.measures} if event.measures else {}),
         **({ALIGNMENT: event.alignment} if event.alignment is not None else {}),
     }
     return (*key_of(event), value)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TypeVar
 
 import attrs
 
@@ -33,7 +32,7 @@ from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
-from tallystick_state.event import SampledEvent, StateEvent
+from tallystick_state.event import StateEvent
 from tallystick_state.miners import begun_anew, pinned_reputation, without_former
 from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
@@ -41,8 +40,6 @@ from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import EventRounds, Samples
 from tallystick_state.store.transaction import Transaction
-
-_E = TypeVar("_E", StateEvent, SampledEvent)
 
 
 @attrs.frozen
@@ -245,7 +242,7 @@ class LineRecords:
         """Return the rules of the line in an epoch."""
         return self.timeline.at(epoch)
 
-    def own(self, events: Iterable[_E]) -> Iterator[_E]:
+    def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
         """Return the events of the line."""
         return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
 
@@ -284,7 +281,7 @@ class LineRecords:
         state = None if last is None else self.state(last)
         if last is None or state is None:
             return {}
-        events = self.own(self.transaction.sampled_events(last))
+        events = self.own(self.transaction.events(last))
         counted = (event for event in events if begun_anew(self.miners, event.hotkey) <= last)
         before = without_former(state.carry.get(self.line, {}), self.miners, last)
         attributes = self.attributes(last)

@@ -29,6 +29,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 
 from subnet import TYPES, record, written
 
+from tallystick.numbers.nano import to_text
 from tallystick_state import event_log
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
@@ -69,8 +70,8 @@ def events(epoch: int) -> Iterator[StateEvent]:
                 epoch=epoch,
                 events=tuple(sorted(rng.choices(EVENTS, k=rng.randint(1, 2)))),
                 role="primary",
-                quality=rng.randrange(10**9),
-                emission=rng.randrange(10**9),
+                quality=to_text(rng.randrange(10**9)),
+                emission=to_text(rng.randrange(10**9)),
                 record=f"sha256:{rng.getrandbits(256):064x}",
             )
 

@@ -6,6 +6,7 @@ import attrs
 from msgspec.structs import replace
 from state.subnet import under
 
+from tallystick.numbers.nano import to_text
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
@@ -65,8 +66,8 @@ def random_record(rng: random.Random, task: int) -> StateEvent:
         epoch=epoch,
         events=events,
         role=role,
-        quality=quality,
-        emission=quality or 0,
+        quality=None if quality is None else to_text(quality),
+        emission=to_text(quality or 0),
         missed="missed_deadline" in events,
     )
 

@@ -479,8 +479,8 @@ def test_records_of_both_rules_are_scored_by_their_own(ledger: Ledger, tmp_path:
         scorer = own.with_thresholds(texts(pinned.thresholds))
         expected = scorer.score(line)
         assert expected.quality != other.score(line).quality
-        assert to_decimal(found[line["task_id"]].quality or 0) == expected.quality
-        assert to_decimal(found[line["task_id"]].emission or 0) == expected.emission
+        assert to_decimal(found[line["task_id"]].value("quality") or 0) == expected.quality
+        assert to_decimal(found[line["task_id"]].value("emission") or 0) == expected.emission
 
 
 def texts(thresholds: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, str]]:

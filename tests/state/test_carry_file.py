@@ -19,7 +19,6 @@ from state.test_workflow_state import task
 from state.trusted import authority
 
 from tallystick.errors import DamagedError, InputError, StateError, TrustError
-from tallystick.numbers.nano import to_text
 from tallystick_chain.network import Network
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.chain import chained
@@ -108,9 +107,9 @@ def carry_of(ledger: Ledger) -> Value:
                     "rounds_ago": BEFORE - event.round,
                     "task": event.task_id,
                     "missed": event.missed,
-                    "measures": {name: to_text(int(n)) for name, n in event.measures.items()},
-                    **({} if event.quality is None else {"quality": to_text(event.quality)}),
-                    **({} if event.emission is None else {"emission": to_text(event.emission)}),
+                    "measures": event.measures,
+                    **({} if event.quality is None else {"quality": event.quality}),
+                    **({} if event.emission is None else {"emission": event.emission}),
                 }
                 for event in transaction.scored(hotkey)
             ]

@@ -76,8 +76,8 @@ def said(draw: st.DrawFn) -> Said:
         events=draw(st.sampled_from((("collusion_flag",), ("rerun_fail",)))) if alone else (),
         id=draw(st.sampled_from(("e0", "e1"))) if alone else None,
         role=None if alone else "primary",
-        quality=None if alone else draw(st.sampled_from((1, 2, 3))),
-        emission=None if alone else 1,
+        quality=None if alone else draw(st.sampled_from(("0.100000000", "0.200000000"))),
+        emission=None if alone else "0.100000000",
     )
     own = validator == OWN and draw(st.booleans())
     return Said(found, Rank.OWN if own else Rank.IMPORTED)
@@ -450,7 +450,12 @@ def test_how_many_are_refused_of_a_round_does_not_count_in_the_epoch(
 
     def claims(rank: Rank, tasks: range, number: int = 0) -> list[Said]:
         about = {"validator": OWN, "hotkey": "hk-0", "skill_type": PYTHON, "role": "primary"}
-        dispatch = {"round": number, "epoch": 0, "quality": 1, "emission": 1}
+        dispatch = {
+            "round": number,
+            "epoch": 0,
+            "quality": "0.100000000",
+            "emission": "0.100000000",
+        }
         made = (StateEvent(**about, **dispatch, task_id=f"{rank}-{n}") for n in tasks)
         return [Said(each, rank) for each in made]
 

@@ -233,7 +233,8 @@ def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
 
 def test_the_steps_of_the_rule_set_are_run_in_its_order(rules: StateRules) -> None:
     state = one_miner(rules, NANO)
-    passed = [replace(said(), task_id=str(n), role="primary", quality=NANO) for n in range(3)]
+    best = replace(said(), role="primary", quality="1.000000000")
+    passed = [replace(best, task_id=str(n)) for n in range(3)]
     novel = {}
     for steps in (
         ("recompute_baselines", "recompute_thresholds"),
@@ -256,14 +257,15 @@ def test_a_mean_without_its_update_changes_nothing(rules: StateRules) -> None:
 def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules], name: str) -> None:
     rules = all_rules[name]
     state = State(EPOCH, {"a": MinerEntry("a", 0, ("workflow",), {})}, {})
-    event = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
+    event = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality="1.000000000")
     assert close_epoch(state, [event], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
 def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
     without = under(rules, with_section(rules.rule_set, REPUTATION, None))
     state = State(EPOCH, {"a": MinerEntry("a", 0, TYPES, {})}, rules.seeds)
-    after = close_epoch(state, [replace(said(), role="auditor", quality=1)], without, {})
+    audited = replace(said(), role="auditor", quality="0.000000001")
+    after = close_epoch(state, [audited], without, {})
     assert after.miners == state.miners
     assert after.thresholds[TYPES[0]]["baseline"] == 1
 

@@ -19,6 +19,7 @@ from state.subnet import under
 
 import tallystick
 from tallystick.errors import StateError
+from tallystick.numbers.nano import to_text
 from tallystick_allocation.population import Sample
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps.collect import Collect
@@ -196,12 +197,9 @@ def column_of(name: str, own: Sequence[StateEvent]) -> RecordColumns:
         np.array([event.epoch for event in own]),
         np.array([event.missed for event in own]),
         np.array([event.quality is not None for event in own]),
-        np.array([event.quality or 0 for event in own]),
-        np.array([event.emission or 0 for event in own]),
-        {
-            measure: numbers_of([event.measures.get(measure) for event in own])
-            for measure in measures
-        },
+        np.array([event.value("quality") or 0 for event in own]),
+        np.array([event.value("emission") or 0 for event in own]),
+        {measure: numbers_of([event.value(measure) for event in own]) for measure in measures},
         Coded.of(event.group or "" for event in own),
     )
 
@@ -240,10 +238,11 @@ def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateE
             scored = not missed or rng.random() < 0.5
             quality = rng.choice([0, NANO, rng.randint(0, NANO)]) if scored else None
             events = rng.choices(NAMES, k=rng.choice([0, 0, 1, 2]))
-            measures: dict[str, int | Fraction] = {}
+            measures: dict[str, str] = {}
             if scored and rng.random() < 0.8:
                 ratio = Fraction(rng.randrange(50), rng.randrange(1, 50))
-                measures = {"ratio": ratio, "points": rng.randint(0, 5 * NANO)}
+                points = to_text(rng.randint(0, 5 * NANO))
+                measures = {"ratio": f"{ratio.numerator}/{ratio.denominator}", "points": points}
             found.append(
                 StateEvent(
                     validator,
@@ -255,8 +254,8 @@ def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateE
                     tuple(sorted([*events, *(["missed_deadline"] if missed else [])])),
                     role=rng.choice(["primary", "primary", "auditor"]),
                     missed=missed,
-                    quality=quality,
-                    emission=None if quality is None else 2 * quality,
+                    quality=None if quality is None else to_text(quality),
+                    emission=None if quality is None else to_text(2 * quality),
                     group=rng.choice(["north", "south"]),
                     measures=measures,
                 )

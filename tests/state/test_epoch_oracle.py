@@ -36,7 +36,7 @@ SEEDS = [range(40), pytest.param(range(40, 600), marks=pytest.mark.nightly)]
 
 def report(event: StateEvent) -> oracle.Report:
     about = (event.validator, event.hotkey, event.skill_type, event.task_id)
-    quality = None if event.quality is None else Fraction(event.quality, NANO)
+    quality = None if event.quality is None else Fraction(event.quality)
     return oracle.Report(*about, event.round, event.epoch, event.events, event.role, quality)
 
 

@@ -89,8 +89,8 @@ def whole(path: Path, scorer: tallystick.Scorer) -> EventBatch:
     return first
 
 
-def nano(value: Decimal | None) -> int | None:
-    return None if value is None else int(value.scaleb(9))
+def text(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:f}"
 
 
 def band(consensus: Decimal | None) -> list[str]:
@@ -117,8 +117,8 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
         events=tuple(sorted(events + ([] if missed else band(result.consensus)))),
         role=row["role"],
         missed=missed,
-        quality=nano(result.quality),
-        emission=nano(result.emission),
+        quality=text(result.quality),
+        emission=text(result.emission),
     )
 
 
@@ -227,7 +227,7 @@ def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
     row = generated(Random(1), "workflow") | {"consensus": 0.9, "events": ["rerun_pass"]}
     found = state_event(scorer, row)
     assert (found.events, found.emission) == (("rerun_pass",), None)
-    assert found.quality == nano(scorer.score(row).quality)
+    assert found.quality == text(scorer.score(row).quality)
 
 
 # ---------------------------------------------------------------------------------- the digest

@@ -90,7 +90,7 @@ def scores_of(ledger: Ledger, events: Iterable[StateEvent]) -> Averages:
             reputation = INITIAL if known is None else known.reputation[event.skill_type]
             tasks.setdefault(event.hotkey, []).append(
                 Task(
-                    Fraction(event.emission or 0, NANO),
+                    Fraction(event.value("emission") or 0, NANO),
                     BASE_WEIGHTS[event.skill_type],
                     Fraction(reputation, NANO),
                     event.missed,

@@ -135,7 +135,8 @@ def test_of_several_that_adopt_one_does_and_who_had_the_state_open_follows(
         ledger.close_epoch(0)
         ledger.import_events(written(tmp_path / "after.jsonl", [reviewed("t1", 1)]))
         with ledger.store.reading() as transaction:
-            found = [each.quality for n in (0, 1) for each in transaction.events_of_round(n)]
+            events = [each for n in (0, 1) for each in transaction.events_of_round(n)]
+            found = [event.value("quality") for event in events]
     scored = [score(reviewed(f"t{n}", n), name) for n, name in enumerate((RULES, ADOPTED))]
     assert found == [count(Fraction(row["quality"])) for row in scored]
     assert found[0] != found[1]

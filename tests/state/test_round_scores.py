@@ -40,9 +40,9 @@ def rules(name: str = PUBLISHED) -> StateRules:
 def record(
     number: int, skill_type: str, emission: Fraction | None, *, hotkey: str = "hk", **more: bool
 ) -> StateEvent:
-    nano = count(emission) if emission is not None else None
+    text = None if emission is None else to_text(count(emission))
     task = f"task-{number}"
-    return StateEvent("validator", hotkey, skill_type, task, 4, 1, emission=nano, **more)
+    return StateEvent("validator", hotkey, skill_type, task, 4, 1, emission=text, **more)
 
 
 def reading(reputations: dict[str, Fraction]) -> Callable[[int, str, str], int]:
@@ -191,7 +191,7 @@ def test_events_that_came_alone_do_not_count() -> None:
 
 def test_each_validators_record_of_a_task_counts() -> None:
     one = record(1, "executable_python", Fraction("0.8"))
-    other = replace(one, validator="another", emission=NANO // 5)
+    other = replace(one, validator="another", emission="0.200000000")
     assert round_scores([one, other], rules(), lambda *_: NANO) == {"hk": NANO // 2}
 
 
@@ -216,7 +216,7 @@ def test_a_record_without_an_emission_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
 def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
-    events = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
+    events = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality="1.000000000")]
     assert round_scores(events, rules(name), lambda *_: NANO) == {}
 
 

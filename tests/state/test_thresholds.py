@@ -25,7 +25,8 @@ TYPE = "executable_python"
 def scored(
     quality: int | None, role: str | None = "primary", hotkey: str = "a", task: int = 0
 ) -> StateEvent:
-    return StateEvent("v", hotkey, TYPE, f"t{task}", 1, 0, role=role, quality=quality)
+    text = None if quality is None else nano.to_text(quality)
+    return StateEvent("v", hotkey, TYPE, f"t{task}", 1, 0, role=role, quality=text)
 
 
 def each_of(*qualities: str) -> list[StateEvent]:
@@ -77,7 +78,7 @@ def drawn(rng: random.Random, place: int) -> StateEvent:
 
 def report(event: StateEvent) -> Report:
     about = (event.validator, event.hotkey, event.skill_type, event.task_id)
-    quality = Fraction(event.quality or 0, NANO)
+    quality = Fraction(event.value("quality") or 0, NANO)
     return Report(*about, event.round, event.epoch, (), event.role, quality)
 
 

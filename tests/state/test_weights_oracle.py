@@ -13,6 +13,7 @@ from state.steps import round_steps, window_steps, with_steps
 from state.weighing import NANO, Made, tasks_of, weighed
 
 import tallystick
+from tallystick.numbers.nano import to_text
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules, state_rules_of
 
@@ -84,7 +85,7 @@ def test_rounds(half: int) -> None:
             drawn = chance.choice((0, NANO, chance.randrange(NANO)))
             reputation = reputations.setdefault((hotkey, skill_type), drawn)
             about = "val", hotkey, skill_type, str(number), 4, 0
-            events.append(StateEvent(*about, emission=emission, missed=late))
+            events.append(StateEvent(*about, emission=to_text(emission), missed=late))
             task = Task(
                 Fraction(emission, NANO),
                 BASE_WEIGHTS[skill_type],

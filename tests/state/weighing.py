@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
+from tallystick.numbers.nano import to_text
 from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
@@ -55,7 +56,7 @@ def round_scores(
 def tasks_of(scores: Sequence[Sequence[int]], hotkey: str = "hk") -> list[StateEvent]:
     """Records of the tasks of a miner, oldest first, with what each validator gave in nano."""
     return [
-        StateEvent(f"val-{v}", hotkey, "workflow", f"t{n:04}", n, 0, quality=quality)
+        StateEvent(f"val-{v}", hotkey, "workflow", f"t{n:04}", n, 0, quality=to_text(quality))
         for n, task in enumerate(scores)
         for v, quality in enumerate(task)
     ]

@@ -221,9 +221,9 @@ def _round(rule_set: str, tasks: Json) -> Json:
     for number, task in enumerate(tasks):
         # each is pinned to an epoch of its own, which has its reputation
         about = "hk", task["type"], task.get("task", str(number)), 0, number
-        emission = from_text(task["emission"])
         # several validators may have recorded one task
-        events.append(StateEvent(f"v{number}", *about, missed=task["missed"], emission=emission))
+        scored = {"missed": task["missed"], "emission": task["emission"]}
+        events.append(StateEvent(f"v{number}", *about, **scored))
         reputations.append(from_text(task["reputation"]))
     found = round_scores(events, rules(rule_set), lambda epoch, *_: reputations[epoch])
     return to_text(found.get("hk", 0))
@@ -336,7 +336,7 @@ def _given_terms(rule_set: str, row: Json) -> Json:
 def _novel_threshold(rule_set: str, row: Json) -> Json:
     kind, old = "executable_python", _published({"baseline": row["base"], "novel": row["prev"]})
     events = [
-        StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=from_text(_full(quality)))
+        StateEvent("v", f"m{n}", kind, "t", 1, 0, role="primary", quality=_full(quality))
         for n, quality in enumerate(row["qs"])
     ]
     return to_text(next_threshold(rules(rule_set), kind, "novel", old, EventRecords(tuple(events))))
@@ -374,9 +374,7 @@ def _group_selection(rule_set: str, row: Json) -> Json:
 
 def _round_score(rule_set: str, row: Json) -> Json:
     events = [
-        StateEvent(
-            "v", "hk", each["type"], f"t{n}", 4, 1, emission=from_text(_full(each["emission"]))
-        )
+        StateEvent("v", "hk", each["type"], f"t{n}", 4, 1, emission=_full(each["emission"]))
         for n, each in enumerate(row["tasks"])
     ]
     reputation = _published(row["reputation"])

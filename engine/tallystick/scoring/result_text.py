@@ -14,7 +14,6 @@ from tallystick.io.arrow import (
     content,
     filled,
     joined,
-    nano_texts,
     where,
     whole_texts,
     without_end,
@@ -68,7 +67,7 @@ def _cell(table: ResultTable, name: str) -> pa.Array:
         return whole_texts(table.numbers(name))
     if _is_text(name):
         return _escaped(_texts(table, name), _OF_CSV, _quoted_cell)
-    return _number(table, name)
+    return table.column(name).texts()
 
 
 def _field(table: ResultTable, name: str, start: str) -> pa.Array:
@@ -79,7 +78,7 @@ def _field(table: ResultTable, name: str, start: str) -> pa.Array:
     if name in WHOLE:
         return joined(key, whole_texts(table.numbers(name)))
     if not _is_text(name):
-        return filled(_number(table, name, f'{key}"', '"'), f"{key}null")
+        return filled(table.column(name).texts(f'{key}"', '"'), f"{key}null")
     texts = _escaped(_texts(table, name), _OF_JSON, _escaped_json)
     member = joined(f'{key}"', texts, '"')
     # a row of a type without groups lacks that field
@@ -91,20 +90,12 @@ def _object(table: ResultTable, name: str) -> pa.Array | str:
     members = []
     for key in table.layout.axes if name == AXES else table.layout.measures:
         column = f"{name}.{key}"
-        member = _number(table, column, f'"{key}":"', '",')
+        member = table.column(column).texts(f'"{key}":"', '",')
         if name == MEASURES:
             declared = table.column(column).declared
             member = where(declared, filled(member, f'"{key}":null,'))
         members.append(member)
     return joined("{", without_end(joined(*members, null=""), ","), "}") if members else "{}"
-
-
-def _number(table: ResultTable, name: str, before: str = "", after: str = "") -> pa.Array:
-    """Return a decimal column or an exact measure as text, between two texts."""
-    column = table.column(name)
-    if column.is_ratio:
-        return joined(before, column.ratios(), after)
-    return nano_texts(column.values, column.given, before, after)
 
 
 def _is_text(name: str) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.formula.columns import Column, Rows, Truths
-from tallystick.io.arrow import decoded, integers, take
+from tallystick.io.arrow import decoded, integers, joined, nano_texts, take
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.numbers.text import numbered
@@ -84,13 +84,15 @@ class ResultColumn:
         pairs = zip(self.values[rows].tolist(), self.given[rows].tolist(), strict=True)
         return [value if applies else None for value, applies in pairs]
 
-    def ratios(self) -> pa.Array:
-        """Return an exact measure as text: fractions in lowest terms, nano as decimals."""
+    def texts(self, before: str = "", after: str = "") -> pa.Array:
+        """Return decimals of nine places, and of an exact measure fractions, between two texts."""
+        if not self.is_ratio:
+            return nano_texts(self.values, self.given, before, after)
         labels = (
             None if v is None else to_text(v) if isinstance(v, int) else ratio.to_text(v)
             for v in self.nano()
         )
-        return pa.array(labels, _TEXT)
+        return joined(before, pa.array(labels, _TEXT), after)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -311,7 +313,7 @@ def _decimal_arrays(columns: Sequence[ResultColumn]) -> list[pa.Array]:
     result = []
     for column, both in zip(columns, halves, strict=True):
         if column.is_ratio:
-            result.append(column.ratios())
+            result.append(column.texts())
             continue
         both[:, 0] = column.values
         if column.values.min(initial=0) < 0:

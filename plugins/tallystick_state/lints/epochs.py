@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, comparison, figure, more, old_and_new
@@ -240,8 +240,8 @@ def _move(rules: StateRules, name: str, results: _Results) -> Fraction:
     moves = [Fraction()]
     for kind, seeds in rules.seeds.items():
         events = [
-            StateEvent("validator", hotkey, kind, "", 0, 0, role=role, quality=quality)
-            for hotkey, role, quality in results
+            StateEvent("validator", hotkey, kind, "", 0, 0, role=role, quality=to_text(nano))
+            for hotkey, role, nano in results
         ]
         moved = next_threshold(rules, kind, name, seeds, EventRecords(tuple(events))) - seeds[name]
         if seeds[name] < NANO:

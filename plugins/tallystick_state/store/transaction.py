@@ -27,7 +27,7 @@ from tallystick.errors import DamagedError, NumberError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.chain import GENESIS_HASH, Entry, check
 from tallystick_state.claims import REASONS, UNKNOWN, Claim, Counts, Rank
-from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, SampledEvent, StateEvent
+from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.pruned import PrunedClaim, PrunedPoint
@@ -330,10 +330,6 @@ class Transaction:
     def events(self, counted_in: int) -> Iterator[StateEvent]:
         """Return the events that were recorded while an epoch was open, in the order of the log."""
         return map(StateEvent.from_line, self.event_lines(counted_in))
-
-    def sampled_events(self, counted_in: int) -> Iterator[SampledEvent]:
-        """Return what an allocation reads of the same events."""
-        return map(SampledEvent.from_line, self.event_lines(counted_in))
 
     def aligned_events(self, counted_in: int) -> Iterator[StateEvent]:
         """Return the state events of an epoch that have an alignment."""

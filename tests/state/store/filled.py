@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
+from tallystick.numbers.nano import to_text
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
@@ -21,7 +22,7 @@ STATE = State(
 
 _NAMES = st.sampled_from(("one", "two"))
 _HOTKEYS = st.sampled_from(("5A", "5B", "5ß", "𝄞", "\uffff"))
-_NANO = st.none() | st.integers(0, 6 * 10**9)
+_DECIMAL = st.none() | st.integers(0, 6 * 10**9).map(to_text)
 
 
 def event(number: int, **changes: object) -> StateEvent:
@@ -34,7 +35,7 @@ def event(number: int, **changes: object) -> StateEvent:
         "round": number,
         "epoch": 0,
         "role": "primary",
-        "quality": number,
+        "quality": to_text(number),
     }
     return StateEvent(**{**found, **changes})  # type: ignore[arg-type]
 
@@ -46,7 +47,7 @@ def drawn_events(draw: st.DrawFn) -> StateEvent:
     rest = draw(st.integers(0, 4)), draw(st.integers(0, 2**31 - 1)), events
     if draw(st.booleans()):
         return StateEvent(*common, *rest, id=draw(st.text("xy", max_size=3)))
-    scored = {"quality": draw(_NANO), "emission": draw(_NANO), "missed": draw(st.booleans())}
+    scored = {"quality": draw(_DECIMAL), "emission": draw(_DECIMAL), "missed": draw(st.booleans())}
     return StateEvent(*common, *rest, role=draw(st.sampled_from(("primary", "auditor"))), **scored)
 
 
