@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 MAX_KEY_FILE_BYTES = 64 * 1024
 """Maximum size of the file of a key, in bytes."""
-MAX_ANSWER_BYTES = 1024
-"""Maximum size of the signature that an outside signer writes, in bytes."""
 
 
 @attrs.frozen
@@ -318,15 +315,24 @@ class OutsideSigner:
         Raises:
             TrustError: the command fails, or gives no signature of the message by the key.
         """
-        signature = self._signature(
-            sr25519.wrapped(message) if self.public.type == "sr25519" else message
-        )
+        wrapped = sr25519.wrapped(message) if self.public.type == "sr25519" else message
+        signature = self._signature(self._answer(wrapped))
         if not self.public.verifies(message, signature):
             raise self._failed(f"gave no signature by {self.public}")
         return signature
 
-    def _signature(self, message: bytes) -> bytes:
-        text = self._answer(message)
+    def _answer(self, message: bytes) -> str:
+        try:
+            process = subprocess.run(  # noqa: S603  # the command that the user names
+                self.words, input=message, stdout=subprocess.PIPE, check=False
+            )
+        except (OSError, ValueError) as error:
+            raise self._failed(f"cannot be started ({error})") from error
+        if process.returncode:
+            raise self._failed(f"ended with the exit status {process.returncode}")
+        return process.stdout.decode("ascii", "replace").strip()
+
+    def _signature(self, text: str) -> bytes:
         digits = _SIGNATURE_HEX.fullmatch(text)
         if digits:
             return bytes.fromhex(digits[1])
@@ -334,30 +340,6 @@ class OutsideSigner:
             return base64_bytes(text, self.words[0])
         except TrustError:
             raise self._failed("gave something else") from None
-
-    def _answer(self, message: bytes) -> str:
-        # a file and no pipe, so that neither waits for the other
-        with tempfile.TemporaryFile() as file:
-            file.write(message)
-            file.seek(0)
-            try:
-                process = subprocess.Popen(  # noqa: S603  # the command that the user names
-                    self.words, stdin=file, stdout=subprocess.PIPE
-                )
-            except (OSError, ValueError) as error:
-                raise self._failed(f"cannot be started ({error})") from error
-        with process:
-            assert process.stdout is not None  # noqa: S101  # it is a pipe
-            data = process.stdout.read(MAX_ANSWER_BYTES + 1)
-            if len(data) > MAX_ANSWER_BYTES:
-                process.kill()
-                raise self._failed(f"gave more than {MAX_ANSWER_BYTES} bytes")
-        if process.returncode:
-            raise self._failed(f"ended with the exit status {process.returncode}")
-        try:
-            return data.decode("ascii").strip()
-        except UnicodeDecodeError:
-            raise self._failed("gave bytes that are no text") from None
 
     def _failed(self, reason: str) -> TrustError:
         message = f"{self.words[0]}: {reason}, expected a signature in hexadecimal digits or base64"
