@@ -144,7 +144,7 @@ TABLE: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("--rules skills@1.1.0 -o no/such/folder.jsonl", "folder"),
     ),
     "epoch close --state state.db": (
-        ("", "epoch 0 is open, so type tallystick epoch close --epoch 0"),
+        ("", "epoch 0 is open, so add --epoch 0"),
         ("--epoch 1", "epoch 1"),
         ("--epoch -1", "--epoch"),
         ("--epoch 0 --at nonsense", "nonsense"),

@@ -47,7 +47,7 @@ def one_argument(
     Args:
         name: of the argument.
         value: makes the argument of the values of the options.
-        options: by the names of their values, in their order.
+        options: by the names of their values, in their order; one may be such a decorator itself.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,9 +56,10 @@ def one_argument(
             values = [others.pop(option) for option in options]
             return command(*arguments, **{name: value(*values)}, **others)
 
+        decorated: Callable[..., Any] = with_argument
         for option in reversed([*options.values()]):
-            option(with_argument)
-        return with_argument
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 

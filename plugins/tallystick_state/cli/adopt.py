@@ -9,7 +9,6 @@ import click
 
 from tallystick.cli.command import command, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import PATH
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
@@ -20,7 +19,10 @@ from tallystick_state.cli.options import (
     PoolOptions,
     at_epoch_option,
     authority_options,
+    gated_authority_options,
+    ledger_option,
     line_option,
+    locked_ledger_options,
     major_option,
     opened,
     pools_options,
@@ -29,6 +31,7 @@ from tallystick_state.cli.options import (
 
 if TYPE_CHECKING:
     from tallystick_state.authority import Authority
+    from tallystick_state.ledger import Ledger
     from tallystick_state.rules_in_force import RulesInForce
 
 
@@ -49,13 +52,7 @@ if TYPE_CHECKING:
 @at_epoch_option
 @major_option
 @pools_options
-@authority_options
-@click.option(
-    "--gate-receipt",
-    type=PATH,
-    metavar="FILE",
-    help="The receipt of `rules gate`; a trust file that names a policy asks for one.",
-)
+@gated_authority_options
 @state_option
 @locked_options
 def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -79,10 +76,11 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             raise click.UsageError("found RULES and --pool, or neither: expected one of them")
         if authority.gate_receipt is not None:
             raise click.UsageError("found --gate-receipt with --pool, expected it with RULES")
-        _share(where, pools, epoch, authority, held)
+        _share(opened(where, held), pools, epoch, authority)
         return
     held.require_reference(reference)
-    with opened(where, held) as ledger, working("proving the rules"):
+    ledger = opened(where, held)
+    with working("proving the rules"):
         adoption = ledger.adopt(reference, epoch, major=major, authority=authority)
         in_force = ledger.in_force
     view = views.adoption(adoption, in_force)
@@ -93,12 +91,11 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     show(view, [told])
 
 
-def _share(where: str, pools: PoolOptions, epoch: int, authority: Authority, held: Held) -> None:
+def _share(ledger: Ledger, pools: PoolOptions, epoch: int, authority: Authority) -> None:
     """Schedule other pools."""
-    with opened(where, held) as ledger:
-        change = ledger.share(
-            pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
-        )
+    change = ledger.share(
+        pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
+    )
     view = views.pools_change(change)
     told = f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it"
     show(view, [told])
@@ -113,18 +110,11 @@ def _share(where: str, pools: PoolOptions, epoch: int, authority: Authority, hel
 )
 @line_option("The line; needed where the state has several.")
 @authority_options
-@state_option
-@locked_options
-def withdraw_command(
-    line: str | None,
-    authority: Authority,
-    where: str,
-    held: Held,
-) -> None:
+@locked_ledger_options
+def withdraw_command(line: str | None, authority: Authority, ledger: Ledger) -> None:
     """Take back the last adoption, as long as its epoch has not begun."""
-    with opened(where, held) as ledger:
-        before = ledger.in_force
-        adoption = ledger.withdraw(line, authority=authority)
+    before = ledger.in_force
+    adoption = ledger.withdraw(line, authority=authority)
     view = views.adoption(adoption, before)
     told = (
         f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
@@ -134,12 +124,10 @@ def withdraw_command(
 
 
 @command("rules", epilog=examples("tallystick state rules --state subnet.db"))
-@state_option
-def rules_command(where: str) -> None:
+@ledger_option
+def rules_command(ledger: Ledger) -> None:
     """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
-    from tallystick_state.ledger import Ledger
-
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         in_force, epoch = queries.in_force, queries.state.epoch
     view = views.rules_in_force(in_force, epoch)
     show(view, _lines(view, in_force))

@@ -15,13 +15,14 @@ from tallystick.cli.shown import echo, print_json, wants_json
 from tallystick.json_values import json_value
 from tallystick_state.cli.options import (
     checkpoint_option,
+    ledger_option,
     number_type,
     read_checkpoint_file,
     signer_options,
-    state_option,
 )
 
 if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
     from tallystick_state.trust.keys import Signer
 
 _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights")
@@ -39,13 +40,13 @@ _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "
 @click.option(
     "--origin", metavar="NAME", help="The name of the log, without spaces and plus signs."
 )
-@state_option
+@ledger_option
 @signer_options
 @follow_links_option
 def checkpoint_command(
     output: Path | None,
     origin: str | None,
-    where: str,
+    ledger: Ledger,
     follow_links: bool,
     signer: Signer | None,
 ) -> None:
@@ -55,9 +56,8 @@ def checkpoint_command(
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
     """
     from tallystick_state.checkpoints import checkpoint
-    from tallystick_state.ledger import Ledger
 
-    with Ledger.open(where) as ledger, working("hashing the closed epochs"):
+    with working("hashing the closed epochs"):
         current = checkpoint(ledger, origin)
         with ledger.queries() as queries:
             ahead = queries.rules_digest()
@@ -89,7 +89,7 @@ def checkpoint_command(
 )
 @checkpoint_option
 @output_option("The proof to write.", metavar="FILE")
-@state_option
+@ledger_option
 @follow_links_option
 def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epoch: int,
@@ -97,7 +97,7 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     key: str,
     checkpoint: Path | None,
     output: Path,
-    where: str,
+    ledger: Ledger,
     follow_links: bool,
 ) -> None:
     """Prove that a row is in a step of an epoch, and the epoch in the log of a checkpoint.
@@ -105,11 +105,10 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     Without --checkpoint the proof leads to the log as it is now, for which nobody vouches yet.
     """
     from tallystick_state.checkpoints import row_proof
-    from tallystick_state.ledger import Ledger
     from tallystick_state.trust.proof import proof_bytes  # loads what signs
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
-    with Ledger.open(where) as ledger, working("proving"):
+    with working("proving"):
         proof = row_proof(ledger, epoch, step, _key(key), signed)
     _write(output, proof_bytes(proof), follow_links=follow_links)
     if wants_json():

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, last_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show, table_lines, wants_json
@@ -20,13 +17,19 @@ from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_allocation.command import round_option
 from tallystick_state import views
-from tallystick_state.cli.options import at_option, number_type, opened, state_option
+from tallystick_state.cli.options import (
+    at_option,
+    ledger_option,
+    locked_ledger_options,
+    number_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from tallystick_state.answers import EpochInfo
+    from tallystick_state.ledger import Ledger
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024
@@ -46,12 +49,10 @@ def epoch() -> None:
     ),
 )
 @last_option("epochs")
-@state_option
-def list_command(last: int | None, where: str) -> None:
+@ledger_option
+def list_command(last: int | None, ledger: Ledger) -> None:
     """List the epochs that have begun: when they closed, their events and snapshots."""
-    from tallystick_state.ledger import Ledger
-
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         epochs = queries.epochs(last)
     rows = (
         (
@@ -74,12 +75,10 @@ def list_command(last: int | None, where: str) -> None:
     ),
 )
 @click.argument("number", metavar="EPOCH", type=number_type)
-@state_option
-def show_command(number: int, where: str) -> None:
+@ledger_option
+def show_command(number: int, ledger: Ledger) -> None:
     """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
-    from tallystick_state.ledger import Ledger
-
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         info = queries.epoch(number)
     show(views.whole_epoch(info), _lines(info))
 
@@ -104,7 +103,7 @@ def _lines(found: EpochInfo) -> Iterator[str]:
         "    --salt-file - --state subnet.db",
     ),
 )
-@state_option
+@locked_ledger_options
 @click.option(
     "--epoch",
     "number",
@@ -122,14 +121,12 @@ def _lines(found: EpochInfo) -> Iterator[str]:
 @round_option(
     "Attributes of its rounds and of miners that the rules read, as JSON; the log keeps them."
 )
-@locked_options
-def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    where: str,
+def close_command(  # one argument for each option
+    ledger: Ledger,
     number: int | None,
     at: datetime | None,
     salt_file: Path | None,
     round_file: Path | None,
-    held: Held,
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
@@ -142,9 +139,13 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_state.reports import epoch_report
 
     if number is None:
-        raise _unnamed(where, held)
+        number = ledger.open_epoch()
+        raise StateError(
+            f"found no --epoch, expected the one to close: epoch {number} is open, so add "
+            f"--epoch {number}"
+        )
     salt = None if salt_file is None else _salt(salt_file)
-    with opened(where, held) as ledger, working("closing the epoch"):
+    with working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
         report = None if wants_json() or closed.already else epoch_report(ledger, closed.epoch)
     status = "was closed already" if closed.already else "is closed"
@@ -188,20 +189,6 @@ def _moves(found: EpochReport) -> Iterator[str]:
         yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"
     if len(found.reputations) > len(moves):
         yield f"    and {len(found.reputations) - len(moves)} smaller moves"
-
-
-def _unnamed(where: str, held: Held) -> StateError:
-    """Return the error of a command that names no epoch, with the one that does."""
-    with opened(where, held) as ledger:
-        number = ledger.open_epoch()
-    words = ["tallystick", "epoch", "close", "--epoch", str(number)]
-    source = click.get_current_context().get_parameter_source("where")
-    # a state that the settings name need not be typed
-    words += ["--state", where] if source is ParameterSource.COMMANDLINE else []
-    return StateError(
-        f"found no --epoch, expected the one to close: epoch {number} is open, so type "
-        f"{shlex.join(words)}"
-    )
 
 
 def _salt(path: Path) -> str:

@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import show
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
-from tallystick_state.cli.options import (
-    authority_options,
-    groups_option,
-    opened,
-    state_option,
-)
+from tallystick_state.cli.options import authority_options, groups_option, locked_ledger_options
 
 if TYPE_CHECKING:
     from tallystick_state.authority import Authority
+    from tallystick_state.ledger import Ledger
 
 
 @click.group(cls=CommandGroup)
@@ -40,14 +35,12 @@ def events() -> None:
 @click.argument("file", type=PATH)
 @groups_option
 @authority_options
-@state_option
-@locked_options
+@locked_ledger_options
 def import_command(
     file: Path,
     groups: Path | None,
     authority: Authority,
-    where: str,
-    held: Held,
+    ledger: Ledger,
 ) -> None:
     """Record the events and records of a JSONL FILE; lines recorded before are left out.
 
@@ -61,7 +54,7 @@ def import_command(
 
     With --groups records get the consensus that their groups compute, as by `round close`.
     """
-    with opened(where, held) as ledger, progress_bar("recording") as progress:
+    with progress_bar("recording") as progress:
         ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
     show(ingested, [f"{file}: {ingested_text(ingested)}"])
     complain_of_lines(file, ingested)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.shown import show
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
-from tallystick_state.cli.options import number_type, opened, state_option
+from tallystick_state.cli.options import locked_ledger_options, number_type
+
+if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
 
 
 @click.group(cls=CommandGroup)
@@ -32,25 +36,22 @@ def groups() -> None:
 @click.option(
     "--epoch", type=number_type, help="The epoch of the snapshot; by default the open one."
 )
-@state_option
-@locked_options
+@locked_ledger_options
 def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     skill_type: str,
     number: int,
     seed: str | None,
     epoch: int | None,
-    where: str,
-    held: Held,
+    ledger: Ledger,
     plugin_options: PluginOptions,
 ) -> None:
     """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
     other = plugin_options.input(seed, "--seed")
     text = seed or "" if other is None else other(number)
-    with opened(where, held) as ledger:
-        group, reason = ledger.select_group(skill_type, number, text, epoch), ""
-        if not group.primaries:
-            with ledger.queries() as queries:
-                reason = queries.no_candidates(skill_type)
+    group, reason = ledger.select_group(skill_type, number, text, epoch), ""
+    if not group.primaries:
+        with ledger.queries() as queries:
+            reason = queries.no_candidates(skill_type)
     lines = (
         f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}",
         f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
@@ -17,13 +16,14 @@ from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
-from tallystick_state.cli.options import at_option, opened, state_option
+from tallystick_state.cli.options import at_option, ledger_option, locked_ledger_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from tallystick_state.answers import MinerInfo
+    from tallystick_state.ledger import Ledger
 
 
 @click.group(cls=CommandGroup)
@@ -39,16 +39,15 @@ def miner() -> None:
     ),
 )
 @click.option("--type", "skill_type", metavar="TYPE", help="Only those that declare it.")
-@state_option
-def list_command(skill_type: str | None, where: str) -> None:
+@ledger_option
+def list_command(skill_type: str | None, ledger: Ledger) -> None:
     """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
     """
-    from tallystick_state.ledger import Ledger
     from tallystick_state.queries import NO_MINERS
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         epoch, miners = queries.state.epoch, queries.miners()
         reason = "" if miners else NO_MINERS
         if skill_type is not None:
@@ -90,17 +89,15 @@ def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:
 @click.argument("hotkey")
 @click.option("--uid", required=True, type=int, help="The miner's slot in the subnet.")
 @click.option("--types", required=True, metavar="A,B,…", help="The skill types it declares.")
-@state_option
-@locked_options
-def register_command(hotkey: str, uid: int, types: str, where: str, held: Held) -> None:
+@locked_ledger_options
+def register_command(hotkey: str, uid: int, types: str, ledger: Ledger) -> None:
     """Register the miner HOTKEY in a slot; who held the slot is left behind.
 
     A new hotkey begins at the initial reputation for each type. One that is known keeps what it
     has, and declares the given types from now on.
     """
     declared = [name for part in types.split(",") if (name := part.strip())]
-    with opened(where, held) as ledger:
-        registered = ledger.register(hotkey, uid, declared)
+    registered = ledger.register(hotkey, uid, declared)
     told = f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}"
     names = ("hotkey", "uid", "types", "reputation")
     show({name: getattr(registered, name) for name in names}, [told])
@@ -115,9 +112,8 @@ def register_command(hotkey: str, uid: int, types: str, where: str, held: Held) 
     ),
 )
 @click.argument("file", type=PATH, required=False)
-@state_option
-@locked_options
-def sync_command(file: Path | None, where: str, held: Held, plugin_options: PluginOptions) -> None:
+@locked_ledger_options
+def sync_command(file: Path | None, ledger: Ledger, plugin_options: PluginOptions) -> None:
     """Give every slot to the miner that FILE lists: register, move and retire, all at once.
 
     FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
@@ -126,7 +122,7 @@ def sync_command(file: Path | None, where: str, held: Held, plugin_options: Plug
     registered_block as well: a miner whose block is later than before begins anew.
     """
     other = plugin_options.input(file, "FILE")
-    with opened(where, held) as ledger, working("registering"):
+    with working("registering"):
         source: Any = file
         if other is not None:
             with ledger.queries() as queries:
@@ -149,12 +145,10 @@ def sync_command(file: Path | None, where: str, held: Held, plugin_options: Plug
     ),
 )
 @click.argument("hotkey")
-@state_option
+@locked_ledger_options
 @at_option
-@locked_options
-def clear_command(hotkey: str, where: str, at: datetime | None, held: Held) -> None:
+def clear_command(hotkey: str, ledger: Ledger, at: datetime | None) -> None:
     """Clear the collusion flags of the miner HOTKEY, which ends its ejection."""
-    with opened(where, held) as ledger:
-        cleared = ledger.clear(hotkey, at)
+    cleared = ledger.clear(hotkey, at)
     told = f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared"
     show({"hotkey": hotkey, "cleared": cleared}, [told])

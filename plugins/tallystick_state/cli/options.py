@@ -5,29 +5,27 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import wraps
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import click
 
-from tallystick.cli.locked import HeldLock
-from tallystick.cli.options import PATH, Decorator
+from tallystick.cli.locked import HeldLock, locked_options
+from tallystick.cli.options import PATH, Decorator, one_argument
 from tallystick.cli.plugin_options import named_rules, on_command_line
 from tallystick.cli.settings import Setting
 from tallystick.errors import TrustError
 from tallystick.io.text import escaped
 from tallystick_state import rows
+from tallystick_state.authority import read_authority
 
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
-    from tallystick_state.authority import Authority
     from tallystick_state.ledger import Ledger
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey, Signer
@@ -141,31 +139,6 @@ at_option = click.option(
 """The option that names the time of a change: no command reads a clock."""
 
 
-def _as_argument(name: str, read: Callable[..., object], *options: Decorator) -> Decorator:
-    """Return what gives a command options that become one argument.
-
-    Args:
-        name: of the argument.
-        read: returns its value; its parameters are those of the options, and of others that the
-            command has.
-        options: in the order of the help.
-    """
-    parameters = signature(read).parameters
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def wrapper(*arguments: Any, **values: Any) -> Any:  # noqa: ANN401  # of the command
-            own = {key: values.pop(key) for key in parameters if key in values}
-            return command(*arguments, **{name: read(**own)}, **values)
-
-        decorated: Callable[..., Any] = wrapper
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
-
-
 @attrs.frozen
 class PoolOptions:
     """The values of `pools_options`.
@@ -201,51 +174,57 @@ class PoolOptions:
         return cls(by_line, rule, int(recipient) if is_slot else recipient or None)
 
 
-pools_options = _as_argument(
+pools_options = one_argument(
     "pools",
     PoolOptions.read,
-    click.option(
-        "--pool",
-        "shares",
-        multiple=True,
-        metavar="LINE=SHARE",
-        help="Of several lines, the share of all weight that one gives out, such as skills=0.7; "
-        "repeat for each.",
-    ),
-    click.option(
-        "--idle",
-        metavar="WHERE",
-        help="Where the share of a line goes in which nobody has a weight: proportional (the "
-        "default) or equal to the others, or burn:RECIPIENT, such as burn:owner.",
-    ),
+    {
+        "shares": click.option(
+            "--pool",
+            "shares",
+            multiple=True,
+            metavar="LINE=SHARE",
+            help="Of several lines, the share of all weight that one gives out, such as "
+            "skills=0.7; repeat for each.",
+        ),
+        "idle": click.option(
+            "--idle",
+            metavar="WHERE",
+            help="Where the share of a line goes in which nobody has a weight: proportional (the "
+            "default) or equal to the others, or burn:RECIPIENT, such as burn:owner.",
+        ),
+    },
 )
 """The options that share the weight of a state out to its lines, as the one argument ``pools``."""
 
 
-def _authority(
-    signed: Path | None, block: int | None, gate_receipt: Path | None = None
-) -> Authority:
-    from tallystick_state.authority import read_authority
-
-    return read_authority(signed, block, gate_receipt)
-
-
-authority_options = _as_argument(
-    "authority",
-    _authority,
-    click.option(
+_AUTHORITY: Mapping[str, Decorator] = {
+    "signed": click.option(
         "--signed",
         type=PATH,
         metavar="FILE",
         help="The envelope that allows it; a state with a trust file asks for one.",
     ),
-    block_option("The current block; signatures may expire by blocks."),
-)
+    "block": block_option("The current block; signatures may expire by blocks."),
+}
+authority_options = one_argument("authority", read_authority, _AUTHORITY)
 """The options of who allows a change, as the one argument ``authority``."""
+gated_authority_options = one_argument(
+    "authority",
+    read_authority,
+    {
+        **_AUTHORITY,
+        "gate_receipt": click.option(
+            "--gate-receipt",
+            type=PATH,
+            metavar="FILE",
+            help="The receipt of `rules gate`; a trust file that names a policy asks for one.",
+        ),
+    },
+)
+"""The same of a change of rules, which a gate may have to pass."""
 
 
-@contextmanager
-def opened(where: str, held: Held) -> Iterator[Ledger]:
+def opened(where: str, held: Held | None = None) -> Ledger:
     """Open a state; of a command that is held to a lock, one whose rules in force it has.
 
     Raises:
@@ -254,13 +233,22 @@ def opened(where: str, held: Held) -> Iterator[Ledger]:
     """
     from tallystick_state.ledger import Ledger
 
-    held.require_code_of_states()
-    with Ledger.open(where) as ledger:
-        if isinstance(held, HeldLock):
-            with ledger.queries() as queries:
-                for rules in queries.in_force.at(queries.state.epoch).lines:
-                    held.require(rules)
-        yield ledger
+    if held is not None:
+        held.require_code_of_states()
+    ledger = Ledger.open(where)
+    if isinstance(held, HeldLock):
+        with ledger.queries() as queries:
+            for rules in queries.in_force.at(queries.state.epoch).lines:
+                held.require(rules)
+    return ledger
+
+
+ledger_option = one_argument("ledger", opened, {"where": state_option})
+"""The option that names a store, as the one argument ``ledger``: for commands that read."""
+locked_ledger_options = one_argument(
+    "ledger", opened, {"where": state_option, "held": locked_options}
+)
+"""The options of a state and of a lock that it is held to, as the one argument ``ledger``."""
 
 
 @contextmanager
@@ -294,12 +282,11 @@ def scoring_by_state(where: str, named: str | None, held: Held) -> Iterator[Scor
     """
     from tallystick.scoring.scorer import load
 
-    with opened(where, held) as ledger:
-        rules = None if named is None else load(named)
-        if rules is not None:
-            held.require(rules)
-        with ledger.scoring(rules) as scorer:
-            yield scorer
+    ledger, rules = opened(where, held), None if named is None else load(named)
+    if rules is not None:
+        held.require(rules)
+    with ledger.scoring(rules) as scorer:
+        yield scorer
 
 
 def public_key(text: str) -> PublicKey:
@@ -340,23 +327,29 @@ def _signer(
     return None
 
 
-signer_options = _as_argument(
+signer_options = one_argument(
     "signer",
     _signer,
-    click.option("--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`."),
-    password_file_option,
-    click.option("--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file."),
-    click.option(
-        "--sign-with",
-        metavar="COMMAND",
-        help="Sign by a command: it reads what to sign, and writes the signature.",
-    ),
-    click.option(
-        "--public",
-        type=public_key,
-        metavar="TYPE:HEX",
-        help="The public key of --sign-with.",
-    ),
+    {
+        "key": click.option(
+            "--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`."
+        ),
+        "password_file": password_file_option,
+        "wallet": click.option(
+            "--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file."
+        ),
+        "sign_with": click.option(
+            "--sign-with",
+            metavar="COMMAND",
+            help="Sign by a command: it reads what to sign, and writes the signature.",
+        ),
+        "public": click.option(
+            "--public",
+            type=public_key,
+            metavar="TYPE:HEX",
+            help="The public key of --sign-with.",
+        ),
+    },
 )
 """The options that name a signer, as the one argument ``signer``, or None."""
 

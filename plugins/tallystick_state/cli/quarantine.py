@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.shown import echo, print_json, show, wants_json
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 from tallystick_state import views
-from tallystick_state.cli.options import at_option, number_type, opened, state_option
+from tallystick_state.cli.options import (
+    at_option,
+    ledger_option,
+    locked_ledger_options,
+    number_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,10 +41,22 @@ def _filters(command: Callable[..., None]) -> Callable[..., None]:
     return of_validator(of_round(command))
 
 
-def _decision(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the arguments of a command that decides about claims."""
-    claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
-    return claims(_filters(at_option(state_option(locked_options(command)))))
+def _decision(decide: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function that decides about claims, by their numbers or the filters."""
+
+    @wraps(decide)
+    def decision(
+        *,
+        ledger: Ledger,
+        claims: tuple[int, ...],
+        validator: str | None,
+        number: int | None,
+        at: datetime | None,
+    ) -> None:
+        decide(ledger, _chosen(ledger, claims, validator, number), at)
+
+    numbers = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
+    return numbers(_filters(at_option(locked_ledger_options(decision))))
 
 
 @click.group(cls=CommandGroup)
@@ -63,19 +80,18 @@ def quarantine() -> None:
     metavar="CODE",
     help="Only claims that are there for this; repeatable. Else all but what was dropped.",
 )
-@state_option
+@ledger_option
 def list_command(
-    validator: str | None, number: int | None, reasons: tuple[str, ...], where: str
+    validator: str | None, number: int | None, reasons: tuple[str, ...], ledger: Ledger
 ) -> None:
     """List the claims that are not recorded, oldest first, with their numbers and why."""
     from tallystick_state.claims import REASONS
-    from tallystick_state.ledger import Ledger
 
     unknown = [item for item in reasons if item not in REASONS]
     if unknown:
         message = f"found {unknown[0]!r} for --reason, expected some of {', '.join(REASONS)}"
         raise click.UsageError(message)
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         claims = queries.quarantine(validator, number, reasons)
         if wants_json():
             print_json(views.listed("claims", claims, _NOTHING))
@@ -120,21 +136,12 @@ def _chosen(
     ),
 )
 @_decision
-def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
-    claims: tuple[int, ...],
-    validator: str | None,
-    number: int | None,
-    at: datetime | None,
-    where: str,
-    held: Held,
-) -> None:
+def accept_command(ledger: Ledger, chosen: list[int], at: datetime | None) -> None:
     """Record claims that wait, by their numbers or all that the filters choose.
 
     It is refused where another claim stands against one of them: drop that one first.
     """
-    with opened(where, held) as ledger:
-        chosen = _chosen(ledger, claims, validator, number)
-        ledger.accept(chosen, at)
+    ledger.accept(chosen, at)
     told = f"{numbered(len(chosen), 'claim')} accepted"
     show({"accepted": chosen}, [told])
 
@@ -147,21 +154,12 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     ),
 )
 @_decision
-def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
-    claims: tuple[int, ...],
-    validator: str | None,
-    number: int | None,
-    at: datetime | None,
-    where: str,
-    held: Held,
-) -> None:
+def drop_command(ledger: Ledger, chosen: list[int], at: datetime | None) -> None:
     """Leave claims out for good, by their numbers or all that the filters choose.
 
     What stood against them alone is recorded then. The same claim again stays out.
     """
-    with opened(where, held) as ledger:
-        chosen = _chosen(ledger, claims, validator, number)
-        released = ledger.drop(chosen, at)
+    released = ledger.drop(chosen, at)
     others = f", {released} released" if released else ""
     told = f"{numbered(len(chosen), 'claim')} dropped{others}"
     show({"dropped": chosen, "released": released}, [told])

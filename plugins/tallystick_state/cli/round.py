@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, last_option
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import show, table_lines
@@ -24,9 +23,9 @@ from tallystick_state.cli.options import (
     at_option,
     authority_options,
     groups_option,
+    ledger_option,
+    locked_ledger_options,
     number_type,
-    opened,
-    state_option,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.authority import Authority
     from tallystick_state.ingest import Bad
+    from tallystick_state.ledger import Ledger
 
 
 @click.group("round", cls=CommandGroup)
@@ -51,13 +51,12 @@ def round_group() -> None:
     ),
 )
 @last_option("rounds")
-@state_option
-def list_command(last: int | None, where: str) -> None:
+@ledger_option
+def list_command(last: int | None, ledger: Ledger) -> None:
     """List the rounds with records: their epochs, when they closed, their numbers of records."""
-    from tallystick_state.ledger import Ledger
     from tallystick_state.queries import NO_ROUNDS
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         rounds = queries.rounds(last)
     rows = [
         (
@@ -82,15 +81,13 @@ def list_command(last: int | None, where: str) -> None:
     ),
 )
 @click.argument("number", metavar="ROUND", type=number_type)
-@state_option
-def show_command(number: int, where: str) -> None:
+@ledger_option
+def show_command(number: int, ledger: Ledger) -> None:
     """Show the ROUND with the score of every miner in it, of all that is recorded so far.
 
     Submissions that their groups ask to run again are listed below.
     """
-    from tallystick_state.ledger import Ledger
-
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         info, scores = queries.round(number), queries.scores_of_lines(number)
         reruns = queries.reruns(number)
     submissions = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
@@ -129,7 +126,7 @@ def _line(found: RoundInfo) -> str:
     ),
 )
 @click.argument("records", type=PATH)
-@state_option
+@locked_ledger_options
 @click.option(
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
@@ -148,17 +145,15 @@ def _line(found: RoundInfo) -> str:
     help="A folder that keeps the facts of what is recorded.",
 )
 @authority_options
-@locked_options
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
-    where: str,
+    ledger: Ledger,
     number: int | None,
     at: datetime | None,
     bad: Bad,
     groups: Path | None,
     facts: Path | None,
     authority: Authority,
-    held: Held,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
@@ -176,7 +171,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     for path in (records, groups) if facts is not None else ():
         if path is not None and not path.is_file():
             raise click.UsageError(f"found --facts with {path}, expected a file: it is read twice")
-    with opened(where, held) as ledger, progress_bar("recording") as progress:
+    with progress_bar("recording") as progress:
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress, bad=bad
         )

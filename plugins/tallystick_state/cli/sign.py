@@ -25,18 +25,19 @@ from tallystick_state.cli.options import (
     at_epoch_option,
     expiry_option,
     groups_option,
+    ledger_option,
     line_option,
     major_option,
     pools_options,
     signer_needed,
     signer_options,
-    state_option,
     trust_option,
 )
 from tallystick_state.cli.trust import lines_of
 
 if TYPE_CHECKING:
     from tallystick_state.cli.options import PoolOptions
+    from tallystick_state.ledger import Ledger
     from tallystick_state.rules import StateRules
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.keys import Signer
@@ -128,9 +129,9 @@ def rule_set_command(reference: str) -> _Signable:
 @at_epoch_option
 @major_option
 @expiry_option
-@state_option
+@ledger_option
 def adoption_command(
-    reference: str, epoch: int, major: bool, expires_at_block: int | None, where: str
+    reference: str, epoch: int, major: bool, expires_at_block: int | None, ledger: Ledger
 ) -> _Signable:
     """Sign the adoption of RULES by the state; its trust file sets how many signatures it needs.
 
@@ -139,16 +140,14 @@ def adoption_command(
     """
     from tallystick.rules.loading import load
     from tallystick_state.entries import Adopt
-    from tallystick_state.ledger import Ledger
     from tallystick_state.rules import StateRules
 
-    with Ledger.open(where) as ledger:
-        in_force, open_epoch = ledger.in_force, ledger.open_epoch()
-        rules = StateRules(load(reference, in_force.plugins))
-        adoption = Adopt.of(rules, epoch, major=major)
-        statement = adoption.to_sign(in_force, open_epoch, expires_at_block)
-        before = in_force.lines[rules.line].at(epoch - 1)
-    return statement, _adoption_words(before, rules, epoch, open_epoch, where)
+    in_force, open_epoch = ledger.in_force, ledger.open_epoch()
+    rules = StateRules(load(reference, in_force.plugins))
+    adoption = Adopt.of(rules, epoch, major=major)
+    statement = adoption.to_sign(in_force, open_epoch, expires_at_block)
+    before = in_force.lines[rules.line].at(epoch - 1)
+    return statement, _adoption_words(before, rules, epoch, open_epoch, ledger.store.shown)
 
 
 def _adoption_words(
@@ -217,21 +216,19 @@ def _value(value: object) -> str:
 @pools_options
 @at_epoch_option
 @expiry_option
-@state_option
+@ledger_option
 def pools_command(
-    pools: PoolOptions, epoch: int, expires_at_block: int | None, where: str
+    pools: PoolOptions, epoch: int, expires_at_block: int | None, ledger: Ledger
 ) -> _Signable:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     from tallystick_state.entries import Share
-    from tallystick_state.ledger import Ledger
     from tallystick_state.pools import pools_of
 
-    with Ledger.open(where) as ledger:
-        in_force = ledger.in_force
-        later = pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
-        change = Share.of(in_force.pools.change(later, epoch))
-        statement = change.to_sign(in_force, ledger.open_epoch(), expires_at_block)
-        before = in_force.pools.at(epoch - 1)
+    in_force = ledger.in_force
+    later = pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
+    change = Share.of(in_force.pools.change(later, epoch))
+    statement = change.to_sign(in_force, ledger.open_epoch(), expires_at_block)
+    before = in_force.pools.at(epoch - 1)
     words = [f"from epoch {epoch} on: pools {pools_text(json_value(later))}"]
     if before is not None:
         words.append(f"before: pools {pools_text(json_value(before))}")
@@ -279,18 +276,16 @@ def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -
 )
 @line_option("The line; needed where the state has several.")
 @expiry_option
-@state_option
-def withdrawal_command(line: str | None, expires_at_block: int | None, where: str) -> _Signable:
+@ledger_option
+def withdrawal_command(line: str | None, expires_at_block: int | None, ledger: Ledger) -> _Signable:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     from tallystick_state.adoption import check_withdrawal
     from tallystick_state.entries import Withdraw
-    from tallystick_state.ledger import Ledger
 
-    with Ledger.open(where) as ledger:
-        in_force, open_epoch = ledger.in_force, ledger.open_epoch()
-        statement = Withdraw.of(line).to_sign(in_force, open_epoch, expires_at_block)
-        adoption = check_withdrawal(in_force, line, open_epoch)
-        before = in_force.lines[adoption.line].at(adoption.epoch - 1).rule_set.reference
+    in_force, open_epoch = ledger.in_force, ledger.open_epoch()
+    statement = Withdraw.of(line).to_sign(in_force, open_epoch, expires_at_block)
+    adoption = check_withdrawal(in_force, line, open_epoch)
+    before = in_force.lines[adoption.line].at(adoption.epoch - 1).rule_set.reference
     reference = adoption.rules.rule_set.reference
     return statement, [f"{reference} does not hold from epoch {adoption.epoch} on; {before} stays"]
 
@@ -305,18 +300,16 @@ def withdrawal_command(line: str | None, expires_at_block: int | None, where: st
 @click.argument("path", metavar="FILE", type=PATH)
 @click.option("--validator", required=True, metavar="HOTKEY", help="The validator of the records.")
 @groups_option
-@state_option
-def events_command(path: Path, validator: str, groups: Path | None, where: str) -> _Signable:
+@ledger_option
+def events_command(path: Path, validator: str, groups: Path | None, ledger: Ledger) -> _Signable:
     """Sign the records and late events in FILE, all of one validator, so that others take them.
 
     The envelope has the digest of each; who imports them needs FILE as well. With --groups records
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     from tallystick_state.ingest import batch_statement
-    from tallystick_state.ledger import Ledger
 
-    with Ledger.open(where) as ledger:
-        statement = batch_statement(ledger, path, validator, groups)
+    statement = batch_statement(ledger, path, validator, groups)
     lines = numbered(len(statement.predicate["events"]), "line")
     return statement, [f"{lines} of {visible(str(path))} are of the validator {visible(validator)}"]
 

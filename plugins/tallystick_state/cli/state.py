@@ -36,8 +36,9 @@ from tallystick_state.cli.options import (
     authority_options,
     checkpoint_option,
     keys_option,
+    ledger_option,
+    locked_ledger_options,
     number_type,
-    opened,
     pools_options,
     read_checkpoint_file,
     state_option,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from tallystick_state.answers import Profile, Recent
     from tallystick_state.authority import Authority
+    from tallystick_state.ledger import Ledger
     from tallystick_state.replay import Verified
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.verification import Against
@@ -173,16 +175,14 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
-@state_option
-def info_command(where: str) -> None:
+@ledger_option
+def info_command(ledger: Ledger) -> None:
     """Show a state: its rules, open epoch, miners, rounds, the end of its log, and two digests.
 
     The state digest is the same for all who were fed the same records; the rules digest for all who
     have adopted the same. Peers compare both: an adoption is in no state before it begins.
     """
-    from tallystick_state.ledger import Ledger
-
-    with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
+    with working("hashing"), ledger.queries() as queries:
         on_pages, in_force = queries.transaction.connection.data_checksums(), queries.in_force
         allowed = in_force.trust.allowed(ledger.allowed)
         view = views.info(ledger.store.shown, in_force, queries.info(), allowed)
@@ -224,9 +224,11 @@ def _cell(value: object) -> str:
 )
 @click.argument("hotkey", required=False)
 @as_option
-@state_option
+@ledger_option
 @at_option
-def show_command(hotkey: str | None, viewer: str | None, where: str, at: datetime | None) -> None:
+def show_command(
+    hotkey: str | None, viewer: str | None, ledger: Ledger, at: datetime | None
+) -> None:
     """Show the miner HOTKEY: weight, reputations and what moved them, ranks, newest scores.
 
     The rounds are those of the last hours, which end at --at, by default at the latest recorded
@@ -234,12 +236,11 @@ def show_command(hotkey: str | None, viewer: str | None, where: str, at: datetim
     operator's view, which is whole.
     """
     from tallystick_state.leaderboard import WHOLE, seen_by
-    from tallystick_state.ledger import Ledger
 
     miner = hotkey if hotkey is not None else viewer
     if miner is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         seen = WHOLE if viewer is None else seen_by(viewer, miner, *queries.rules.lines)
         profile = queries.profile(miner, at)
         recent = queries.recent(miner) if viewer is None else None
@@ -302,16 +303,15 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 )
 @click.argument("skill_type", metavar="TYPE")
 @as_option
-@state_option
-def board_command(skill_type: str, viewer: str | None, where: str) -> None:
+@ledger_option
+def board_command(skill_type: str, viewer: str | None, ledger: Ledger) -> None:
     """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
     from tallystick_state.leaderboard import check_public
-    from tallystick_state.ledger import Ledger
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with ledger.queries() as queries:
         if viewer is not None:
             check_public("leaderboards", queries.rules.of_type(skill_type))
         epoch, board = queries.state.epoch, queries.board(skill_type)
@@ -386,9 +386,8 @@ def import_command(file: Path, where: str, trust: Path | None, held: Held) -> No
     metavar="N",
     help="How many closed epochs stay whole, the last ones.",
 )
-@state_option
-@locked_options
-def prune_command(epoch: int | None, keep: int | None, where: str, held: Held) -> None:
+@locked_ledger_options
+def prune_command(epoch: int | None, keep: int | None, ledger: Ledger) -> None:
     """Remove the records of old epochs, whose roots stay; first it verifies what it removes.
 
     What windows, rotations, flags or claims in quarantine still read stays; the digest of the state
@@ -397,7 +396,7 @@ def prune_command(epoch: int | None, keep: int | None, where: str, held: Held) -
     """
     if (epoch is None) == (keep is None):
         raise click.UsageError("found --before-epoch and --keep, or neither: expected one of them")
-    with opened(where, held) as ledger, working("verifying what is removed"):
+    with working("verifying what is removed"):
         first = ledger.open_epoch() - (keep or 0) if epoch is None else epoch
         pruned = ledger.prune(first)
     gone = f"removed {numbered(pruned.events, 'event')} before epoch {pruned.epoch}"

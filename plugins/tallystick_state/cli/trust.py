@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH
 from tallystick.cli.shown import show
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.options import (
     authority_options,
     expiry_option,
-    opened,
+    locked_ledger_options,
     public_key,
-    state_option,
 )
 
 if TYPE_CHECKING:
     from tallystick_state.authority import Authority
+    from tallystick_state.ledger import Ledger
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.policy import TrustRoot
 
@@ -154,17 +153,15 @@ def check_command(paths: tuple[Path, ...]) -> None:
 )
 @click.argument("path", metavar="FILE", type=PATH)
 @authority_options
-@state_option
-@locked_options
-def rotate_command(path: Path, authority: Authority, where: str, held: Held) -> None:
+@locked_ledger_options
+def rotate_command(path: Path, authority: Authority, ledger: Ledger) -> None:
     """Put the trust file FILE in force in a state, at once.
 
     A first one is the operator's decision. From then on --signed is needed: the groups named root,
     of the trust file in force and of FILE, have to reach their thresholds.
     """
-    with opened(where, held) as ledger:
-        root = ledger.rotate_trust(path, authority=authority)
-        name = ledger.store.shown
+    root = ledger.rotate_trust(path, authority=authority)
+    name = ledger.store.shown
     show(root, [f"{name}: holds now", *lines_of(path, root)])
 
 

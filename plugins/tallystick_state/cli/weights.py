@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import command, examples
-from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import show
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_allocation.command import explain_option, explanation_lines, round_option
 from tallystick_state import views
-from tallystick_state.cli.options import line_option, opened, state_option
+from tallystick_state.cli.options import line_option, locked_ledger_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tallystick_allocation.explanation import AllocationExplanation
     from tallystick_state.attributes import RoundFiles
+    from tallystick_state.ledger import Ledger
     from tallystick_state.queries import StateQueries
     from tallystick_state.weights import LineWeights, Weights
 
@@ -35,26 +35,24 @@ if TYPE_CHECKING:
         "tallystick weights --explain 5Miner --state subnet.db",
     ),
 )
-@state_option
+@locked_ledger_options
 @click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
 @line_option("Of a state of several lines, the weights of one.")
 @explain_option
 @round_option("Attributes of the open epoch's rounds and of miners that the rules read, as JSON.")
-@locked_options
-def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
-    where: str,
+def weights(  # one argument for each option
+    ledger: Ledger,
     immune: tuple[str, ...],
     line: str | None,
     hotkey: str | None,
     round_file: Path | None,
-    held: Held,
 ) -> None:
     """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
 
     The steps of the rule set compute them from the records. Each line of a state has its own;
     where pools share all weight, theirs come first, which are those to set.
     """
-    with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
+    with working("weighing"), ledger.queries() as queries:
         names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
         attributes = _said(queries, round_file)
         columns = {name: queries.line_weights(name, immune, attributes.get(name)) for name in names}
