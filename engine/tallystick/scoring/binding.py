@@ -7,7 +7,7 @@ the schema does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
@@ -72,8 +72,6 @@ _SECTIONS: Mapping[Role, KeyPath] = {
 }
 """Roles whose values may read facts and have own names, with their tables in a rule set."""
 _INT64 = 1 << 63
-_FORMULAS = 1 << 11
-"""Maximum number of formulas with their parameters that are remembered."""
 _TYPES = 1 << 7
 """Maximum number of bound types that are remembered: those of some dozen different rule sets."""
 _FACTS = 1 << 12
@@ -255,6 +253,7 @@ class _Binding:
             name=self.name,
             schema=load_schema(self.skill_type.schema),
             facts=tuple(self.facts),
+            domains=self.domains,
             requirements=tuple(BoundRequirement.of(r, self.domains) for r in self.requirements),
             values=values,
             mean=self._mean,
@@ -386,20 +385,17 @@ class _Binding:
         if any(fact.digest not in self.domains for fact in facts):
             return _stand_in(name, role, formula)  # told already
         unrounded = {each: read[each].tree for each in formula.unrounded}
-        further = (n for tree in unrounded.values() for n in names(tree, "published"))
-        key = _FormulaKey(
-            formula,
-            tuple(parameters.items()),
-            tuple(
-                (each, read[each].domain) for each in dict.fromkeys((*formula.published, *further))
-            ),
-            self._scope if role in _SECTIONS else None,
-            tuple((each, tree.digest) for each, tree in unrounded.items()),
-            unrounded,
-        )
+        reads_facts = role in _SECTIONS
         try:
             with self._placed(path, formula.name):
-                compiled = _compiled(key)
+                tree = bind(formula.tree, exact(parameters), unrounded)
+                compiled = compile_tree(
+                    tree,
+                    self.domains if reads_facts else {},
+                    {each: read[each].domain for each in names(tree, "published")},
+                    self._conditions if reads_facts else (),
+                )
+                _check_range(formula, compiled)
         except RuleSetError as error:
             self.refusals.append(error)
             return _stand_in(name, role, formula)
@@ -410,15 +406,9 @@ class _Binding:
         return Value(name, role, inputs, compiled, formula, applies)
 
     @cached_property
-    def _scope(self) -> _Scope:
-        """The facts and requirements of records; every fact is gathered by then."""
-        return _Scope(
-            self.skill_type.schema,
-            tuple(self.domains),
-            tuple(requirement.digest for requirement in self.requirements),
-            self.domains,
-            [requirement.condition for requirement in self.requirements],
-        )
+    def _conditions(self) -> list[Node]:
+        """The conditions that every record meets; every fact is gathered by then."""
+        return [requirement.condition for requirement in self.requirements]
 
     @cached_property
     def _gates(self) -> tuple[Gate, ...]:
@@ -485,41 +475,6 @@ def _stand_in(name: str, role: Role, formula: Formula) -> Value:
     """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
     domain = Domain(publish(formula.low), publish(formula.high))
     return Value(name, role, (), compile_tree(published(name), {}, {name: domain}))
-
-
-@attrs.frozen(cache_hash=True)
-class _Scope:
-    """The facts of records that formulas may read, with their ranges and requirements."""
-
-    schema: Path
-    facts: tuple[str, ...]
-    requirements: tuple[str, ...]
-    domains: Mapping[str, Domain] = attrs.field(eq=False)
-    conditions: Sequence[Node] = attrs.field(eq=False)
-
-
-@attrs.frozen
-class _FormulaKey:
-    """A formula with its parameters, and the ranges or the trees of what it reads."""
-
-    formula: Formula
-    parameters: tuple[tuple[str, Decimal], ...]
-    published: tuple[tuple[str, Domain], ...]
-    scope: _Scope | None
-    unrounded: tuple[tuple[str, str], ...]
-    trees: Mapping[str, Node] = attrs.field(eq=False)
-
-
-@lru_cache(maxsize=_FORMULAS)
-def _compiled(key: _FormulaKey) -> Compiled:
-    """A formula that is proved; remembered, as candidates of a back-test share most of theirs."""
-    tree = bind(key.formula.tree, exact(dict(key.parameters)), key.trees)
-    domains, conditions = (
-        ({}, ()) if key.scope is None else (key.scope.domains, key.scope.conditions)
-    )
-    compiled = compile_tree(tree, domains, dict(key.published), conditions)
-    _check_range(key.formula, compiled)
-    return compiled
 
 
 @attrs.frozen

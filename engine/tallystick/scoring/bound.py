@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of, is_opaque, reader_of
+from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER, Schema
 from tallystick.formula.tree import Node, leaves
@@ -71,6 +71,7 @@ class Selection:
         name: the skill type.
         schema: the self-contained record schema.
         facts: what is taken, in order.
+        domains: the range of each fact, by digest, in the same order.
         requirements: what every kept record must meet.
         may_fail: the digests of opaque facts that are told by an integer of their own when they
             fail; when another fails, the record is rejected.
@@ -80,6 +81,7 @@ class Selection:
     name: str
     schema: Schema
     facts: tuple[Node, ...]
+    domains: Mapping[str, Domain]
     requirements: tuple[BoundRequirement, ...]
     may_fail: frozenset[str] = attrs.field(default=frozenset(), kw_only=True)
     group: str | None = attrs.field(default=None, kw_only=True)
@@ -123,11 +125,6 @@ class BoundType(Selection):
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
-
-    @cached_property
-    def fact_digests(self) -> frozenset[str]:
-        """The digests of the facts that the formulas read."""
-        return frozenset(fact.digest for fact in self.facts)
 
     def of_role(self, role: Role) -> tuple[Value, ...]:
         """Return the values of one role, in order."""
@@ -251,11 +248,6 @@ class BoundType(Selection):
     def task_facts_of(self) -> FactsOf:
         """Takes the facts of a record without a submission; what reads more than the task is 0."""
         return compile_extraction(self.facts, self.schema, self.answers)
-
-    @cached_property
-    def domains(self) -> Mapping[str, Domain]:
-        """The range of each fact, by digest, in the order of ``facts``."""
-        return {fact.digest: domain_of(fact, self.schema) for fact in self.facts}
 
     @cached_property
     def seeds(self) -> Thresholds:

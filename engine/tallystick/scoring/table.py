@@ -6,7 +6,7 @@ of the table is put together of those of the groups when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -56,7 +56,7 @@ class ScoredRows:
 
     rows: FactRows
     scores: Sequence[tuple[Rows | None, ScoreColumns]]
-    read: frozenset[str]
+    read: Collection[str]
 
 
 @attrs.frozen(eq=False)

@@ -108,7 +108,7 @@ def test_a_family_of_a_plugin_is_scored_alike_in_every_way(scorer: Scorer, tmp_p
 def test_it_has_its_text_its_description_and_its_identity(scorer: Scorer) -> None:
     fact = longest(TOPICS)
     assert fact_text(fact) == "longest of topics"
-    assert fact.digest in scorer.types["essay"].fact_digests
+    assert fact.digest in scorer.types["essay"].domains
     assert scorer.types["essay"].domains[fact.digest] == Domain(0, 10)
     assert pickle.loads(pickle.dumps(fact)).digest == fact.digest  # noqa: S301 - of our own making
 

@@ -50,9 +50,11 @@ class FactCatalog(Selection):
         """
         selected = {*wanted, *_digests(own.condition for own in self.required)}
         facts = tuple(fact for fact in self.facts if fact.digest in selected)
-        domains = {fact.digest: domain_of(fact, self.schema) for fact in facts}
+        domains = {fact.digest: self.domains[fact.digest] for fact in facts}
         requirements = tuple(BoundRequirement.of(own, domains) for own in self.required)
-        return Selection(self.name, self.schema, facts, requirements, may_fail=self.may_fail)
+        return Selection(
+            self.name, self.schema, facts, domains, requirements, may_fail=self.may_fail
+        )
 
     @cached_property
     def schema_digest(self) -> str:
@@ -112,6 +114,7 @@ def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
         skill_type.name,
         schema,
         facts=tuple(fact for fact, _ in ordered.values()),
+        domains=domains,
         requirements=tuple(BoundRequirement.of(own, domains) for own in skill_type.requirements),
         may_fail=opaque - _digests(own.condition for own in skill_type.requirements),
     )

@@ -53,7 +53,7 @@ def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     result = defaultdict[str, frozenset[str]](frozenset)
     for _, span in rules.spans():
         for name, bound in span.types.items():
-            result[name] |= bound.fact_digests
+            result[name] |= bound.domains.keys()
     return dict(result)
 
 
@@ -199,7 +199,7 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
         for every in batch.types.values():
             scores, rows, failed_on = isolated(partial(_scores, own), every, identity_at)
             rejects += failed_on
-            scored.append(ScoredRows(rows, scores, own.types[rows.skill_type].fact_digests))
+            scored.append(ScoredRows(rows, scores, own.types[rows.skill_type].domains.keys()))
             if rules.pinned:
                 epochs |= rules.pinned.keys() & set(np.unique(rows.epoch).tolist())
     return ResultTable(
