@@ -160,8 +160,8 @@ class PartScoring:
 
 
 @attrs.frozen
-class ScoringSpec:
-    """The specification of a scorer of chunks for a worker.
+class ScoringSpec(PortableFunction[ScoringTask, Part]):
+    """Scores chunks in a worker.
 
     Attributes:
         scorer: the rule set.
@@ -174,11 +174,7 @@ class ScoringSpec:
     epochs: frozenset[int] = frozenset()
 
     def make(self) -> PartScoring:
-        """Return the function.
-
-        Raises:
-            EngineError: the worker is not like the process that began it.
-        """
+        """Bind the rule set."""
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
         return PartScoring(rules, self.output_format)
@@ -243,13 +239,12 @@ def parts(
         EngineError: the workers cannot be used.
     """
     here = PartScoring(rules, output_format)
-    function = PortableFunction(
-        lambda: ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned)), here
-    )
-    if executor.is_elsewhere and rules.pinned:
+    if not executor.is_elsewhere:
+        return executor.map(here, map(ScoringTask, source))
+    function = ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned))
+    if rules.pinned:
         return _Learning(rules, here).parts(executor, function, source.places())
-    chunks = source.places() if executor.is_elsewhere else iter(source)
-    return executor.map(function, map(ScoringTask, chunks))
+    return executor.map(function, map(ScoringTask, source.places()))
 
 
 @attrs.define(eq=False)

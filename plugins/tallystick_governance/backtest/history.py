@@ -428,6 +428,10 @@ class Aggregate:
         }
 
 
+Counted = tuple[Aggregate, list[FlipRows] | Iterator[FlipRows]]
+"""The counts of a chunk, and its flips by type, then by candidate, then by line."""
+
+
 class ChunkCounter:
     """Counts chunks of a history under all candidates; a function that executors map."""
 
@@ -459,7 +463,7 @@ class ChunkCounter:
         self._facts = wanted_by(candidates, IN_FLIPS if flips else COUNTED, consensus)
         self._by_thresholds: dict[Hashable, TypeCandidates] = {}
 
-    def __call__(self, chunk: Chunk) -> tuple[Aggregate, list[FlipRows] | Iterator[FlipRows]]:
+    def __call__(self, chunk: Chunk) -> Counted:
         """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
 
         Where an aggregate was given, the chunk is counted while its flips are taken, so that those
@@ -581,7 +585,7 @@ def _counted(
 
 
 @attrs.frozen
-class CounterSpec:
+class CounterSpec(PortableFunction[Chunk, Counted]):
     """The arguments of a `ChunkCounter` as a value that workers can be sent.
 
     Attributes:
@@ -656,27 +660,28 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
         EngineError: the workers cannot be used.
     """
     whole, flips = Aggregate(), on_flips is not None
-    function = PortableFunction(
-        lambda: CounterSpec(
-            ScorerSpec.of_each(candidate.rules for candidate in candidates),
+    if executor.is_elsewhere:
+        there = CounterSpec(
+            ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
             flips,
             stretches,
             tracked,
             None if consensus is None else consensus.place,
-        ),
+        )
+        counted = executor.map(there, source.places())
+    else:
         # this process adds each chunk where it belongs, which saves the merge
-        ChunkCounter(
+        here = ChunkCounter(
             candidates,
             flips=flips,
             into=whole,
             stretches=stretches,
             tracked=tracked,
             consensus=consensus,
-        ),
-    )
-    chunks = source.places() if executor.is_elsewhere else iter(source)
+        )
+        counted = executor.map(here, source)
     # workers end with the block, whatever ends it
-    with closing(executor.map(function, chunks)) as counts:
+    with closing(counted) as counts:
         for part, rows in counts:
             # the first process counts while the flips are taken, so all of them are
             for of_candidate in rows:

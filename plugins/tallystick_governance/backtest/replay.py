@@ -495,9 +495,12 @@ def replays(  # noqa: PLR0913  # what replays are made of
         if start is None
         else tuple(start.under(candidate.rules, calendar.first) for candidate in candidates)
     )
-    function = PortableFunction(
-        lambda: ReplaySpec(
-            ScorerSpec.of_each(candidate.rules for candidate in candidates),
+    function: Callable[[Sequence[int]], list[Replayed]] = Replay(
+        candidates.__getitem__, lambda _: reader, calendar, follows, starts
+    )
+    if executor.is_elsewhere:
+        function = ReplaySpec(
+            ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,
@@ -505,9 +508,7 @@ def replays(  # noqa: PLR0913  # what replays are made of
             follows,
             starts,
             None if reader.groups is None else reader.groups.place,
-        ),
-        Replay(candidates.__getitem__, lambda _: reader, calendar, follows, starts),
-    )
+        )
     # states wait in memory for the end of a replay
     together = 1 if executor.is_elsewhere or follows else _TOGETHER
     many = range(len(candidates))
@@ -564,7 +565,7 @@ class Replay:
 
 
 @attrs.frozen(eq=False)
-class ReplaySpec:
+class ReplaySpec(PortableFunction[Sequence[int], list[Replayed]]):
     """The arguments of a `Replay` as a value that workers can be sent.
 
     Attributes:

@@ -202,9 +202,9 @@ def study(  # noqa: PLR0913  # the rules, and what decides the rest
         tried or ([HONEST] if strategies else []),
         {name: record for name, record in (examples or {}).items() if name not in gone},
     )
-    function = PortableFunction(lambda: spec, spec.bound(rules))
-    studies = list[TypeStudy]()
-    with closing((executor or InProcess()).map(function, names)) as studied:
+    executor, studies = executor or InProcess(), list[TypeStudy]()
+    function = spec if executor.is_elsewhere else spec.bound(rules)
+    with closing(executor.map(function, names)) as studied:
         for of_type in studied:
             own = (one for one in retired if one.question.skill_type == of_type.skill_type)
             studies.append(attrs.evolve(of_type, retired=tuple(own)))
@@ -230,7 +230,7 @@ def _chosen(rules: BoundRules, types: Iterable[str]) -> list[str]:
 
 
 @attrs.frozen
-class StudySpec:
+class StudySpec(PortableFunction[str, TypeStudy]):
     """The arguments of a study as a value that workers can be sent.
 
     Attributes:
@@ -261,7 +261,7 @@ class StudySpec:
         """Return the specification of a study."""
         state = "" if setting.state is None else json.dumps(unstructure(setting.state))
         return cls(
-            ScorerSpec.of(rules),
+            ScorerSpec.of(rules, __package__),
             attrs.evolve(setting, state=None),
             state,
             json.dumps(attrs.asdict(assumptions)),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.code import CodeFiles
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick.scoring.facts.run import ExtractionSpec, extract_file
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.output import OUTPUT_FORMATS
@@ -139,7 +138,7 @@ def test_a_file_that_changes_is_refused(inputs: Inputs, tmp_path: Path) -> None:
 
 
 def test_a_facts_file_that_changes_is_refused(inputs: Inputs) -> None:
-    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), CSV))
+    function = ScoringSpec(ScorerSpec.of(inputs.scorer), CSV)
     task = ScoringTask(FactsChunk(inputs.facts, 0, 0, 12345))
     with pytest.raises(InputError, match=r"facts\.parquet: found another facts file than before"):
         list(Pickled().map(function, [task]))
@@ -183,44 +182,38 @@ def test_a_worker_of_another_kind_is_refused(inputs: Inputs, name: str) -> None:
     spec = ScorerSpec.of(inputs.scorer)
     installation = attrs.evolve(spec.installation, certificate=(stated,))
     task = FileChunk(inputs.records, 0, 3, 1, 0)
-    for specify in (
-        lambda: ScoringSpec(attrs.evolve(spec, installation=installation), CSV),
-        lambda: ExtractionSpec(installation),
+    for function in (
+        ScoringSpec(attrs.evolve(spec, installation=installation), CSV),
+        ExtractionSpec(installation),
     ):
         with pytest.raises(EngineError, match=f"found {stated[0]} {message}"):
-            list(Pickled().map(PortableFunction(specify), [task]))
+            list(Pickled().map(function, [task]))
 
 
 def test_a_worker_that_reads_another_rule_set_is_refused(inputs: Inputs) -> None:
     spec = ScorerSpec.of(inputs.scorer)
     ((_, (rule_set,)),) = spec.spans
     other = attrs.evolve(spec, spans=((0, (attrs.evolve(rule_set, digest="sha256:12"),)),))
-    function = PortableFunction(lambda: ScoringSpec(other, CSV))
+    function = ScoringSpec(other, CSV)
     with pytest.raises(EngineError, match=r"found the rule set skills@1\.0\.0 to be sha256"):
         list(Pickled().map(function, [ScoringTask(FileChunk(inputs.records, 0, 3, 1, 0))]))
 
 
-@attrs.frozen
-class Spec:
-    """The specification of a function of a package that is in no closure."""
-
-    def make(self) -> type[int]:
-        return int
-
-
-def test_a_worker_with_another_back_test_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_back_test_is_refused(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its code is in no closure, as it decides no score; what is sent carries its digest."""
     with monkeypatch.context() as patch:
         other = CodeFiles("acme", {})
         patch.setattr(portable, "package_files", lambda _: other)
-        sent = pickle.dumps(PortableFunction(Spec))
-    expected = rf"found the files of \w+ to be .*expected {other.digest}"
+        spec = ScorerSpec.of(inputs.scorer, "tallystick_governance.backtest")
+    expected = rf"found the files of tallystick_governance to be .*expected {other.digest}"
     with pytest.raises(EngineError, match=expected):
-        pickle.loads(sent)("7")  # noqa: S301  # its own
+        spec.rules()
 
 
 def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
-    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(inputs.scorer), CSV))
+    function = ScoringSpec(ScorerSpec.of(inputs.scorer), CSV)
     task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
     with pytest.raises(InputError, match=r"^/nowhere/records\.jsonl: no such file"):
         list(Pickled().map(function, [task]))

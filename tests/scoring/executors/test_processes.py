@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tallystick.errors import EngineError, InputError
 from tallystick.io.sources import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 
@@ -178,7 +178,7 @@ def test_what_goes_wrong_in_a_worker_is_told_here(
         (spec, InputError, r"/nowhere/records\.jsonl: no such file"),
         (other, EngineError, r"found the engine tallystick to be \S+, expected 0\.0\.1"),
     ):
-        function = PortableFunction(partial(ScoringSpec, of, OUTPUT_FORMATS["csv"]))
+        function = ScoringSpec(of, OUTPUT_FORMATS["csv"])
         with pytest.raises(kind, match=f"^{worker}{message}"):
             list(executor.map(function, [task]))
 

@@ -8,11 +8,12 @@ those of their files too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from functools import cache, cached_property, lru_cache
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -25,38 +26,18 @@ from tallystick.scoring.bound_rules import BoundRules, bind_rules, from_epochs
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
-Task_contra = TypeVar("Task_contra", contravariant=True)
-Answer_co = TypeVar("Answer_co", covariant=True)
 
 
-class Spec(Hashable, Protocol[Task_contra, Answer_co]):
-    """The specification of a function: a value that can be pickled, and that a worker calls."""
+class PortableFunction(ABC, Generic[Task, Answer]):
+    """A function as a value that can be pickled and hashed; a worker makes it when it is called."""
 
-    def make(self) -> Callable[[Task_contra], Answer_co]:
+    @abstractmethod
+    def make(self) -> Callable[[Task], Answer]:
         """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-
-
-class PortableFunction(Generic[Task, Answer]):
-    """A function that is called here as it is, and in a worker as its specification makes it."""
-
-    def __init__(
-        self,
-        specify: Callable[[], Spec[Task, Answer]],
-        here: Callable[[Task], Answer] | None = None,
-        package: str | None = None,
-    ) -> None:
-        """Take the specification, which is asked for when the function is sent, and the function.
-
-        Args:
-            specify: gives the specification.
-            here: the function; by default it is made when it is called.
-            package: where the function was sent from, the digest of the specification's package.
-        """
-        self._specify, self._here, self._package = specify, here, package
 
     def __call__(self, task: Task) -> Answer:
         """Return the answer to one task.
@@ -64,41 +45,13 @@ class PortableFunction(Generic[Task, Answer]):
         Raises:
             EngineError: the worker is not like the process that sent the function.
         """
-        function = self._here or _made(self._spec, self._package)
-        answer: Answer = function(task)
+        answer: Answer = _made(self)(task)
         return answer
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (self._spec, _package_of(self._spec))
-
-    @cached_property
-    def _spec(self) -> Spec[Task, Answer]:
-        return self._specify()
-
-
-def _received(spec: Spec[Any, Any], package: str | None) -> PortableFunction[Any, Any]:
-    return PortableFunction(lambda: spec, package=package)
 
 
 @lru_cache(maxsize=2)
-def _made(spec: Spec[Any, Any], package: str | None) -> Callable[[Any], Any]:
-    if package is not None and (files := _package_of(spec)) != package:
-        top = type(spec).__module__.partition(".")[0]
-        raise EngineError(
-            f"found the files of {top} to be {files or 'in no files'}, expected {package}: install "
-            "the same on every worker"
-        )
-    return spec.make()
-
-
-def _package_of(spec: Spec[Any, Any]) -> str | None:
-    """Return the digest of the package of a specification; None of the engine's, which scores.
-
-    What a plugin does with scores in a worker, such as a back-test, is in no closure.
-    """
-    module = type(spec).__module__
-    files = None if module.partition(".")[0] == "tallystick" else package_files(module)
-    return None if files is None else files.digest
+def _made(function: PortableFunction[Any, Any]) -> Callable[[Any], Any]:
+    return function.make()
 
 
 @attrs.frozen
@@ -108,25 +61,33 @@ class Installation:
     Attributes:
         plugins: the names of the plugins.
         sections: the names of the sections of the rule sets that plugins bring.
+        package: the package of what a plugin does with scores, such as a back-test; empty for none.
         certificate: by what it is called in a sentence, the version of the engine, the distribution
-            and version of each plugin, the digests of their files and of the engine's that score,
-            and the versions of what they rest on.
+            and version of each plugin, the digests of their files, of the engine's that score and
+            of the package's, and the versions of what they rest on.
     """
 
     plugins: tuple[str, ...]
     sections: tuple[str, ...]
+    package: str
     certificate: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Installation:
-        """Return the installation with some plugins and sections."""
+    def of(
+        cls, registry: Registry, sections: Iterable[str] = (), package: str = ""
+    ) -> Installation:
+        """Return the installation with some plugins and sections, and a package."""
         sections, plugins = tuple(sorted({*sections})), sorted(registry.plugins.items())
+        # what a plugin does with scores is in no closure
+        package = package.partition(".")[0]
+        files = package_files(package) if package else None
         certificate = (
             ("the engine tallystick", version("tallystick")),
             *((f"the plugin {name}", f"{p.distribution} {p.version}") for name, p in plugins),
             *Code.of(registry, sections).parts(),
+            *(() if files is None else ((f"the files of {package}", files.digest),)),
         )
-        return cls(tuple(name for name, _ in plugins), sections, certificate)
+        return cls(tuple(name for name, _ in plugins), sections, package, certificate)
 
     def registry(self) -> Registry:
         """Return the plugins of these names as they are installed here; no other is imported.
@@ -140,7 +101,8 @@ class Installation:
 @lru_cache(maxsize=4)
 def _checked(installation: Installation) -> Registry:
     registry = installed_plugins().of(installation.plugins)
-    here = dict(Installation.of(registry, installation.sections).certificate)
+    there = Installation.of(registry, installation.sections, installation.package)
+    here = dict(there.certificate)
     for what, wanted in installation.certificate:
         if here.get(what) != wanted:
             raise EngineError(
@@ -216,22 +178,23 @@ class ScorerSpec:
     spans: tuple[tuple[int, tuple[RuleSetSpec, ...]], ...]
 
     @classmethod
-    def of(cls, rules: BoundRules) -> ScorerSpec:
-        """Return the specification of rules."""
-        (spec,) = cls.of_each([rules])
+    def of(cls, rules: BoundRules, package: str = "") -> ScorerSpec:
+        """Return the specification of rules; `package` is as of `of_each`."""
+        (spec,) = cls.of_each([rules], package)
         return spec
 
     @classmethod
-    def of_each(cls, every: Iterable[BoundRules]) -> tuple[ScorerSpec, ...]:
+    def of_each(cls, every: Iterable[BoundRules], package: str = "") -> tuple[ScorerSpec, ...]:
         """Return the specifications of several rules; the files of what they share are read once.
 
         Args:
             every: the rules.
+            package: of what a plugin does with scores, such as a back-test; empty for none.
         """
         installation = cache(Installation.of)
         return tuple(
             cls(
-                installation(rules.registry, frozenset(used_sections(rules))),
+                installation(rules.registry, frozenset(used_sections(rules)), package),
                 tuple(
                     (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
                     for epoch, span in rules.spans()

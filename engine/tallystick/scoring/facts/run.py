@@ -97,8 +97,8 @@ class ChunkExtraction:
 
 
 @attrs.frozen
-class ExtractionSpec:
-    """The specification of an extraction for a worker.
+class ExtractionSpec(PortableFunction[Chunk, Part]):
+    """Takes the facts of chunks in a worker.
 
     Attributes:
         installation: the engine and the plugins, of which every fact is taken.
@@ -107,11 +107,7 @@ class ExtractionSpec:
     installation: Installation
 
     def make(self) -> ChunkExtraction:
-        """Return the function.
-
-        Raises:
-            EngineError: the worker is not like the process that began it.
-        """
+        """Find the plugins."""
         return ChunkExtraction(catalog_of(self.installation.registry()))
 
 
@@ -152,13 +148,14 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     beside = None if rejects is None else path_of(rejects)
     with run_files(source, output, beside, follow_links=follow_links, progress=progress) as files:
         records, code = source_of(source), Code.of(registry)
-        function = PortableFunction(
-            lambda: ExtractionSpec(Installation.of(registry)), ChunkExtraction(catalogs)
-        )
-        chunks = records.places() if executor.is_elsewhere else iter(records)
         begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk)
         with writing(files.output, begin) as writer:
-            counts, _ = files.write(executor.map(function, chunks), writer, records)
+            if executor.is_elsewhere:
+                there = ExtractionSpec(Installation.of(registry))
+                parts = executor.map(there, records.places())
+            else:
+                parts = executor.map(ChunkExtraction(catalogs), records)
+            counts, _ = files.write(parts, writer, records)
             writer.input_digest = records.digest
         receipt = FactsReceipt(
             schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
