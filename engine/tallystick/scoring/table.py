@@ -6,9 +6,7 @@ of the table is put together of those of the groups when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +17,7 @@ import pyarrow as pa
 from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.io.arrow import decoded, integers, joined, nano_texts, take
 from tallystick.numbers import ratio
-from tallystick.numbers.nano import to_decimal, to_text
+from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactRows, facts_digests
@@ -39,24 +37,20 @@ DECIMAL = pa.decimal128(19, 9)
 """Nano as a decimal: 19 digits hold every 64-bit integer."""
 _ROWS = 1 << 12
 """Results that are made of columns at a time."""
-_ALL = slice(None)
 _TEXT = pa.string()
 
 
 @attrs.frozen(eq=False)
 class ScoredRows:
-    """Valid rows of one type under the rules of their epochs, and what they score.
+    """Valid rows of one type that are scored under the same rules by the same thresholds.
 
     Attributes:
-        rows: the records, also those without a submission.
-        scores: of those with one, by thresholds: their positions among the rows, None for all; and
-            their scores.
-        read: the digests of the facts that the rules read of the type.
+        rows: the records.
+        scores: theirs; None of records without a submission.
     """
 
     rows: FactRows
-    scores: Sequence[tuple[Rows | None, ScoreColumns]]
-    read: Collection[str]
+    scores: ScoreColumns | None = None
 
 
 @attrs.frozen(eq=False)
@@ -79,9 +73,9 @@ class ResultColumn:
         """True for a measure that is exact."""
         return bool(self.values.dtype == object)
 
-    def nano(self, rows: slice = _ALL) -> list[Any]:
-        """Return the values of some rows, whole numbers or fractions; None where there is none."""
-        pairs = zip(self.values[rows].tolist(), self.given[rows].tolist(), strict=True)
+    def nano(self) -> list[Any]:
+        """Return the values, whole numbers or fractions; None where there is none."""
+        pairs = zip(self.values.tolist(), self.given.tolist(), strict=True)
         return [value if applies else None for value, applies in pairs]
 
     def texts(self, before: str = "", after: str = "") -> pa.Array:
@@ -124,20 +118,18 @@ class ResultTable:
     @property
     def answered(self) -> int:
         """The number of rows with a submission."""
-        return sum(len(places) for places, _ in self._groups)
+        return sum(len(part.rows) for part in self.scored if part.scores is not None)
 
     @cached_property
     def _places(self) -> list[Rows]:
         """The places of the rows of each part among all of them, by line."""
-        lines = [part.rows.record for part in self.scored if len(part.rows)]
-        if not lines:
-            return [np.zeros(0, np.intp) for _ in self.scored]
-        first = min(int(record[0]) for record in lines)
-        present = np.zeros(max(int(record[-1]) for record in lines) - first + 1, np.bool_)
+        lines = [part.rows.record for part in self.scored]
+        first = min((int(record[0]) for record in lines), default=0)
+        present = np.zeros(max((int(record[-1]) for record in lines), default=0) - first + 1, bool)
         for record in lines:
             present[record - first] = True
         counted = np.cumsum(present, dtype=np.intp) - 1
-        return [counted[part.rows.record - first] for part in self.scored]
+        return [counted[record - first] for record in lines]
 
     @cached_property
     def _order(self) -> Rows:
@@ -147,14 +139,12 @@ class ResultTable:
             order[np.concatenate(self._places)] = np.arange(len(self))
         return order
 
-    @cached_property
-    def _groups(self) -> list[tuple[Rows, ScoreColumns]]:
-        """The scores under each rules and thresholds, with the places of their rows."""
-        return [
-            (places if chosen is None else places[chosen], scores)
-            for part, places in zip(self.scored, self._places, strict=True)
-            for chosen, scores in part.scores
-        ]
+    @property
+    def _scores(self) -> Iterator[tuple[Rows, ScoreColumns]]:
+        """The scores of each part that has some, with the places of its rows."""
+        for part, places in zip(self.scored, self._places, strict=True):
+            if part.scores is not None:
+                yield places, part.scores
 
     def numbers(self, name: str) -> Column:
         """Return a whole number of who each record is: ``record`` or ``miner_uid``."""
@@ -187,7 +177,7 @@ class ResultTable:
         is_ratio = self.layout.measures.get(name.removeprefix(f"{MEASURES}."), False)
         values = np.full(rows, None, object) if is_ratio else np.zeros(rows, np.int64)
         given, declared = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
-        for places, scores in self._groups:
+        for places, scores in self._scores:
             value = _named(scores).get(name)
             if value is None:
                 continue
@@ -202,7 +192,7 @@ class ResultTable:
     def tier(self) -> pa.Array:
         """The name of the tier of each row; null for none."""
         positions = np.full(len(self), -1, np.int64)
-        for places, scores in self._groups:
+        for places, scores in self._scores:
             own = scores.bound.tiers
             if scores.level is not None and own is not None:
                 of_all = np.array([self.tiers.index(name) for name in own.levels])
@@ -212,46 +202,31 @@ class ResultTable:
 
     def facts_digests(self) -> list[str | None]:
         """Return the digest of the facts of each record, None without a submission."""
-        parts = [facts_digests(part.rows, part.read) for part in self.scored]
-        joined = [digest for part in parts for digest in part]
-        return [joined[position] for position in self._order.tolist()]
+        result: list[str | None] = [None] * len(self)
+        for part, places in zip(self.scored, self._places, strict=True):
+            if part.scores is not None:
+                digests = facts_digests(part.rows, part.scores.bound.domains)
+                for place, digest in zip(places.tolist(), digests, strict=True):
+                    result[place] = digest
+        return result
 
     def results(self) -> Iterator[Result]:
         """Yield the results one by one, as plain values; few are held at a time."""
-        # put together of all groups once; of each only its rows become Python values at a time
-        columns = {name: integers(self.numbers(name)) for name in ("record", "miner_uid")}
-        columns |= {name: self.texts(name) for name in IDENTITY if name not in columns}
-        columns |= {"tier": self.tier, GROUP: self.texts(GROUP)}
+        table, layout = self.to_arrow(), self.layout
+        measures = {name: self.column(f"{MEASURES}.{name}") for name in layout.measures}
+        of_rows = {name: (column.nano(), column.declared) for name, column in measures.items()}
         for start in range(0, len(self), _ROWS):
-            yield from self._results(slice(start, start + _ROWS), columns)
-
-    def _results(self, rows: slice, columns: Mapping[str, pa.Array]) -> Iterator[Result]:
-        layout = self.layout
-        who = {name: column[rows].to_pylist() for name, column in columns.items()}
-        groups = who.pop(GROUP)
-        axes = {name: self._decimals(f"{AXES}.{name}", rows) for name in layout.axes}
-        decimals = dict[str, list[Any]]()
-        decimals |= {name: self._decimals(name, rows) for name in layout.decimals}
-        factors = {name: decimals.pop(name) for name in layout.factors}
-        for row in range(len(who["record"])):
-            yield Result(
-                **{name: values[row] for name, values in who.items()},
-                axes={n: v for n, values in axes.items() if (v := values[row]) is not None},
-                measures=self._measures(rows.start + row) if layout.measures else None,
-                group=groups[row],
-                factors={name: values[row] for name, values in factors.items()},
-                **{name: values[row] for name, values in decimals.items()},
-            )
-
-    def _decimals(self, name: str, rows: slice) -> list[Decimal | None]:
-        values = self.column(name).nano(rows)
-        return [None if nano is None else to_decimal(nano) for nano in values]
-
-    def _measures(self, row: int) -> dict[str, Decimal | Fraction | None]:
-        """Return the measures of a row, each of those of its type."""
-        columns = {name: self.column(f"{MEASURES}.{name}") for name in self.layout.measures}
-        only = slice(row, row + 1)
-        return {n: shown_measure(c.nano(only)[0]) for n, c in columns.items() if c.declared[row]}
+            for row, fields in enumerate(table.slice(start, _ROWS).to_pylist(), start):
+                axes, _ = fields.pop(AXES, None) or {}, fields.pop(MEASURES, None)
+                factors = {name: fields.pop(name) for name in layout.factors}
+                # as fractions, and without those that the type of the row has not
+                own = {n: shown_measure(v[row]) for n, (v, has) in of_rows.items() if has[row]}
+                yield Result(
+                    **fields,
+                    axes={name: value for name, value in axes.items() if value is not None},
+                    measures=own if measures else None,
+                    factors=factors,
+                )
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the table as Arrow, under `schema_of` its layout."""

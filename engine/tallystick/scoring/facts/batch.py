@@ -129,8 +129,8 @@ def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or
     return np.zeros(rows, np.bool_ if pa.types.is_boolean(kind) else np.int64)
 
 
-def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
-    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
+def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str]:
+    """``sha256:`` and the digest of the facts of each row.
 
     It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
     that order, as 8 bytes big-endian in two's complement.
@@ -147,7 +147,5 @@ def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
     values, width = matrix.tobytes(), _BYTES * len(names)
     return [
         PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
-        if answered
-        else None
-        for row, answered in enumerate(rows.answered.tolist())
+        for row in range(len(rows))
     ]

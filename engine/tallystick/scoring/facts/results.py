@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError, RecordError
-from tallystick.formula.columns import Column, Rows, Truths
+from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
@@ -33,7 +33,7 @@ from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, ScoreColumns, score_columns
+from tallystick.scoring.planner import score_columns
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
@@ -197,9 +197,9 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
     for batch, own in batches:
         rejects += batch.rejects
         for every in batch.types.values():
-            scores, rows, failed_on = isolated(partial(_scores, own), every, identity_at)
+            parts, rows, failed_on = isolated(partial(_scored_rows, own), every, identity_at)
             rejects += failed_on
-            scored.append(ScoredRows(rows, scores, own.types[rows.skill_type].domains.keys()))
+            scored += parts
             if rules.pinned:
                 epochs |= rules.pinned.keys() & set(np.unique(rows.epoch).tolist())
     return ResultTable(
@@ -269,40 +269,27 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
 
 
-_Scores = tuple[Rows | None, ScoreColumns]
-"""The positions of rows among those of a type, None for all; and their scores."""
-
-
-def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
-    """Return the scores of those rows of one type that have a submission."""
-    scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
-    bound = rules.types[rows.skill_type]
-    for chosen, thresholds in _by_thresholds(rules, rows, scored):
-        count = len(rows) if chosen is None else len(chosen)
-        if count:
-            result.append((chosen, score_columns(bound, _taken(rows, chosen), thresholds, count)))
+def _scored_rows(rules: BoundRules, rows: FactRows) -> list[ScoredRows]:
+    """Return the rows of one type with their scores, apart by thresholds."""
+    answered, bound = rows.select(rows.answered), rules.types[rows.skill_type]
+    result = [
+        ScoredRows(some, score_columns(bound, some.facts.__getitem__, thresholds, len(some)))
+        for some, thresholds in _by_thresholds(rules, answered)
+        if len(some)
+    ]
+    if len(answered) < len(rows):
+        result.append(ScoredRows(rows.select(~rows.answered)))
     return result
 
 
-def _taken(rows: FactRows, chosen: Rows | None) -> Facts:
-    """Return the facts of some rows, each taken when it is read; None for all."""
-    if chosen is None:
-        return rows.facts.__getitem__
-    return lambda digest: rows.facts[digest].take(chosen)
-
-
-def _by_thresholds(
-    rules: BoundRules, rows: FactRows, scored: Rows | None
-) -> Iterator[tuple[Rows | None, Thresholds]]:
-    """Yield rows of one type by the thresholds that score them; None is all, as for `_Scores`."""
+def _by_thresholds(rules: BoundRules, rows: FactRows) -> Iterator[tuple[FactRows, Thresholds]]:
+    """Yield rows of one type by the thresholds that score them."""
     if not rules.pinned:
-        yield scored, rules.thresholds[rows.skill_type]
+        yield rows, rules.thresholds[rows.skill_type]
         return
-    some = np.arange(len(rows)) if scored is None else scored
-    epochs = rows.epoch[some]
-    shared: dict[tuple[tuple[str, int], ...], list[int]] = {}
-    for epoch in np.unique(epochs).tolist():
+    shared = defaultdict[tuple[tuple[str, int], ...], list[int]](list)
+    for epoch in np.unique(rows.epoch).tolist():
         thresholds = thresholds_at(rules.thresholds, rules.pinned, rows.skill_type, epoch)
-        shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
-    for items, among in shared.items():
-        yield some[np.isin(epochs, among)], dict(items)
+        shared[tuple(sorted(thresholds.items()))].append(epoch)
+    for items, epochs in shared.items():
+        yield rows.select(np.isin(rows.epoch, epochs)), dict(items)
