@@ -10,7 +10,6 @@ COMMANDS = CommandRows(
             ("chain",),
             "tallystick_chain.cli.chain:chain",
             "Show what a network file and its chain say.",
-            below=("network", "snapshot", "weights"),
             heading="state",
         ),
     ),

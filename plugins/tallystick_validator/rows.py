@@ -10,7 +10,6 @@ COMMANDS = CommandRows(
             ("new",),
             "tallystick_validator.cli.new:new",
             "Write what a new validator needs.",
-            below=("validator",),
             heading="write",
         ),
         Command(

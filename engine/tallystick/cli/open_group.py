@@ -5,7 +5,6 @@ Help and completion are written from the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +38,7 @@ class OpenGroup(CommandGroup):
         """Return the names of the commands."""
         return [*self.rows()]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         """Return the command of a name, with the options that every one has.
 
         Raises:
@@ -51,8 +50,6 @@ class OpenGroup(CommandGroup):
         if entry is None:
             return None
         name, row = entry
-        if ctx.resilient_parsing and row.below:
-            return _Offered(name, row)
         return finished(_imported(name, row), row.path)
 
     def resolve_command(
@@ -91,9 +88,14 @@ class OpenGroup(CommandGroup):
                     formatter.write_dl(sections[heading])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the options and commands that complete a word, without importing commands."""
-        sentences = {name: row.sentence for name, row in self.rows().items()}
-        return _completed(sentences, self, ctx, incomplete)
+        """Return the commands and options that complete a word, without importing commands."""
+        from click.shell_completion import CompletionItem  # for a shell alone
+
+        rows = self.rows().items()
+        words = [
+            CompletionItem(n, help=row.sentence) for n, row in rows if n.startswith(incomplete)
+        ]
+        return words + click.Command.shell_complete(self, ctx, incomplete)
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
         """Return the error for a word that is no command; click's hints know none of the rows."""
@@ -112,21 +114,6 @@ records = OpenGroup("records", path=("records",), help="Generate records.")
 """The commands on records, all of which plugins bring."""
 
 
-class _Offered(click.Group):
-    """A group of a plugin as completion shows it: by the row, until a word below it is resolved."""
-
-    def __init__(self, name: str, row: Command) -> None:
-        super().__init__(row.path[-1])
-        self._name, self._row = name, row
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        group = finished(_imported(self._name, self._row), self._row.path)
-        return group.get_command(ctx, cmd_name) if isinstance(group, click.Group) else None
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return _completed(dict.fromkeys(self._row.below, ""), self, ctx, incomplete)
-
-
 def finished(command: click.Command, path: tuple[str, ...]) -> click.Command:
     """Return a command with the options of plugins and with those of every command."""
     if isinstance(command, click.Group):
@@ -140,20 +127,6 @@ def finished(command: click.Command, path: tuple[str, ...]) -> click.Command:
         own = {name for param in command.params for name in param.opts}
         command.params += [option for option in log.options() if own.isdisjoint(option.opts)]
     return command
-
-
-def _completed(
-    sentences: Mapping[str, str], group: click.Group, ctx: click.Context, incomplete: str
-) -> list[CompletionItem]:
-    """Return the commands and the options of a group that complete a word."""
-    from click.shell_completion import CompletionItem  # for a shell alone
-
-    words = [
-        CompletionItem(name, help=sentence or None)
-        for name, sentence in sentences.items()
-        if name.startswith(incomplete)
-    ]
-    return words + click.Command.shell_complete(group, ctx, incomplete)
 
 
 def _imported(name: str, row: Command) -> click.Command:

@@ -11,7 +11,8 @@ command neither is used, as which of them ran would depend on the order of a fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ from tallystick.plugins.entries import (
     RefusedPluginError,
     code_of_strangers,
     damaged_distributions,
+    is_own,
 )
 
 GROUP = "tallystick.commands"
@@ -41,9 +43,6 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_KINDS = (SOURCE, INPUT, VALUE)
-_PARENTS = tuple((group,) for group in NESTED_GROUPS)
-
 
 # named tuples and not attrs: help imports them, and to import attrs takes longer than all of help
 class Command(NamedTuple):
@@ -57,7 +56,6 @@ class Command(NamedTuple):
         home: where the command of click is, as ``module:attribute``.
         sentence: what the help of its group says of it.
         example: the command line that the help of its group shows; empty for none.
-        below: the names of the commands of a group, which completion offers.
         heading: a word under which ``tallystick --help`` lists a command of one word: one of
             `HEADINGS`, or the plugin's own.
     """
@@ -66,7 +64,6 @@ class Command(NamedTuple):
     home: str
     sentence: str
     example: str = ""
-    below: tuple[str, ...] = ()
     heading: str = OTHER_HEADING
 
 
@@ -124,9 +121,14 @@ class _Offer(NamedTuple):
     is_own: bool
     row: Command | CommandOption
 
+    @property
+    def place(self) -> _Place:
+        """The words of the command, and the flag of an option of it; else an empty text."""
+        row = self.row
+        return (row.path, "") if isinstance(row, Command) else (row.command, row.flag)
+
 
 _Place: TypeAlias = tuple[Path, str]
-"""The words of a command, and a flag of it; of the command itself an empty text."""
 
 
 class CommandTable:
@@ -146,17 +148,14 @@ class CommandTable:
         usable, self._unusable = plugins.loaded()
         self.settings: dict[str, bool] = {}
         offers: dict[_Place, list[_Offer]] = {}
+        # the engine's own come first
         every = [(name, plugins.is_own(name), rows) for name, rows in usable.items()]
-        for owner, is_own, rows in [(PROJECT, True, core), *every]:
-            for command in rows.commands:
-                offers.setdefault((command.path, ""), []).append(_Offer(owner, is_own, command))
-            for option in rows.options:
-                place = option.command, option.flag
-                offers.setdefault(place, []).append(_Offer(owner, is_own, option))
+        for owner, own, rows in [(PROJECT, True, core), *every]:
+            every_row: tuple[Command | CommandOption, ...] = (*rows.commands, *rows.options)
+            for offer in (_Offer(owner, own, row) for row in every_row):
+                offers.setdefault(offer.place, []).append(offer)
             for key, is_path in rows.settings:
-                # a key of the engine's own stays as it is
-                if is_own or key not in self.settings:
-                    self.settings[key] = is_path
+                self.settings.setdefault(key, is_path)
         self._used: dict[_Place, _Offer] = {}
         self._doubled: dict[_Place, dict[str, str]] = {}
         for place, rivals in offers.items():
@@ -181,9 +180,9 @@ class CommandTable:
 
     def options(self) -> Iterator[tuple[str, bool, CommandOption]]:
         """Yield each option with its plugin, and whether that is one of the engine's own."""
-        for owner, is_own, row in self._used.values():
+        for owner, own, row in self._used.values():
             if isinstance(row, CommandOption):
-                yield owner, is_own, row
+                yield owner, own, row
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
@@ -223,12 +222,14 @@ def value_of(name: str, home: str) -> object:
     return value
 
 
-def check_rows(_entry: EntryPoint, rows: CommandRows) -> None:
-    """Refuse rows that are none, as nothing checks the types of a stranger's.
+def check_rows(entry: EntryPoint, rows: CommandRows) -> None:
+    """Refuse a stranger's rows that are none, as nothing checks their types.
 
     Raises:
         RefusedPluginError: one has another form.
     """
+    if is_own(entry):
+        return
     kinds: tuple[type[Command | CommandOption | SettingRow], ...] = (
         Command,
         CommandOption,
@@ -241,67 +242,46 @@ def check_rows(_entry: EntryPoint, rows: CommandRows) -> None:
             if not isinstance(row, kind):
                 raise _wrong_row(f"the row {row!r}, expected a {kind.__name__}")
             for name, value in row._asdict().items():
-                is_right, expected = _FORMS[name]
-                if not is_right(value):
-                    raise _wrong_row(f"the {name} {value!r}, expected {expected}")
+                form = _FORMS.get(name, _TEXT)
+                if not form.fits(value):
+                    raise _wrong_row(f"the {name} {value!r}, expected {form.text}")
 
 
 def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _is_path(path: object) -> bool:
-    return isinstance(path, tuple) and bool(path) and all(map(_is_word, path))
+class _Form(NamedTuple):
+    """The form of a value of a row: a pattern, what an error says of it, and the class.
+
+    The pattern is that of the text of the value, of a tuple of its words with spaces between.
+    """
+
+    pattern: str
+    text: str
+    kind: type = str
+
+    def fits(self, value: object) -> bool:
+        text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        return isinstance(value, self.kind) and re.fullmatch(self.pattern, text) is not None
 
 
-def _is_command_path(path: object) -> bool:
-    words = path if isinstance(path, tuple) else ()
-    return _is_path(path) and (len(words) == 1 or words[:-1] in _PARENTS)
-
-
-def _is_home(home: object) -> bool:
-    module, _, attribute = home.partition(":") if isinstance(home, str) else ("", "", "")
-    return all(map(str.isidentifier, (*module.split("."), *attribute.split("."))))
-
-
-def _is_word(word: object) -> bool:
-    """Return whether a value is a word of small letters, digits and single hyphens."""
-    return (
-        isinstance(word, str)
-        and word.isascii()
-        and word == word.lower()
-        and word[:1].isalpha()
-        and all(map(str.isalnum, word.split("-")))
-    )
-
-
-def _is_line(text: object) -> bool:
-    return isinstance(text, str) and bool(text.strip()) and len(text.splitlines()) == 1
-
-
-def _is_text(text: object) -> bool:
-    return isinstance(text, str)
-
-
-_LINE, _TEXT = (_is_line, "one line"), (_is_text, "a text")
-_FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "path": (_is_command_path, f"one word, or one below {', '.join(NESTED_GROUPS)}"),
-    "home": (_is_home, "module:attribute"),
-    "sentence": _LINE,
-    "example": _TEXT,
-    "below": (lambda words: words == () or _is_path(words), "a tuple of words"),
-    "heading": (_is_word, f"a word such as {', '.join(HEADINGS)}"),
-    "command": (_is_path, "its words"),
-    "flag": (
-        lambda flag: isinstance(flag, str) and flag[:2] == "--" and _is_word(flag[2:]),
-        "one such as --state",
+_WORD, _DOTTED = "[a-z][a-z0-9]*(-[a-z0-9]+)*", r"[^\W\d]\w*(\.[^\W\d]\w*)*"
+_LINE, _TEXT = _Form(r".*\S.*", "one line"), _Form("(?s:.*)", "a text")
+_FORMS: Mapping[str, _Form] = {
+    "path": _Form(
+        f"(({'|'.join(NESTED_GROUPS)}) )?{_WORD}",
+        f"one word, or one below {', '.join(NESTED_GROUPS)}",
+        tuple,
     ),
-    "metavar": _TEXT,
+    "home": _Form(f"{_DOTTED}:{_DOTTED}", "module:attribute"),
+    "sentence": _LINE,
+    "heading": _Form(_WORD, f"a word such as {', '.join(HEADINGS)}"),
+    "command": _Form(f"{_WORD}( {_WORD})*", "its words", tuple),
+    "flag": _Form(f"--{_WORD}", "one such as --state"),
     "help": _LINE,
-    "kind": (lambda kind: kind in _KINDS, f"one of {', '.join(_KINDS)}"),
-    "after": _TEXT,
-    "paragraph": _TEXT,
-    "key": (lambda key: isinstance(key, str) and _is_word(key.replace("_", "-")), "such as state"),
-    "is_path": (lambda flag: isinstance(flag, bool), "a bool"),
+    "kind": _Form(f"{SOURCE}|{INPUT}|{VALUE}", f"one of {SOURCE}, {INPUT}, {VALUE}"),
+    "key": _Form("[a-z][a-z0-9]*([-_][a-z0-9]+)*", "such as state"),
+    "is_path": _Form("True|False", "a bool", bool),
 }
-"""The form of each value of a row, by its name: what it meets, and how an error says it."""
+"""The forms of the values of a row by their names; another value is any text."""
