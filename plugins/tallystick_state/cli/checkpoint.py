@@ -11,7 +11,7 @@ import click
 from tallystick.cli.command import command, examples
 from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, wants_json
+from tallystick.cli.shown import echo, print_json, show, wants_json
 from tallystick.json_values import json_value
 from tallystick_state.cli.options import (
     checkpoint_option,
@@ -64,15 +64,17 @@ def checkpoint_command(
     signed = current if signer is None else current.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
-    if wants_json():
-        view = {"origin": current.origin, "size": current.size, "root": current.root.hex()}
-        by = None if signer is None else str(signer.public)
-        content = {**view, "signed_by": by, "checkpoint": signed.to_text()}
-        print_json({**content, "rules_digest": ahead})
-    else:
-        # without a file the output is the checkpoint itself, which has three lines and signatures
-        beside = [] if output is None else [f"rules {ahead}"]
-        echo(*signed.to_text().splitlines(), *beside)
+    view = {
+        "origin": current.origin,
+        "size": current.size,
+        "root": current.root.hex(),
+        "signed_by": None if signer is None else str(signer.public),
+        "checkpoint": signed.to_text(),
+        "rules_digest": ahead,
+    }
+    # without a file the output is the checkpoint itself, which has three lines and signatures
+    beside = [] if output is None else [f"rules {ahead}"]
+    show(view, [*signed.to_text().splitlines(), *beside])
 
 
 @command(

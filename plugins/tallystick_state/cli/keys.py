@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.options import PATH
-from tallystick.cli.shown import echo, print_json, wants_json
+from tallystick.cli.shown import show
 from tallystick_state.cli.options import PASSWORD, password_file_option, password_of
 
 if TYPE_CHECKING:
@@ -77,15 +77,13 @@ def _show(path: Path, public: PublicKey) -> None:
     from tallystick_state.trust.encoding import ss58_text  # loads what opens files
 
     address = ss58_text(public.data) if public.type == "sr25519" else None
-    if wants_json():
-        view = {
-            "file": str(path),
-            "key": str(public),
-            "type": public.type,
-            "public": public.data.hex(),
-            "keyid": public.keyid,
-            "address": address,
-        }
-        print_json(view)
-        return
-    echo(str(public), f"keyid {public.keyid}", *([f"address {address}"] if address else []))
+    view = {
+        "file": str(path),
+        "key": str(public),
+        "type": public.type,
+        "public": public.data.hex(),
+        "keyid": public.keyid,
+        "address": address,
+    }
+    lines = [str(public), f"keyid {public.keyid}"]
+    show(view, [*lines, f"address {address}"] if address else lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.options import PATH, follow_links_option, output_option, rules_option
-from tallystick.cli.shown import echo, print_json, wants_json
+from tallystick.cli.shown import echo, show, wants_json
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
@@ -155,7 +156,12 @@ def _adoption_words(
 ) -> Iterator[str]:
     old, new = before.rule_set.reference, after.rule_set.reference
     yield f"from epoch {epoch} on {new} holds in place of {old}; epoch {open_epoch} is open"
-    changes = [*_changes("", _document(before), _document(after))]
+    earlier, later = (dict(_values("", _document(rules))) for rules in (before, after))
+    changes = [
+        f"{visible(path)}: {earlier.get(path, 'none')} → {later.get(path, 'none')}"
+        for path in sorted({*earlier, *later})
+        if earlier.get(path) != later.get(path)
+    ]
     yield f"{numbered(len(changes), 'value')} differ" if changes else "no value differs"
     yield from (f"  {change}" for change in changes[:MOST_CHANGES])
     if len(changes) > MOST_CHANGES:
@@ -172,23 +178,19 @@ def _document(rules: StateRules) -> Mapping[str, Any]:
     return {**document, **form}
 
 
-def _changes(path: str, old: object, new: object) -> Iterator[str]:
-    """Yield each value that differs in two documents, with its path, before and after."""
-    if old == new:
-        return
-    names = _names(old), _names(new)
-    if names[0] is not None and names[1] is not None:
+def _values(path: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield each value of a document as text, with its path."""
+    names = _names(value)
+    if names is not None:
         # steps stand in an order, and are known by their names
-        if [*names[0]] != [*names[1]]:
-            yield f"{visible(path)}: {', '.join(names[0])} → {', '.join(names[1])}"
-        old, new = names
-    if isinstance(old, Mapping | None) and isinstance(new, Mapping | None):
-        before, after = old or {}, new or {}
-        for name in sorted({*before, *after}):
-            here = f"{path}.{name}".removeprefix(".")
-            yield from _changes(here, before.get(name), after.get(name))
+        yield path, ", ".join(names)
+        value = names
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _values(f"{path}.{name}".removeprefix("."), item)
     else:
-        yield f"{visible(path)}: {_value(old)} → {_value(new)}"
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield path, visible(text)
 
 
 def _names(value: object) -> Mapping[str, Any] | None:
@@ -197,13 +199,6 @@ def _names(value: object) -> Mapping[str, Any] | None:
         return None
     names = {visible(str(item.get("name"))): item for item in value if "name" in item}
     return names if names and len(names) == len(value) else None
-
-
-def _value(value: object) -> str:
-    """Return a value of a rule set as text; what is not there is "none"."""
-    if value is None:
-        return "none"
-    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 @_action(
@@ -392,15 +387,13 @@ def _write(
         file.write(envelope.to_json())
     statement = statement_of(envelope, str(output))
     keyids = [item.keyid for item in envelope.signatures]
-    if wants_json():
-        view = {
-            "file": str(output),
-            "statement": envelope.statement_digest,
-            "predicate_type": statement.predicate_type,
-            "predicate": statement.predicate,
-            "keyids": keyids,
-            "change": [*change],
-        }
-        print_json(view)
-        return
-    echo(*told(envelope, statement), *(f"signed by keyid {item}" for item in keyids), str(output))
+    view = {
+        "file": str(output),
+        "statement": envelope.statement_digest,
+        "predicate_type": statement.predicate_type,
+        "predicate": statement.predicate,
+        "keyids": keyids,
+        "change": [*change],
+    }
+    signed = (f"signed by keyid {item}" for item in keyids)
+    show(view, chain(told(envelope, statement), signed, [str(output)]))

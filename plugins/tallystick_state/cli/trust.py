@@ -88,11 +88,13 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups are written by hand.
     """
-    from tallystick_state.trust.trust_file import TrustFile, read, write  # loads what signs
+    from tallystick_state.trust.trust_file import read, write  # loads what signs
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
-    wanted = TrustFile(
+    root = write(
+        path,
+        None if after is None else read(after),
         network=network,
         signers=_named(signers),
         threshold=threshold,
@@ -100,7 +102,6 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         expires_at_block=expires_at_block,
         gate=gate,
     )
-    root = write(path, wanted, None if after is None else read(after))
     show(root, lines_of(path, root))
 
 

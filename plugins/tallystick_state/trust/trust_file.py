@@ -6,11 +6,9 @@ has no dates: what expires, expires at a block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import TrustError
@@ -172,41 +170,59 @@ def _bad(where: str, problem: str) -> TrustError:
     return TrustError(f"{where}: {problem}", code="bad-trust-file")
 
 
-@attrs.frozen(kw_only=True)
-class TrustFile:
-    """The content of a new trust file; a field that is left out is that of the file before.
+def write(  # noqa: PLR0913  # what a trust file can say
+    path: Path,
+    before: TrustRoot | None,
+    *,
+    network: str | None = None,
+    signers: Mapping[str, PublicKey] | None = None,
+    threshold: int | None = None,
+    validators: Sequence[str] = (),
+    expires_at_block: int | None = None,
+    gate: str | None = None,
+) -> TrustRoot:
+    """Write a trust file that can be put in force, and return its content.
 
-    Attributes:
+    What is left out is as in the file before; its comments and other groups stay.
+
+    Args:
+        path: the file, which must not be there yet.
+        before: the file that it follows; None: it is a first one.
         network: its name.
         signers: the keys of the council, by name.
         threshold: how many of them have to sign; None: more than half.
         validators: whose batches of events are accepted.
-        expires_at_block: the block at which it expires; None: at none.
-        gate: the digest of the policy that a change of rules has to pass; None: that of the file
-            before.
-    """
-
-    network: str | None = None
-    signers: Mapping[str, PublicKey] = attrs.field(factory=dict)
-    threshold: int | None = None
-    validators: tuple[str, ...] = ()
-    expires_at_block: int | None = None
-    gate: str | None = None
-
-
-def write(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
-    """Write a trust file that can be put in force, and return what it says.
-
-    Args:
-        path: the file, which must not be there yet.
-        wanted: what it says.
-        before: the file that it follows; None: it is a first one.
+        expires_at_block: the block at which it expires; None: at none, whatever the file before.
+        gate: the digest of the policy that a change of rules has to pass.
 
     Raises:
         OutputError: the file is there, or cannot be written.
         TrustError: it is no trust file, or cannot follow the one before.
     """
-    text = _new_text(wanted, before)
+    import tomlkit  # to write a trust file alone
+
+    document: Any
+    if before is None:
+        document = tomlkit.document()
+        document.update({"format": 1, "version": 1, "network": network})
+        document.update({"adopt": [_COUNCIL], "root": [_COUNCIL], "events": []})
+    else:
+        document = tomlkit.parse(before.text)
+        document.update({"version": before.version + 1, "previous": before.digest})
+        document.pop("expires_at_block", None)
+    own = {"network": network, "expires_at_block": expires_at_block, "gate": gate}
+    document.update({name: value for name, value in own.items() if value is not None})
+    if validators:
+        document["events"] = [*validators]
+    if signers:
+        document["keys"] = {
+            name: {"type": key.type, "public": key.data.hex()} for name, key in signers.items()
+        }
+    if signers or threshold is not None:
+        names = [*(signers or _council(before))]
+        groups = document.setdefault("groups", {})
+        groups[_COUNCIL] = {"keys": names, "threshold": threshold or len(names) // 2 + 1}
+    text = tomlkit.dumps(document)
     root = parse(text, str(path))
     if before is not None:
         check_succession(before, root, held=[before.digest])
@@ -214,39 +230,9 @@ def write(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> Tru
     return root
 
 
-def _new_text(wanted: TrustFile, before: TrustRoot | None) -> str:
-    import tomlkit  # to write a trust file alone
-
-    # a change of the file before keeps its comments and groups
-    document: Any = tomlkit.document() if before is None else tomlkit.parse(before.text)
-    if before is None:
-        document.update({"format": 1, "version": 1, "network": wanted.network})
-        document.update({"adopt": [_COUNCIL], "root": [_COUNCIL], "events": []})
-    else:
-        document["version"] = before.version + 1
-        document["previous"] = before.digest
-        document.pop("expires_at_block", None)
-        if wanted.network is not None:
-            document["network"] = wanted.network
-    if wanted.expires_at_block is not None:
-        document["expires_at_block"] = wanted.expires_at_block
-    if wanted.gate is not None:
-        document["gate"] = wanted.gate
-    if wanted.validators:
-        document["events"] = [*wanted.validators]
-    if wanted.signers:
-        document["keys"] = {
-            name: {"type": key.type, "public": key.data.hex()}
-            for name, key in wanted.signers.items()
-        }
-    if wanted.signers or wanted.threshold is not None:
-        names = [*wanted.signers]
-        if before is not None and not names:
-            if _COUNCIL not in before.groups:
-                message = f"found no group {_COUNCIL!r}, expected one that a threshold is of"
-                raise TrustError(message, code="bad-trust-file")
-            names = [*before.groups[_COUNCIL].keys]
-        threshold = len(names) // 2 + 1 if wanted.threshold is None else wanted.threshold
-        groups = document.setdefault("groups", {})
-        groups[_COUNCIL] = {"keys": names, "threshold": threshold}
-    return tomlkit.dumps(document)
+def _council(before: TrustRoot | None) -> Sequence[str]:
+    """Return the names of the keys of the council of a trust file."""
+    if before is None or _COUNCIL not in before.groups:
+        message = f"found no group {_COUNCIL!r}, expected one that a threshold is of"
+        raise TrustError(message, code="bad-trust-file")
+    return before.groups[_COUNCIL].keys
