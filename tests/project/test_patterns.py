@@ -29,6 +29,12 @@ DYNAMIC: dict[tuple[str, str], tuple[str, ...]] = {
     ("tallystick.formula.facts.text", "_fits"): (),
     # is compiled only, to see whether it can be
     ("tallystick.formula.facts.pattern", "check_pattern"): (),
+    # of the rows of a plugin that is installed
+    ("tallystick.plugins.commands", "fits"): (
+        r"[ \t]*\S.*",
+        r"[a-z][a-z0-9]*(-[a-z0-9]+)*",
+        r"[^\W\d]\w*(\.[^\W\d]\w*)*",
+    ),
     ("tallystick_governance.lint.render", "_masked"): (r"(?<![\w/.-])code_review(?![\w/-])",),
     # of the schemas, which are tried by themselves
     ("tallystick.rules.schema", "__init__"): (),

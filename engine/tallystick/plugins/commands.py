@@ -267,7 +267,7 @@ class _Form(NamedTuple):
 
 
 _WORD, _DOTTED = "[a-z][a-z0-9]*(-[a-z0-9]+)*", r"[^\W\d]\w*(\.[^\W\d]\w*)*"
-_LINE, _TEXT = _Form(r".*\S.*", "one line"), _Form("(?s:.*)", "a text")
+_LINE, _TEXT = _Form(r"[ \t]*\S.*", "one line"), _Form("(?s:.*)", "a text")
 _FORMS: Mapping[str, _Form] = {
     "path": _Form(
         f"(({'|'.join(NESTED_GROUPS)}) )?{_WORD}",
