@@ -19,7 +19,7 @@ from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
-from tallystick.rules.reading import read_again
+from tallystick.rules.reading import read_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import (
     GATE_RECEIPT,
@@ -366,7 +366,7 @@ def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
     """
     # whoever forged the entry may have put anything there
     text, name, expected = (_text(body[key]) for key in ("text", "reference", "digest"))
-    loaded = read_again(text, Path(f"{where}#{name}"), expected, plugins)
+    loaded = read_text(text, Path(f"{where}#{name}"), plugins)
     if loaded.digest != expected:
         raise DamagedError(
             f"{where}: found that {name} means {loaded.digest} with the installed "

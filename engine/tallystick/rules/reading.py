@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
-from tallystick.errors import PluginError, RuleSetError
+from tallystick.errors import RuleSetError
 from tallystick.io import documents
+from tallystick.rules.checks import check
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
+from tallystick.rules.schema import Declared, schema_of, sound_part
 from tallystick.rules.section_lookup import owner_refusal, refusal, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
@@ -93,32 +95,7 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
     return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
 
 
-@lru_cache(maxsize=_KEPT)
-def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRuleSet:
-    """Return the rule set that a text is, which was read before and then had the digest ``known``.
-
-    As long as it has, every value is one that was checked then, and it is not checked again.
-
-    Raises:
-        RuleSetError: as `read_text`.
-    """
-    try:
-        document = parse(text, str(path))
-        rule_set = structure(document.data, sections_in(document.data, plugins).values())
-        registry = plugins.of(used_plugins(rule_set, plugins))
-        current = digest(rule_set, registry)
-    except (RuleSetError, PluginError, KeyError):
-        return read_text(text, path, plugins)
-    if current != known:
-        return read_text(text, path, plugins)
-    return LoadedRuleSet(rule_set, path, text, document.positions, current, registry)
-
-
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
-    # who reads again what was checked before needs neither
-    from tallystick.rules.checks import check
-    from tallystick.rules.schema import Declared, schema_of, sound_part
-
     sections, others = sections_in(document.data, plugins), plugins.sections
     refused = {name: refusal(name, others) for name in document.data if name not in sections}
     refused = {name: why for name, why in refused.items() if why}
