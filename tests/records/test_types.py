@@ -12,7 +12,6 @@ from tallystick.formula.facts import attribute_name
 from tallystick.records.struct_builder import (
     Record,
     fast_type,
-    missed_type,
     shape_type,
 )
 
@@ -245,60 +244,3 @@ def _whole(value: object) -> object:
     if isinstance(value, list):
         return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-EVENT = {"contains": {"const": "late"}}
-
-
-def answered_schema(**more: object) -> dict:
-    """Of records with an answer, which can be missing when they are late."""
-    made = record_schema(UNIT)
-    made["properties"] |= {
-        "events": {"type": "array", "items": {"type": "string"}},
-        "submission": UNIT,
-        "checks": UNIT,
-    }
-    told = {"required": ["events"], "properties": {"events": EVENT}}
-    return made | {"if": told, "else": {"required": ["submission", "checks"]}} | more
-
-
-def test_a_missed_type_has_no_answer_and_every_other_condition() -> None:
-    made = missed_type("t", answered_schema(), "late")
-    line = {"skill_type": "t", "x": 0.5, "events": ["late"]}
-    found = msgspec.convert(line, made)
-    assert (found.x, found.events, found.submission, found.checks) == (0.5, ["late"], None, None)
-    for spoilt in ({"x": 2}, {"submission": 1}, {"checks": None}, {"y": 1}, {"events": "late"}):
-        with pytest.raises(msgspec.ValidationError):
-            msgspec.convert(line | spoilt, made)
-
-
-def test_a_missed_type_demands_what_the_schema_demands_of_such_records() -> None:
-    fields = answered_schema()["properties"] | {"y": UNIT}
-    made = missed_type("t", answered_schema(properties=fields, then={"required": ["y"]}), "late")
-    line = {"skill_type": "t", "x": 0.5, "events": ["late"]}
-    assert msgspec.convert(line | {"y": 1}, made).y == 1
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(line, made)
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"if": {"required": ["events"]}},
-        {"if": {"properties": {"events": EVENT}}},
-        {"then": {"properties": {"x": {"const": 1}}}},
-        {"then": False},
-        {"then": {"required": ["submission"]}},
-        {"required": ["skill_type", "x", "checks"]},
-        {"properties": {"skill_type": {"const": "t"}, "x": UNIT, "submission": UNIT}},
-        {"properties": record_schema(UNIT)["properties"] | {"events": {"type": "array"}}},
-        {"allOf": [{"required": ["checks"]}]},
-    ],
-)
-def test_other_conditions_on_a_missing_answer_have_no_missed_type(more: dict) -> None:
-    assert missed_type("t", answered_schema(), "late") is not None
-    assert missed_type("t", answered_schema(**more), "late") is None
-
-
-def test_an_event_of_another_name_has_no_missed_type() -> None:
-    assert missed_type("t", answered_schema(), "early") is None

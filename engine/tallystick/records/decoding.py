@@ -1,14 +1,14 @@
 """Decoding: from one line, or one Python object, to a record or a reject.
 
-A record is accepted if and only if its skill type's JSON Schema accepts it. Fast types, one for
-records with an answer and one for those without, decide nearly always; what they refuse, the
-schema validates. Those of a skill type are made when its first record comes. All ways lead to the
-same values, and nothing that a record holds makes the decoder raise.
+A record is accepted if and only if its skill type's JSON Schema accepts it. The fast type of its
+skill type, made when the first record of it comes, decides nearly always; what it refuses, such as
+a record without an answer, the schema validates. Both ways lead to the same values, and nothing
+that a record holds makes the decoder raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -25,7 +25,7 @@ from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import MISSED, Schema, skill_type_of
 from tallystick.records.strict_json import empty_line, is_blank, parse, plain, whole
-from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
+from tallystick.records.struct_builder import Record, fast_type, shape_type
 
 if TYPE_CHECKING:
     from tallystick.records.validator import RecordValidator
@@ -63,7 +63,6 @@ class _Known:
     name: str
     schema: Schema
     fast: type[Record] | None
-    missed: type[Record] | None
 
     @cached_property
     def validator(self) -> RecordValidator:
@@ -116,20 +115,17 @@ class Decoder:
 
     def _know(self, known: dict[str, _Known]) -> None:
         """Decode fast the records of these skill types."""
-        fast = _any_of(kinds.fast for kinds in known.values())
-        missed = _any_of(kinds.missed for kinds in known.values())
+        kinds = (of_type.fast for of_type in known.values() if of_type.fast is not None)
+        fast: Any = Union[(_Never, *kinds)]
         decode: Callable[[bytes], Record] = msgspec.json.Decoder(fast).decode
-        decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(missed).decode
-        self._known, self._fast = known, fast
-        self._decode, self._decode_missed = decode, decode_missed
+        self._known, self._fast, self._decode = known, fast, decode
 
     def _learns(self, name: object) -> bool:
         """Make the fast types of a skill type; return whether it is one that had none."""
         if not isinstance(name, str) or name in self._known or name not in self._schemas:
             return False
         schema = self._schemas[name]
-        kinds = _Known(name, schema, fast_type(name, schema), missed_type(name, schema, MISSED))
-        self._know({**self._known, name: kinds})
+        self._know({**self._known, name: _Known(name, schema, fast_type(name, schema))})
         return True
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
@@ -169,12 +165,6 @@ class Decoder:
         # a small compressed file may have millions of them
         if is_blank(line):
             return Reject.of(empty_line(), number)
-        try:
-            missed = self._decode_missed(line)
-            if isinstance(missed.events, list) and MISSED in missed.events:
-                return MissedDeadline(missed)
-        except _REFUSALS:
-            pass
         item: Any = line
         try:
             item = parse(line)
@@ -250,10 +240,6 @@ def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
 
 _MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
 _MOST_MADE = 16
-
-
-def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a type
-    return Union[(_Never, *(kind for kind in kinds if kind is not None))]
 
 
 class _Tagged(msgspec.Struct):

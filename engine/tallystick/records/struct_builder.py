@@ -35,8 +35,7 @@ ANNOTATIONS = frozenset(
     )
 )
 """Words of a schema that ask nothing of a value."""
-_CONDITION = ("if", "then", "else")
-_AT_THE_TOP = frozenset(("$schema", "$defs", *_CONDITION))
+_AT_THE_TOP = ("$schema", "$defs", "if", "then", "else")
 _DOUBLE_EXACT = 2**53
 _BOUNDS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
 _STRUCT_KEYWORDS = ("properties", "required", "additionalProperties")
@@ -77,38 +76,8 @@ def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
     branch requires. It is tagged by ``skill_type``, so that a union of such types decodes in one
     pass; alone, the type would accept a record without its tag.
     """
-    return _exact(_Translator(schema, exact=True), skill_type)
-
-
-def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | None:
-    """Return the type of records without an answer; None where there can be none.
-
-    The type cannot say that such a record must have the event among its ``events``: who uses it
-    looks there. A schema that lets answers be missing on another condition has no such type.
-    """
-    fields = dict(schema.get("properties", {}))
-    answer = [name for name in ANSWER if fields.pop(name, None) is not None]
-    then = _required_with(event, schema)
-    if not answer or "events" not in fields or then is None:
-        return None
-    plain = {word: schema[word] for word in schema if word not in _CONDITION}
-    unanswered = {**plain, "properties": fields, "required": [*schema.get("required", ()), *then]}
-    return _exact(_Translator(unanswered, exact=True, absent=tuple(answer)), skill_type)
-
-
-def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
-    """Return the fields that a schema requires of records with an event; else None."""
-    if "if" not in schema:
-        return ()
-    condition = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
-    then = schema.get("then", {})
-    plain = isinstance(then, Mapping) and then.keys() <= ANNOTATIONS.union(("required",))
-    return then.get("required", ()) if plain and schema["if"] == condition else None
-
-
-def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
     try:
-        made = translator.record(skill_type)
+        made = _Translator(schema, exact=True).record(skill_type)
         msgspec.json.Decoder(made)
     except (_UntranslatableError, TypeError, ValueError):
         return None
@@ -139,12 +108,10 @@ class _Translator:
     Attributes:
         root: the self-contained schema.
         exact: whether conditions are kept, and what cannot be said is refused.
-        absent: what every record is to have as None, though it is no field.
     """
 
     root: Schema
     exact: bool
-    absent: tuple[str, ...] = ()
     _done: dict[str, _Translated | None] = attrs.field(factory=dict, init=False)
 
     def record(self, skill_type: str) -> type[Record]:
@@ -158,7 +125,7 @@ class _Translator:
             _class_name(skill_type),
             self._fields(fields, self._required_of_record(fields), skill_type),
             bases=(Record,),
-            namespace={"skill_type": skill_type, **dict.fromkeys(self.absent)},
+            namespace={"skill_type": skill_type},
             tag_field="skill_type",
             tag=skill_type,
             kw_only=True,
