@@ -309,7 +309,7 @@ def batch_with(
     """
     from tallystick_state.trust.statement import statement_of  # where something is signed
 
-    for body in map(json.loads, transaction.bodies_of_kind("batch")):
+    for body in (json.loads(entry.body) for entry in transaction.of_kind("batch")):
         if body["validator"] == validator:
             envelope = authority_of(body, transaction).envelope
             if envelope and claim_digest in statement_of(envelope, where).predicate["events"]:

@@ -107,7 +107,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
     @classmethod
     def of_log(cls, transaction: Transaction, where: str) -> Self:
         """Return the body of the entry that begins the log of a store; see `read`."""
-        return cls.read(next(transaction.entries(), None), where)
+        return cls.read(transaction.first_entry(), where)
 
     @classmethod
     def read(cls, entry: Entry | None, where: str) -> Self:

@@ -90,9 +90,9 @@ class EpochLog:
     def closed(self) -> tuple[Closed, ...]:
         """The closing of each epoch, in order."""
         closings = []
-        for seq, body in self.transaction.numbered_bodies_of_kind("epoch"):
-            entry = json.loads(body)
-            closings.append(Closed(seq, entry["snapshot"], entry.get("salt")))
+        for entry in self.transaction.of_kind("epoch"):
+            body = json.loads(entry.body)
+            closings.append(Closed(entry.seq, body["snapshot"], body.get("salt")))
         return tuple(closings)
 
     @cached_property

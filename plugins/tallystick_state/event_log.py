@@ -131,6 +131,7 @@ class EventLog:
         in_force: its rules, epoch by epoch, and whose signatures count.
         entries: how many entries the log has.
         hash: of the last entry.
+        block: the greatest one that was stated; None without any.
         named: whose claims are taken where no trust file says so.
         batch: the signed batch that claims come with; None before one begins.
         moved: of claims that were moved, what each was before this transaction, empty if it was
@@ -151,6 +152,7 @@ class EventLog:
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
         self.state, self.entries, self.hash = head.state, head.entries, head.hash
+        self.block = head.block
         transaction.check_end(self.entries, self.hash)
 
     @property
@@ -244,6 +246,7 @@ class EventLog:
             return None
         if isinstance(whole, Stating):
             whole = whole.stated_by(authority)
+            self.block = self.block if whole.block is None else whole.block
             if authority.envelope is not None:
                 self.transaction.put_envelope(authority.envelope)
         try:
@@ -259,7 +262,7 @@ class EventLog:
     @property
     def head(self) -> LogHead:
         """The end of the log after everything that was written so far."""
-        return LogHead(self.entries, self.hash, self.state)
+        return LogHead(self.entries, self.hash, self.state, self.block)
 
     def finish(self) -> None:
         """Put the live state where others find it."""
@@ -270,10 +273,9 @@ class EventLog:
             return
         if not 0 <= block < NUMBER_LIMIT:
             raise StateError(f"found {block} for block, expected a whole number from 0, below 2^53")
-        floor = self.transaction.stated_block()
-        if floor is not None and block < floor:
+        if self.block is not None and block < self.block:
             raise TrustError(
-                f"found the block {block}, expected at least {floor}, which was stated earlier: "
+                f"found the block {block}, expected at least {self.block}, stated earlier: "
                 "blocks never go back",
                 code="block-went-back",
             )

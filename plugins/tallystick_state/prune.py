@@ -40,7 +40,7 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import read_by_windows
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
-from tallystick_state.store.transaction import CARRIED, STATING, Transaction, delete
+from tallystick_state.store.transaction import CARRIED, STATING, LogHead, Transaction, delete
 from tallystick_state.stored_state import StoredState
 from tallystick_state.weights import LineRecords, last_epoch_of
 
@@ -139,7 +139,8 @@ class _Pruner:
             PrunedPoint(
                 epoch=self.epoch,
                 seq=seq,
-                hash=head,
+                hash=head.hash,
+                block=head.block,
                 rows=rows_digest(staying_rows(self.transaction, self.epoch, seq)),
                 removed=dict(removed),
                 last_round=last_round,
@@ -166,8 +167,8 @@ class _Pruner:
         yield timeline.at(self.epoch)
         yield from (rules for start, rules in timeline.later if start > self.epoch)
 
-    def _replayed(self, seq: int) -> tuple[str, _Waiting, _Counts]:
-        """Return the hash of an entry, and what waited and was counted as of it, by a replay.
+    def _replayed(self, seq: int) -> tuple[LogHead, _Waiting, _Counts]:
+        """Return the head as of an entry, and what waited and was counted, by a replay.
 
         Raises:
             DamagedError: the log does not lead to the snapshots that are stored.
@@ -182,7 +183,7 @@ class _Pruner:
                 )
             quarantine = tuple(map(_WAITING, replayed.rows(QUARANTINE)))
             counts = tuple((scope.hex(), body) for scope, _, body in replayed.rows(CLAIM_COUNTS))
-            return log.hash, quarantine, counts
+            return log.head, quarantine, counts
 
     def _needed(self, seq: int) -> frozenset[bytes]:
         """Return the identities of records that something reads still."""

@@ -52,6 +52,7 @@ class PrunedPoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         epoch: the first one whose records are whole.
         seq: the number of the entry that closed the epoch before it.
         hash: of that entry.
+        block: the greatest block that was stated by then; None without any.
         rows: the digest of the rows that stay of before.
         removed: by epoch, how many of the events that it counted.
         last_round: the highest round of a pruned event; -1 without any.
@@ -63,6 +64,7 @@ class PrunedPoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     epoch: int
     seq: int
     hash: str
+    block: int | None
     rows: str
     removed: dict[int, int]
     last_round: int

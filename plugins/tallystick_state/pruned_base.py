@@ -42,7 +42,7 @@ STAYING = (PRUNED_CLAIMS, EVENTS, LOG, SNAPSHOTS, LEAVES)
 """Tables whose rows of before a point stay as they are."""
 TABLES: Mapping[str, StoreTable] = {table.name: table for table in (PRUNED, *STAYING, ENVELOPES)}
 """The tables of a base by name, in the order in which an export has their rows."""
-_COUNTED_IN, _IS_RECORD = map(EVENTS.names.index, ("counted_in", "is_record"))
+_COUNTED_IN = EVENTS.names.index("counted_in")
 
 
 def base_rows(stored: Transaction) -> Iterator[BaseRow]:
@@ -65,17 +65,12 @@ def staying_rows(stored: Transaction, epoch: int, seq: int) -> Iterator[BaseRow]
     yield from ((PRUNED_CLAIMS, row) for row in stored.rows(PRUNED_CLAIMS))
     for row in stored.rows(EVENTS):
         if row[_COUNTED_IN] < epoch:
-            yield EVENTS, with_truth(row)
+            yield EVENTS, row
     for table, last in ((LOG, seq), (SNAPSHOTS, epoch), (LEAVES, epoch - 1)):
         for row in stored.rows(table):
             if row[0] > last:
                 break
             yield table, row
-
-
-def with_truth(row: Row) -> Row:
-    """Return a row of `EVENTS` as both databases take it: SQLite has truth values as numbers."""
-    return (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
 
 
 def row_line(table: StoreTable, row: Row) -> bytes:
@@ -121,7 +116,7 @@ def lay(rows: Iterable[BaseRow], empty: Transaction) -> None:
             f"{point.rows}, which they had as records were pruned: restore a copy"
         )
     _lay_claims(point, empty)
-    empty.put_head(LogHead(point.seq, point.hash, snapshot.state))
+    empty.put_head(LogHead(point.seq, point.hash, snapshot.state, point.block))
 
 
 def _laid(rows: Iterable[BaseRow], empty: Transaction) -> Iterator[BaseRow]:

@@ -478,7 +478,7 @@ class StateQueries:
 
     def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
         times = {}
-        for body in self.transaction.bodies_of_kind("epoch"):
+        for body in (entry.body for entry in self.transaction.of_kind("epoch")):
             entry = json.loads(body)
             times[entry["epoch"]] = entry["at"]
         counts, current = self.transaction.counted_events(), self.state.epoch

@@ -28,7 +28,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.ingest import refusal
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.pruned_base import base_rows, lay, with_truth
+from tallystick_state.pruned_base import base_rows, lay
 from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
@@ -212,8 +212,7 @@ def rebuild(
             kept = [row for row in stored.rows(LEAVES) if point and row[0] < point.epoch]
             stored.rebuild(LEAVES, kept)
             for table in FOLLOWING:
-                rows = log.transaction.rows(table)
-                stored.rebuild(table, map(with_truth, rows) if table is EVENTS else rows)
+                stored.rebuild(table, log.transaction.rows(table))
         stored.check()
     return rebuilt
 

@@ -126,7 +126,7 @@ def _key_of_event(event: StateEvent) -> Key:
 
 def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:
     """Return by skill type and round the seed by which the last group was selected."""
-    bodies = map(json.loads, transaction.bodies_of_kind("group"))
+    bodies = (json.loads(entry.body) for entry in transaction.of_kind("group"))
     return {(body["skill_type"], body["round"]): body["seed"] for body in bodies}
 
 

@@ -173,7 +173,7 @@ def _replayed(
         genesis = next(entries, None)
         entries = chain(() if genesis is None else (genesis,), entries)
     else:
-        genesis = next(transaction.entries(), None)
+        genesis = transaction.first_entry()
     begun = Genesis.read(genesis, str(path))
     log = EventLog(transaction, begun.in_force(transaction, str(path), registry), begun.allowed)
     try:
@@ -199,7 +199,7 @@ def _check_first(path: Path, log: EventLog, pinned: TrustRoot) -> None:
     """Refuse a state whose first trust file is another one."""
     first = log.in_force.trust.first
     if first is None:
-        rotations = map(json.loads, log.transaction.bodies_of_kind(ROTATION))
+        rotations = (json.loads(entry.body) for entry in log.transaction.of_kind(ROTATION))
         first_digest = next((body["digest"] for body in rotations), "none")
     else:
         first_digest = first.digest

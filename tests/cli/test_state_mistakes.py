@@ -78,8 +78,7 @@ def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
 
 OTHER_VERSIONS = {
     "9999": "UPDATE tallystick_format SET version = 9999",
-    "an earlier, unreleased tallystick": "ALTER TABLE tallystick_format RENAME TO "
-    "tallystick_version",
+    "the format []": "ALTER TABLE tallystick_format RENAME TO tallystick_version",
 }
 
 

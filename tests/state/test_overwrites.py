@@ -260,7 +260,7 @@ def test_nothing_is_written_over_two_hundred_cells_that_sql_changed(server: str)
 
 
 FORGED = {
-    "a kind": "UPDATE tallystick_log SET kind = x'ff' WHERE seq = 2",
+    "a kind": "UPDATE tallystick_log SET kind = x'ff' WHERE seq = 1",
     "a snapshot": "UPDATE tallystick_snapshots SET body = 7 WHERE epoch = 2",
     "a number": "UPDATE tallystick_head SET body = replace(body, '\"entries\":', '\"entries\":-')",
 }

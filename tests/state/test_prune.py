@@ -322,9 +322,7 @@ def test_a_pruned_store_that_was_changed_is_found(tmp_path: Path, change: str) -
         verify(Ledger.open(tmp_path / "s.db"))
 
 
-@pytest.mark.parametrize(
-    "name", fast_rows(["put_pruned", "put_pruned_claims", "numbered_bodies_of_kind"], 0)
-)
+@pytest.mark.parametrize("name", fast_rows(["put_pruned", "put_pruned_claims", "of_kind"], 0))
 def test_a_pruning_that_fails_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

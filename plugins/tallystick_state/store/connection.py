@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import attrs
@@ -32,6 +33,7 @@ TIMEOUT = 30.0
 """Seconds for which a locked store is waited for."""
 SYNCHRONOUS = "FULL"
 """Mode in which SQLite commits: a commit survives a power cut."""
+_Value = TypeVar("_Value")
 Access = Literal["read", "write"]
 """Purpose of a transaction."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
@@ -581,3 +583,9 @@ def _first_line(text: str) -> str:
 def marks(values: Sequence[object]) -> str:
     """Return a mark in a statement for each value that it is given."""
     return ", ".join("?" * len(values))
+
+
+def pages(values: Iterable[_Value]) -> Iterator[tuple[_Value, ...]]:
+    """Yield values in their order, so many at a time as one statement takes."""
+    remaining = iter(values)
+    return iter(lambda: tuple(islice(remaining, MAX_VALUES)), ())

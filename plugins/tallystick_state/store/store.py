@@ -23,7 +23,7 @@ from typing import Self
 
 from tallystick.errors import DamagedError, NoStoreError, StoreError
 from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
-from tallystick_state.store.tables import FORMAT, OLDER_TABLE, PREFIX, TABLES, VERSION_TABLE
+from tallystick_state.store.tables import FORMAT, PREFIX, TABLES, VERSION_TABLE
 from tallystick_state.store.transaction import Transaction, create
 
 PLACE = "the place of a store, a path or a URL"
@@ -246,7 +246,7 @@ def _foreign_table(place: Place, names: list[str]) -> str | None:
 
 def _refuse_what_is_there(place: Place, connection: Connection) -> None:
     names = _table_names(connection)
-    if {VERSION_TABLE, OLDER_TABLE}.intersection(names):
+    if any(name.startswith(PREFIX) for name in names):
         raise StoreError(
             f"{place.shown}: found a store, expected none: choose another place, or use this one"
         )
@@ -262,20 +262,16 @@ def _check_version(place: Place, connection: Connection) -> None:
     """Refuse a place without a store, or with one of another version."""
     names = _table_names(connection)
     foreign = _foreign_table(place, names)
-    if VERSION_TABLE in names:
-        versions = [row[0] for row in connection.rows(f"SELECT version FROM {VERSION_TABLE}")]
+    if any(name.startswith(PREFIX) for name in names):
+        # earlier ones, which were never released, have another table of the version
+        query = f"SELECT version FROM {VERSION_TABLE}"
+        versions = [row[0] for row in connection.rows(query)] if VERSION_TABLE in names else []
         if versions != [FORMAT]:
             raise StoreError(
                 f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: use "
                 "the tallystick that made it, or begin anew with tallystick state init, and record "
                 "its rounds again"
             )
-    elif OLDER_TABLE in names:
-        raise StoreError(
-            f"{place.shown}: found the store of an earlier, unreleased tallystick, expected "
-            f"one of the format {FORMAT}: begin anew with tallystick state init, and record its "
-            "rounds again"
-        )
     elif foreign is not None:
         raise StoreError(
             f"{place.shown}: found a database with the table {foreign}, expected the store of a "

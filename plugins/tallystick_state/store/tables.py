@@ -22,18 +22,15 @@ import attrs
 
 PREFIX = "tallystick_"
 """Prefix of the name of every table of a store."""
-FORMAT = 2
+FORMAT = 3
 """Version of a store that this engine reads and writes."""
 VERSION_TABLE = f"{PREFIX}format"
 """Table with the version, in its one row."""
-OLDER_TABLE = f"{PREFIX}version"
-"""Table of the version in stores of unreleased engines, which are not read."""
 
-ColumnType = Literal["integer", "count", "text", "bytes", "boolean"]
+ColumnType = Literal["integer", "count", "text", "bytes"]
 """Type of a column: ``integer`` has 32 bits, signed, ``count`` has 64."""
 # SQLite stores a table by its key only where that is an INTEGER, which has 64 bits there
-_SQLITE = {"integer": "INTEGER", "count": "INTEGER", "text": "TEXT"}
-_SQLITE |= {"bytes": "BLOB", "boolean": "BOOLEAN"}
+_SQLITE = {"integer": "INTEGER", "count": "INTEGER", "text": "TEXT", "bytes": "BLOB"}
 _POSTGRESQL = {**_SQLITE, "count": "BIGINT", "bytes": "BYTEA"}
 
 
@@ -115,7 +112,7 @@ EVENTS = StoreTable(
         "hotkey": "text",
         "skill_type": "text",
         "role?": "text",
-        "is_record": "boolean",
+        "is_record": "integer",
         "rank": "integer",
         "epoch": "integer",
     },
@@ -128,7 +125,7 @@ EVENTS = StoreTable(
     },
     unique=frozenset({"identity"}),
 )
-"""The recorded events."""
+"""The recorded events; ``is_record`` is 1 for a record, 0 for an event that came alone."""
 QUARANTINE = StoreTable(
     f"{PREFIX}quarantine",
     {

@@ -32,7 +32,7 @@ from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.pruned import PrunedClaim, PrunedPoint
 from tallystick_state.rules import GENESIS
-from tallystick_state.store.connection import MAX_VALUES, Connection, marks
+from tallystick_state.store.connection import Connection, marks, pages
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     CLAIMED,
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
 
 
-# rows of a page that is read, of the first one for who wants the first entry alone, and of a page
-# that is written
-_READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
+# rows of a page that is read, and of one that is written
+_READ, _WRITTEN = 2_000, 10_000
 _ROUNDS = 32
 _T = TypeVar("_T")
+_Numbered = TypeVar("_Numbered", Entry, Claim)
 MOST_REMEMBERED = 1 << 17
 """Maximum number of events that a transaction keeps in memory."""
 _OF_RULES = ("pools", "rules", "trust", "withdraw")
@@ -71,14 +71,14 @@ CARRIED = "carried"
 EVENT_KINDS = frozenset((*CLAIMED, "flag", CARRIED))
 """Kinds of the entries that are events."""
 _RANKS = frozenset(Rank)
-_COLUMNS, _WIDTH = ", ".join(f"{LOG}.{name}" for name in LOG.names), len(LOG.names)
+_COLUMNS, _WIDTH = ", ".join(LOG.names), len(LOG.names)
 # the statements; the tables and their indexes are in `tables`
 _ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
 _RULES = f"FROM {LOG} WHERE kind IN {_OF_RULES} AND {RARE}"
 _BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
 _ALIGNED = '{"alignment":'
-_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = ?"
+_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = 1"
 _ROUNDS_WITH_ROLE = (
     f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
 )
@@ -97,10 +97,9 @@ class ClaimRows:
 
     def known(self, identities: Collection[bytes]) -> frozenset[bytes]:
         """Return those of some identities that have a claim, recorded or in quarantine."""
-        several, known = [*identities], set[bytes]()
+        known = set[bytes]()
         for table in (EVENTS, QUARANTINE):
-            for start in range(0, len(several), MAX_VALUES):
-                page = several[start : start + MAX_VALUES]
+            for page in pages(identities):
                 query = f"SELECT identity FROM {table} WHERE identity IN ({marks(page)})"
                 known.update(bytes(identity) for (identity,) in self.connection.rows(query, page))
         return frozenset(known)
@@ -114,12 +113,9 @@ class ClaimRows:
         return list(self._among(QUARANTINE, "seq", numbers))
 
     def waiting(self) -> Iterator[Claim]:
-        """Yield every claim in quarantine, in the order in which they came."""
-        condition = f"seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
-        page = self._claims(QUARANTINE, condition, (0,))
-        while page:
-            yield from page
-            page = self._claims(QUARANTINE, condition, (page[-1].seq,))
+        """Return every claim in quarantine, in the order in which they came."""
+        condition = f"seq > ? ORDER BY seq LIMIT {_READ}"
+        return _pages(lambda after: self._claims(QUARANTINE, condition, (after,)))
 
     def reasons(self) -> dict[str, int]:
         """Return the number of claims in quarantine, by reason."""
@@ -132,8 +128,8 @@ class ClaimRows:
 
     def about(self, record: StateEvent) -> Iterator[Claim]:
         """Return the recorded events that came alone about the task of a record."""
-        condition = "hotkey = ? AND is_record = ? AND round = ?"
-        claims = self._claims(EVENTS, condition, (record.hotkey, False, record.round))
+        condition = "hotkey = ? AND is_record = 0 AND round = ?"
+        claims = self._claims(EVENTS, condition, (record.hotkey, record.round))
         return (claim for claim in claims if claim.event.task == record.task)
 
     def in_scope(self, scope: bytes) -> Iterator[Claim]:
@@ -163,16 +159,12 @@ class ClaimRows:
     def flags_by(self) -> Mapping[str, Mapping[str, int]]:
         """Return by hotkey the number of flags by validator since they were last cleared."""
         cleared, flags = self.cleared(), dict[str, Counter[str]]()
-        condition = f"body LIKE ? AND seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
-        values = f'%"{FLAG}"%'
-        page = self._claims(EVENTS, condition, (values, 0))
-        while page:
-            for claim in page:
-                event = claim.event
-                if claim.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
-                    by = flags.setdefault(event.hotkey, Counter())
-                    by[event.validator] += event.events.count(FLAG)
-            page = self._claims(EVENTS, condition, (values, page[-1].seq))
+        condition = f"body LIKE ? AND seq > ? ORDER BY seq LIMIT {_READ}"
+        for claim in _pages(lambda after: self._claims(EVENTS, condition, (f'%"{FLAG}"%', after))):
+            event = claim.event
+            if claim.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
+                by = flags.setdefault(event.hotkey, Counter())
+                by[event.validator] += event.events.count(FLAG)
         return flags
 
     def forget(self, claims: Iterable[Claim]) -> None:
@@ -190,13 +182,12 @@ class ClaimRows:
         return self._claims(EVENTS, condition, values)
 
     def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
-        for start in range(0, len(values), MAX_VALUES):
-            page = values[start : start + MAX_VALUES]
+        for page in pages(values):
             yield from self._claims(table, f"{column} IN ({marks(page)})", page)
 
     def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
         """Return the claims of a table, recorded or in quarantine, that a condition holds for."""
-        source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
+        source = f"FROM {table} LEFT JOIN {LOG} USING (seq) WHERE {condition}"
         columns = ", ".join(f"{table}.{name}" for name in table.names)
         rows = self.connection.rows(f"SELECT {_COLUMNS}, {columns} {source}", values)
         return [
@@ -230,11 +221,13 @@ class LogHead:
         entries: how many entries the log has.
         hash: of the last entry.
         state: the live state.
+        block: the greatest block that an entry states, as blocks never go back; None without any.
     """
 
     entries: int
     hash: str
     state: State
+    block: int | None = None
 
     @property
     def epoch(self) -> int:
@@ -260,11 +253,12 @@ class Transaction:
         return None if body is None else _structured(self.connection, body, _head, "a state")
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """Yield the entries of the log in their order, from the one with the number ``first``."""
-        after, size = first - 1, _FIRST_READ
-        while entries := self._log(_ENTRIES, (after, size)):
-            yield from entries
-            after, size = entries[-1].seq, _READ
+        """Return the entries of the log in their order, from the one with the number ``first``."""
+        return _pages(lambda after: self._log(_ENTRIES, (after, _READ)), first - 1)
+
+    def first_entry(self) -> Entry | None:
+        """Return the first entry of the log; None without any."""
+        return next(iter(self._log(_ENTRIES, (0, 1))), None)
 
     def counting(self, epoch: int, entries: int, last: str) -> list[tuple[str, StateEvent]]:
         """Return the canonical lines of the events that the open epoch counts, with the events.
@@ -339,10 +333,10 @@ class Transaction:
     def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
         """Return the rounds for which the engine has flagged a miner in a skill type, ascending."""
         query = (
-            f"SELECT seq, {EVENTS}.round {_BODY_OF} hotkey = ? AND is_record = ? "
+            f"SELECT seq, {EVENTS}.round {_BODY_OF} hotkey = ? AND is_record = 0 "
             f"AND skill_type = ? AND kind = 'flag' ORDER BY {EVENTS}.round"
         )
-        return [row[1] for row in self.connection.rows(query, (hotkey, False, skill_type))]
+        return [row[1] for row in self.connection.rows(query, (hotkey, skill_type))]
 
     def event_lines(self, counted_in: int) -> Iterator[str]:
         """Return the canonical lines of `events`."""
@@ -355,18 +349,19 @@ class Transaction:
             number: the round.
             counted_by: only those that were recorded by the end of this epoch; by default all.
         """
-        numbers, known = self._numbers("round", number, counted_by), self._remembered
-        lines = self._bodies_of([seq for seq in numbers if seq not in known])
-        for seq in numbers:
-            yield known[seq] if seq in known else StateEvent.from_line(next(lines))
+        known, last = self._remembered, NUMBER_LIMIT if counted_by is None else counted_by
+        query = f"SELECT seq FROM {EVENTS} WHERE round = ? AND counted_in <= ? ORDER BY seq"
+        numbers = [seq for (seq,) in self.connection.rows(query, (number, last))]
+        if known.keys() >= {*numbers}:
+            yield from (known[seq] for seq in numbers)
+        else:
+            yield from map(StateEvent.from_line, self._bodies("round", number, last))
 
     def claimed(self) -> Iterator[StateEvent]:
-        """Yield the event of every claim, recorded or not, in the order of the log."""
+        """Return the event of every claim, recorded or not, in the order of the log."""
         source = f"FROM {LOG} WHERE seq > ? AND NOT ({RARE}) ORDER BY seq LIMIT ?"
-        after = 0
-        while entries := self._log(source, (after, _READ)):
-            yield from (StateEvent.from_line(entry.body) for entry in entries)
-            after = entries[-1].seq
+        pages = _pages(lambda after: self._log(source, (after, _READ)))
+        return (StateEvent.from_line(entry.body) for entry in pages)
 
     @property
     def claims(self) -> ClaimRows:
@@ -416,7 +411,7 @@ class Transaction:
 
     def dispatched(self, hotkey: str) -> set[int]:
         """Return the rounds with a record of a miner."""
-        return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
+        return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey,))}
 
     def counted(self, hotkey: str, epoch: int) -> list[StateEvent]:
         """Return the records and events of a miner that were recorded in an epoch."""
@@ -443,11 +438,11 @@ class Transaction:
             counted_from: only those that were recorded from this epoch on; by default all.
         """
         condition = (
-            "hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? AND counted_in BETWEEN ? AND ?"
+            "hotkey = ? AND is_record = 1 AND round BETWEEN ? AND ? AND counted_in BETWEEN ? AND ?"
         )
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            span = hotkey, True, oldest, newest, counted_from, last
+            span = hotkey, oldest, newest, counted_from, last
             events = [claim.event for claim in self.claims.recorded(condition, span)]
             yield from sorted(events, key=AGE, reverse=True)
 
@@ -471,8 +466,8 @@ class Transaction:
             before: only those that an entry before the one with this number closed; by default all.
         """
         # once more is written at an earlier time alone
-        bodies = (body for seq, body in self.numbered_bodies_of_kind("round") if seq < before)
-        closed = ((entry["round"], entry["at"]) for entry in map(json.loads, bodies))
+        bodies = (json.loads(entry.body) for entry in self.of_kind("round") if entry.seq < before)
+        closed = ((body["round"], body["at"]) for body in bodies)
         return dict(sorted(dict(closed).items()))
 
     def last_closed_round(
@@ -498,18 +493,18 @@ class Transaction:
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
-            f"SELECT 1 FROM {EVENTS} WHERE round = ? AND is_record = ? "
+            f"SELECT 1 FROM {EVENTS} WHERE round = ? AND is_record = 1 "
             f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
         )
-        return bool(self.connection.rows(query, (number, True, counted_by, *types)))
+        return bool(self.connection.rows(query, (number, counted_by, *types)))
 
     def newest_rounds(self, limit: int) -> list[int]:
         """Return the highest rounds with records, so many at most, the last first."""
         query = (
-            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? AND round >= 0 "
+            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = 1 AND round >= 0 "
             "ORDER BY round DESC LIMIT ?"
         )
-        return [number for (number,) in self.connection.rows(query, (True, limit))]
+        return [number for (number,) in self.connection.rows(query, (limit,))]
 
     def recorded_rounds(
         self, first: int = 0, last: int = NUMBER_LIMIT
@@ -522,9 +517,9 @@ class Transaction:
         """
         query = (
             f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM {EVENTS} "
-            "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
+            "WHERE is_record = 1 AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
         )
-        rows = self.connection.rows(query, (True, first, last))
+        rows = self.connection.rows(query, (first, last))
         return [(number, records, miners, epoch) for number, records, miners, epoch in rows]
 
     def counted_events(self) -> dict[int, int]:
@@ -535,21 +530,15 @@ class Transaction:
         counts.update({} if point is None else point.removed)
         return dict(counts)
 
-    def bodies_of_kind(self, kind: str) -> Iterator[str]:
-        """Return the bodies of the entries of a kind that is no claim, in the order of the log."""
-        return (body for _, body in self.numbered_bodies_of_kind(kind))
-
-    def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
-        """Return the same bodies, each with the number of its entry."""
-        entries = self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
-        return [(entry.seq, entry.body) for entry in entries]
+    def of_kind(self, kind: str) -> list[Entry]:
+        """Return the entries of a kind that is no claim, in the order of the log."""
+        return self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
 
     def closing(self, epoch: int) -> str | None:
         """Return the body of the entry with which an epoch was closed; None of one that is not."""
         # they are closed one after the other, from the first
-        source = f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq LIMIT 1 OFFSET ?"
-        entries = [] if epoch < 0 else self._log(source, (epoch,))
-        return entries[0].body if entries else None
+        closings = self.of_kind("epoch")
+        return closings[epoch].body if 0 <= epoch < len(closings) else None
 
     def pruned(self) -> PrunedPoint | None:
         """Return the point up to which records were pruned; None where none were."""
@@ -562,10 +551,9 @@ class Transaction:
 
     def pruned_claims(self, identities: Collection[bytes]) -> dict[bytes, PrunedClaim]:
         """Return the pruned claims of some identities, by identity."""
-        several, pruned = [*identities], dict[bytes, PrunedClaim]()
+        pruned = dict[bytes, PrunedClaim]()
         names = ", ".join(PRUNED_CLAIMS.names)
-        for start in range(0, len(several), MAX_VALUES):
-            page = several[start : start + MAX_VALUES]
+        for page in pages(identities):
             query = f"SELECT {names} FROM {PRUNED_CLAIMS} WHERE identity IN ({marks(page)})"
             claims = starmap(PrunedClaim, self.connection.rows(query, page))
             pruned |= {claim.identity: claim for claim in claims}
@@ -584,25 +572,6 @@ class Transaction:
     def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
         """Keep the leaf of a closed epoch."""
         put_document(self.connection, LEAVES, epoch, leaf)
-
-    def stated_block(self) -> int | None:
-        """Return the greatest block that an entry states; None where none does.
-
-        Stated blocks never go back, so it is the newest one of a kind of entries.
-        """
-        newest = (self._newest_block(kind) for kind in STATING)
-        return max((block for block in newest if block is not None), default=None)
-
-    def _newest_block(self, kind: str) -> int | None:
-        source = f"FROM {LOG} WHERE kind = ? AND {RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
-        entries = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
-        while entries:
-            for entry in entries:
-                block = json.loads(entry.body).get("block")
-                if block is not None:
-                    return int(block)
-            entries = self._log(source, (kind, entries[-1].seq, _FIRST_READ))
-        return None
 
     def envelope(self, statement: str) -> Envelope | None:
         """Return the envelope of the statement with a digest; None when there is none.
@@ -642,16 +611,16 @@ class Transaction:
         Raises:
             DamagedError: an entry cannot be read.
         """
-        for seq, body in self.numbered_bodies_of_kind(kind):
+        for entry in self.of_kind(kind):
             try:
-                statement = json.loads(body).get("statement")
+                statement = json.loads(entry.body).get("statement")
             except (ValueError, AttributeError, RecursionError) as error:
                 raise self.connection.damaged(
-                    f"the log, entry {seq}: found what cannot be read ({error}), expected what "
-                    "tallystick wrote"
+                    f"the log, entry {entry.seq}: found what cannot be read ({error}), expected "
+                    "what tallystick wrote"
                 ) from error
             if statement is not None:
-                yield seq, statement
+                yield entry.seq, statement
 
     def check_envelopes(self) -> None:
         """Refuse envelopes that no entry of the log names, and entries without theirs.
@@ -688,7 +657,7 @@ class Transaction:
 
     def put_head(self, head: LogHead) -> None:
         """Write the end of the log in place of the one before."""
-        value = {"entries": head.entries, "hash": head.hash, "state": unstructure(head.state)}
+        value = attrs.asdict(head, recurse=False) | {"state": unstructure(head.state)}
         put_document(self.connection, HEAD, 1, canonical_bytes(value).decode())
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -748,53 +717,39 @@ class Transaction:
                 _checked_document(self.connection, table, row)
         self.check_envelopes()
 
-    def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
+    def _bodies(self, column: str, value: int, counted_by: int = NUMBER_LIMIT) -> Iterator[str]:
         """Yield the lines of the events with a value in a column, in the log's order.
 
         Those that were recorded after the epoch ``counted_by`` are left out.
-
-        Their numbers are read first, then the log by its key: so a page costs what it holds, and
-        not what the pages before it held.
         """
-        return self._bodies_of(self._numbers(column, value, counted_by))
-
-    def _numbers(self, column: str, value: int, counted_by: int | None) -> list[int]:
-        """Return the entries of the events that `_bodies` yields."""
-        chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
-        values = (value,) if counted_by is None else (value, counted_by)
-        query = f"SELECT seq FROM {EVENTS} WHERE {chosen} ORDER BY seq"
-        return [row[0] for row in self.connection.rows(query, values)]
-
-    def _bodies_of(self, numbers: Sequence[int]) -> Iterator[str]:
-        """Yield the lines of some entries, which are events, in the order of their numbers."""
-        for start in range(0, len(numbers), MAX_VALUES):
-            page = numbers[start : start + MAX_VALUES]
-            dense = page[-1] - page[0] + 1 == len(page)
-            among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
-            entries = self._log(
-                f"FROM {LOG} WHERE seq {among} ORDER BY seq",
-                (page[0], page[-1]) if dense else page,
-            )
-            if len(entries) < len(page):
-                raise self.connection.damaged(
-                    f"found {len(entries)} of {len(page)} entries of the log from {page[0]} to "
-                    f"{page[-1]}, expected all of them: the file was damaged or changed"
-                )
-            yield from (entry.body for entry in entries)
+        # from the left, so that an entry that was lost is found as a damaged one
+        source = (
+            f"FROM {EVENTS} LEFT JOIN {LOG} USING (seq) WHERE {column} = ? AND counted_in <= ? "
+            "AND seq > ? ORDER BY seq LIMIT ?"
+        )
+        pages = _pages(lambda after: self._log(source, (value, counted_by, after, _READ)))
+        return (entry.body for entry in pages)
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
         """Yield the rounds of a miner's records, newest first: spans that hold so many of them."""
         newest_first = f"ORDER BY round DESC LIMIT {_ROUNDS}"
-        page = self.connection.rows(f"{_ROUNDS_OF_RECORDS} {newest_first}", (hotkey, True))
+        page = self.connection.rows(f"{_ROUNDS_OF_RECORDS} {newest_first}", (hotkey,))
         while page:
             oldest = page[-1][0]
             yield page[0][0], oldest
             page = self.connection.rows(
-                f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, True, oldest)
+                f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, oldest)
             )
 
     def _log(self, source: str, values: Iterable[Any] = ()) -> list[Entry]:
         return read_log(self.connection, source, values)
+
+
+def _pages(read: Callable[[int], Sequence[_Numbered]], after: int = 0) -> Iterator[_Numbered]:
+    """Yield what pages have, each read behind the number of the last one of the page before."""
+    while page := read(after):
+        yield from page
+        after = page[-1].seq
 
 
 def read_log(connection: Connection, source: str, values: Iterable[Any] = ()) -> list[Entry]:
@@ -883,13 +838,12 @@ def insert(connection: Connection, table: StoreTable, rows: Iterable[tuple[Any, 
 
 def delete(connection: Connection, table: StoreTable, keys: Sequence[object]) -> None:
     """Delete the rows with some values of the first column, page by page."""
-    for start in range(0, len(keys), MAX_VALUES):
-        page = keys[start : start + MAX_VALUES]
+    for page in pages(keys):
         connection.execute(f"DELETE FROM {table} WHERE {table.keys[0]} IN ({marks(page)})", page)
 
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
-    miner = event.hotkey, event.skill_type, event.role, event.is_record
+    miner = event.hotkey, event.skill_type, event.role, int(event.is_record)
     return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
 
 
@@ -899,7 +853,8 @@ def waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> t
 
 
 def _head(value: Any) -> LogHead:  # noqa: ANN401  # parsed JSON
-    return LogHead(value["entries"], value["hash"], structure(value["state"], State))
+    state = structure(value["state"], State)
+    return LogHead(value["entries"], value["hash"], state, value["block"])
 
 
 def _snapshot(value: Any) -> Snapshot:  # noqa: ANN401  # parsed JSON
