@@ -28,7 +28,6 @@ from tallystick_yuma.documents import (
     Case,
     Input,
     Params,
-    Rows,
     Settings,
     structured,
 )
@@ -117,10 +116,6 @@ def described(output: YumaOutput) -> JsonObject:
         "permits": output.permits.tolist(),
         "raw": {name: column.tolist() for name, column in raw.items()},
     }
-
-
-def _length(row: object) -> int:
-    return len(row) if isinstance(row, list | tuple) else 0
 
 
 def parameters_of(values: object, name: str) -> YumaParameters:
@@ -219,12 +214,10 @@ class _StepReader:
                 raise self._error(key, NOTHING, "rows, as no step is before it")
             self._check_size(before.size, key)
             return before
-        if isinstance(rows, list) and (many := sum(map(_length, rows))) > MOST_CELLS:
+        if (many := sum(map(len, rows))) > MOST_CELLS:
             expected = f"at most {MOST_CELLS}, as 2048 uids with a {key[:-1]} for each other have"
             raise self._error(key, f"{many} {key}", expected)
-        cells = Cells.checked(rows)
-        if cells is None:
-            cells = Cells.of(self._judged(key, rows))
+        cells = Cells.of(rows)
         beyond = np.flatnonzero(cells.uids >= self.own.n)
         if len(beyond):
             raise self._bad_cell(key, cells, int(beyond[0]), self._below)
@@ -234,12 +227,6 @@ class _StepReader:
             again = order[1:][np.diff(cells.keys[order]) == 0]
             raise self._bad_cell(key, cells, int(again.min()), "each uid once in a row")
         return cells
-
-    def _judged(self, key: str, rows: object) -> Rows:
-        try:
-            return structured(rows, Rows, self.name)
-        except YumaError as error:
-            raise self._error(key + error.path, error.found, error.expected) from error
 
     def _permits(self, output: YumaOutput | None) -> tuple[bool, ...]:
         if isinstance(self.own.permits, list):

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import Any
 
 import attrs
 import numpy as np
 
-from tallystick_yuma.fixed import U16_MAX, Column, Truths, quotients
+from tallystick_yuma.fixed import Column, Truths, quotients
 
-_ROOM = 16
-"""Entries of a table that cost no more than sorting one cell."""
-_WRITTEN = 2
-"""The version of `marshal` that writes every object in full."""
-_HEAD = 5
-"""Bytes of the type and the length of a list, as it writes them."""
-_PAIR = np.dtype(
-    [
-        *(("type", "u1"), ("length", "<i4")),
-        *(("uid_type", "u1"), ("uid", "<i4")),
-        *(("value_type", "u1"), ("value", "<i4")),
-    ]
-)
-"""A list or a tuple of two whole numbers of at most 32 bits, as it writes them."""
-_LIST, _TUPLE, _INT = b"[(i"
 SparseRow = Sequence[tuple[int, int]]
 """Uids and values, in the order in which the chain stores them."""
 
@@ -54,33 +37,6 @@ class Cells:
         pairs = chain.from_iterable(chain.from_iterable(rows))
         flat = np.fromiter(pairs, np.int64, 2 * int(lengths.sum()))
         uids, values = flat.reshape(-1, 2).T.copy()
-        return cls(len(rows), np.repeat(np.arange(len(rows)), lengths), uids, values)
-
-    @classmethod
-    def checked(cls, rows: Sequence[Any]) -> Cells | None:
-        """Return the same of rows that are lists of pairs of 16 bits; None where some are not.
-
-        It reads the types of all and their values out of the bytes that `marshal` has for them:
-        several times as fast as one object after the other.
-        """
-        if not {*map(type, rows)} <= {list, tuple}:
-            return None
-        pairs = list(chain.from_iterable(rows))
-        try:
-            data = marshal.dumps(pairs, _WRITTEN)
-        except ValueError:
-            return None
-        if len(data) != _HEAD + _PAIR.itemsize * len(pairs):
-            return None
-        entries = np.frombuffer(data, _PAIR, offset=_HEAD)
-        is_pair = (entries["type"] == _LIST) | (entries["type"] == _TUPLE)
-        is_pair &= (entries["uid_type"] == _INT) & (entries["value_type"] == _INT)
-        # a number that is negative or larger has one of the other bits
-        is_pair &= (entries["uid"] | entries["value"]) & ~U16_MAX == 0
-        if not (is_pair & (entries["length"] == len(("uid", "value")))).all():
-            return None
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        uids, values = entries["uid"].astype(np.int64), entries["value"].astype(np.int64)
         return cls(len(rows), np.repeat(np.arange(len(rows)), lengths), uids, values)
 
     def __len__(self) -> int:
@@ -134,19 +90,11 @@ class Cells:
 
     def at(self, keys: Column) -> Column:
         """Return the values of cells by their keys; 0 where there is no cell."""
-        if _fits(self.size, len(self) + len(keys)):
-            return self.table()[keys]
         ordered = self.by_uid()
         # one more, which no key is, for what lies behind all
         own, values = np.append(ordered.keys, -1), np.append(ordered.values, 0)
         places = np.searchsorted(own[:-1], keys)
         return np.where(own[places] == keys, values[places], 0)
-
-    def table(self) -> Column:
-        """Return the value of every key there can be."""
-        table = np.zeros(self.size * self.size, np.int64)
-        table[self.keys] = self.values
-        return table
 
     def lists(self) -> list[list[list[int]]]:
         """Return the rows as lists of pairs."""
@@ -158,11 +106,6 @@ class Cells:
 def summed(first: Cells, second: Cells) -> Cells:
     """Return the sum of two matrices of no negative values; each row by uid, without what is 0."""
     size = first.size
-    if _fits(size, len(first) + len(second)):
-        table = first.table()
-        table[second.keys] += second.values
-        cell_keys = np.flatnonzero(table > 0)
-        return Cells(size, cell_keys // size, cell_keys % size, table[cell_keys])
     keys = np.concatenate([first.keys, second.keys])
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
@@ -170,8 +113,3 @@ def summed(first: Cells, second: Cells) -> Cells:
     sums = np.add.reduceat(values[order], starts)
     cell_keys = keys[order[starts]]
     return Cells(size, cell_keys // size, cell_keys % size, sums).where(sums > 0)
-
-
-def _fits(size: int, cells: int) -> bool:
-    """Return whether a table of every key costs no more than sorting the cells."""
-    return size * size <= _ROOM * cells

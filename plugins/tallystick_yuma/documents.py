@@ -60,7 +60,7 @@ class Params(Settings, kw_only=True, forbid_unknown_fields=True):
 
 
 class Input(Params, kw_only=True, forbid_unknown_fields=True):
-    """A subnet as a step finds it; weights and bonds are `Rows`, checked where they are read."""
+    """A subnet as a step finds it."""
 
     n: Annotated[int, Meta(ge=1, le=MOST_UIDS)]
     block: Whole
@@ -68,8 +68,8 @@ class Input(Params, kw_only=True, forbid_unknown_fields=True):
     last_update: list[Whole]
     registered: list[Whole]
     alpha: list[Whole]
-    weights: list[Any] | UnsetType = UNSET
-    bonds: list[Any] | UnsetType = UNSET
+    weights: Rows | UnsetType = UNSET
+    bonds: Rows | UnsetType = UNSET
     permits: list[bool] | UnsetType = UNSET
 
 
