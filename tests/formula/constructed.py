@@ -79,9 +79,7 @@ SIZES = [
     _sized(26, 0, "settled whole"),
     _sized(53, -1, "settled whole"),
     _sized(53, 1, "settled whole"),
-    _sized(61, -1, "settled whole"),
-    _sized(61, 0, "integers"),
-    _sized(63, -1, "integers"),
+    _sized(63, -1, "settled whole"),
 ]
 
 
@@ -158,7 +156,7 @@ LIMITS = [
     _one("thirds of the largest", X * _THIRD, _LARGEST - 6, "integers", _ends(_LARGEST - 6)),
     _one(
         "a large divisor",
-        X / (1 << 61),
+        X / (1 << 63),
         1 << 62,
         "integers",
         _ends(1 << 62),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
@@ -9,12 +10,14 @@ from functools import reduce
 import attrs
 import z3
 
-from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
+from tallystick.formula.condition import Compare, Condition
 from tallystick.formula.facts import scale_of
 from tallystick.formula.polynomial import Polynomial
 from tallystick.formula.program import Arm, Cell, Input, Program
 from tallystick.formula.smt import Term, Truth, Unknowns, as_number, number
 from tallystick.numbers.nano import NANO
+
+RELATIONS = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne}
 
 
 @attrs.frozen(eq=False)
@@ -71,17 +74,8 @@ class _Lowered:
         return z3.Sum([number(0), *terms])
 
     def condition(self, condition: Condition) -> Truth:
-        match condition:
-            case Always(holds):
-                return z3.BoolVal(holds)
-            case Opposite(inner):
-                return z3.Not(self.condition(inner))
-            case Both(first, second):
-                return z3.And(self.condition(first), self.condition(second))
-            case Either(first, second):
-                return z3.Or(self.condition(first), self.condition(second))
-            case Compare(polynomial, relation):
-                value = self.polynomial(polynomial)
-                if relation == "<":
-                    return value < 0
-                return value <= 0 if relation == "<=" else value == 0
+        if isinstance(condition, Compare):
+            value = self.polynomial(condition.polynomial)
+            return RELATIONS[condition.relation](value, 0)
+        junction = z3.And if condition.every else z3.Or
+        return junction([self.condition(part) for part in condition.parts])

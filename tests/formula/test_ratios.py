@@ -27,7 +27,7 @@ def wanted(small: Ratios) -> list[int]:
 
 @pytest.mark.parametrize(
     ("most", "ways"),
-    fast_rows([(300, ("whole",)), (1 << 40, ("settled whole",)), (1 << 62, ())], 1, 2),
+    fast_rows([(300, ("whole",)), (1 << 40, ("settled whole",)), (1 << 63, ())], 1, 2),
 )
 def test_every_small_ratio_is_rounded_half_even_in_every_way(
     most: int, ways: tuple[str, ...], small: Ratios, wanted: list[int]

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any
 
-from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
+from tallystick.formula.condition import Compare, Condition, Relation
 from tallystick.formula.polynomial import (
     Monomial,
     Polynomial,
@@ -129,21 +129,16 @@ class BranchRanges:
         largest = {i: self._largest(i) for m in polynomial for i in m}
         return sum(abs(c) * prod(largest[i] for i in m) for m, c in polynomial.items())
 
-    def assume(self, condition: Condition, *, holds: bool = True) -> None:
-        """Learn that a condition holds, or that it does not."""
-        match condition:
-            case Always(value):
-                self.possible &= value is holds
-            case Opposite(inner):
-                self.assume(inner, holds=not holds)
-            case Both(first, second) if holds:
-                self._assume_all((first, second), holds)
-            case Either(first, second) if not holds:
-                self._assume_all((first, second), holds)
-            case Both(first, second) | Either(first, second):
-                self._assume_one(first, second, holds)
-            case Compare(polynomial, relation):
-                self._compare(polynomial, relation, holds)
+    def assume(self, condition: Condition) -> None:
+        """Learn that a condition holds."""
+        if isinstance(condition, Compare):
+            self._compare(condition.polynomial, condition.relation)
+        elif condition.every:
+            # a later part narrows what an earlier one could not use yet
+            for part in condition.parts * _ROUNDS:
+                self.assume(part)
+        else:
+            self._assume_one(condition.parts)
 
     def at_most(self, polynomial: Polynomial, bound: End) -> None:
         """Learn that a polynomial is at most ``bound``."""
@@ -201,38 +196,32 @@ class BranchRanges:
         self._known_gaps = None
         self.possible = other.possible
 
-    def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:
-        # the second narrows what the first could not use yet
-        for _ in range(_ROUNDS):
-            for condition in conditions:
-                self.assume(condition, holds=holds)
+    def _assume_one(self, conditions: tuple[Condition, ...]) -> None:
+        """One of some: what all that can be allow, for each atom."""
+        branches = []
+        for condition in conditions:
+            branch = self.copy()
+            branch.assume(condition)
+            branches += [branch] if branch.possible else []
+        if not branches:
+            self.possible = False
+        elif len(branches) == 1:
+            self._become(branches[0])
+        else:
+            for index in {index for branch in branches for index in branch._learnt}:  # noqa: SLF001  # of this class
+                lows, highs = zip(*(branch.interval(index) for branch in branches), strict=True)
+                self._learnt[index] = min(lows), max(highs)
 
-    def _assume_one(self, first: Condition, second: Condition, holds: bool) -> None:
-        """One of two: what both sides allow, for each atom."""
-        left, right = self.copy(), self.copy()
-        left.assume(first, holds=holds)
-        right.assume(second, holds=holds)
-        if not (left.possible and right.possible):
-            self._become(left if left.possible else right)
-            return
-        for index in {*left._learnt, *right._learnt}:  # noqa: SLF001  # of this class
-            (a, b), (c, d) = left.interval(index), right.interval(index)
-            self._learnt[index] = min(a, c), max(b, d)
-
-    def _compare(self, polynomial: Polynomial, relation: str, holds: bool) -> None:
-        match relation, holds:
-            case "<", True:
+    def _compare(self, polynomial: Polynomial, relation: Relation) -> None:
+        match relation:
+            case "<":
                 self._below_zero(polynomial)
-            case "<", False:
-                self.at_most(scale(polynomial, -1), 0)
-            case "<=", True:
+            case "<=":
                 self.at_most(polynomial, 0)
-            case "<=", False:
-                self._below_zero(scale(polynomial, -1))
-            case "=", True:
+            case "==":
                 self.at_most(polynomial, 0)
                 self.at_most(scale(polynomial, -1), 0)
-            case _:
+            case "!=":
                 self._differs_from_zero(polynomial)
 
     def _below_zero(self, polynomial: Polynomial) -> None:

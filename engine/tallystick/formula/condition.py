@@ -6,16 +6,9 @@ from typing import Literal
 
 import attrs
 
-from tallystick.formula.polynomial import Polynomial, content, divide
+from tallystick.formula.polynomial import Polynomial, content, divide, scale
 
-Relation = Literal["<", "<=", "="]
-
-
-@attrs.frozen
-class Always:
-    """True or false whatever the record."""
-
-    holds: bool
+Relation = Literal["<", "<=", "==", "!="]
 
 
 @attrs.frozen
@@ -27,31 +20,23 @@ class Compare:
 
 
 @attrs.frozen
-class Opposite:
-    """The opposite of a condition."""
+class Connective:
+    """Conditions that hold together, or of which one is enough; read from left to right.
 
-    of: Condition
+    Attributes:
+        parts: the conditions.
+        every: whether all of them must hold.
+    """
 
-
-@attrs.frozen
-class Both:
-    """The conjunction of two conditions; the second is evaluated only where the first holds."""
-
-    first: Condition
-    second: Condition
+    parts: tuple[Condition, ...]
+    every: bool
 
 
-@attrs.frozen
-class Either:
-    """The disjunction of two conditions; the second is evaluated only where the first fails."""
+Condition = Compare | Connective
 
-    first: Condition
-    second: Condition
+TRUE = Connective((), every=True)
 
-
-Condition = Always | Compare | Opposite | Both | Either
-
-TRUE = Always(True)
+_OPPOSITES: dict[Relation, Relation] = {"<": "<=", "<=": "<", "==": "!=", "!=": "=="}
 
 
 def compare(polynomial: Polynomial, relation: Relation) -> Compare:
@@ -59,12 +44,10 @@ def compare(polynomial: Polynomial, relation: Relation) -> Compare:
     return Compare(divide(polynomial, content(polynomial) or 1), relation)
 
 
-def parts(condition: Condition) -> tuple[Condition, ...]:
-    """Return the conditions that a condition is made of."""
-    match condition:
-        case Opposite(inner):
-            return (inner,)
-        case Both(first, second) | Either(first, second):
-            return (first, second)
-        case _:
-            return ()
+def opposite(condition: Condition) -> Condition:
+    """Return the condition that holds wherever another one does not."""
+    if isinstance(condition, Connective):
+        return Connective(tuple(map(opposite, condition.parts)), not condition.every)
+    is_order = condition.relation in {"<", "<="}
+    polynomial = scale(condition.polynomial, -1) if is_order else condition.polynomial
+    return Compare(polynomial, _OPPOSITES[condition.relation])

@@ -25,16 +25,7 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.branch_ranges import BranchRanges, End, Interval
-from tallystick.formula.condition import (
-    TRUE,
-    Always,
-    Both,
-    Compare,
-    Condition,
-    Either,
-    Opposite,
-    compare,
-)
+from tallystick.formula.condition import TRUE, Compare, Condition, Connective, compare, opposite
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import function_of, operands_of
 from tallystick.formula.facts import relations, scale_of
@@ -269,7 +260,7 @@ class _Lowering:
             inner = take(inside) if inside.possible else []
             if inner:
                 arms_so_far += self._guarded(condition, inner, inside, scope.copy())
-            scope.assume(condition, holds=False)
+            scope.assume(opposite(condition))
             if not scope.possible:
                 break
         # no record gets past it, so the last arm needs no test at run time
@@ -331,27 +322,27 @@ class _Lowering:
         """Return a condition of the tree, lowered where ``known`` holds."""
         match node.op:
             case "fact":
-                return Opposite(Compare(atom(self.index[node.digest]), "="))
+                return Compare(atom(self.index[node.digest]), "!=")
             case "label":
                 return self.condition(node.args[0], known)
             case "not":
-                return Opposite(self.condition(node.args[0], known))
+                return opposite(self.condition(node.args[0], known))
             case "and" | "or":
                 return self._connective(node, known)
         (n, d), (m, e) = (self.ratio(argument, known) for argument in node.args)
         gap = add(multiply(n, e), multiply(m, d), -1)
-        return compare(gap, "<" if node.op == "lt" else "<=" if node.op == "le" else "=")
+        return compare(gap, "<" if node.op == "lt" else "<=" if node.op == "le" else "==")
 
     def _connective(self, node: Node, known: BranchRanges) -> Condition:
         both = node.op == "and"
         first = self.condition(node.args[0], known)
         after = known.copy()
-        after.assume(first, holds=both)
+        after.assume(first if both else opposite(first))
         # the second is never asked, and might divide by what is 0 there
         if not after.possible:
             return first
         second = self.condition(node.args[1], after)
-        return Both(first, second) if both else Either(first, second)
+        return Connective((first, second), every=both)
 
 
 def _given(condition: Condition) -> Callable[[BranchRanges], Condition]:
@@ -359,7 +350,7 @@ def _given(condition: Condition) -> Callable[[BranchRanges], Condition]:
 
 
 def _last(take: Callable[[BranchRanges], list[Arm]]) -> Branch:
-    return _given(Always(holds=True)), take
+    return _given(TRUE), take
 
 
 def _value(

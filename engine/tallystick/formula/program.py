@@ -11,7 +11,7 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.branch_ranges import BranchRanges
-from tallystick.formula.condition import Compare, Condition, parts
+from tallystick.formula.condition import Compare, Condition
 from tallystick.formula.domain import Domain
 from tallystick.formula.polynomial import Polynomial, add, is_constant
 from tallystick.formula.tree import Node
@@ -172,5 +172,6 @@ def _read_by(arms: Iterable[Arm]) -> Iterator[int]:
 def _compared(condition: Condition) -> Iterator[Polynomial]:
     if isinstance(condition, Compare):
         yield condition.polynomial
-    for part in parts(condition):
+        return
+    for part in condition.parts:
         yield from _compared(part)

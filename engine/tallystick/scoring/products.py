@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column, ColumnProgram
-from tallystick.formula.condition import Always
+from tallystick.formula.condition import TRUE
 from tallystick.numbers.nano import NANO
 
 Doubles = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ def product_of(columns: Callable[..., Column]) -> Product | None:
     if len(columns.proposals) != 1 or columns.proposals[0].is_whole or program.cells:
         return None
     arm = program.arms[0]
-    if arm.when != Always(holds=True) or len(arm.numerator) != 1:
+    if arm.when != TRUE or len(arm.numerator) != 1:
         return None
     (monomial, coefficient) = next(iter(arm.numerator.items()))
     error = _ROUNDINGS * float(max(abs(program.low), abs(program.high)) * NANO)
