@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial, wraps
 from importlib.metadata import EntryPoint
 from inspect import getdoc
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, TypeVarTuple, overload
 
 import attrs
 
@@ -22,7 +23,12 @@ from tallystick.diagnostics import SEVERITIES, Severity
 from tallystick.numbers.nano import publish, to_text
 from tallystick.plugins.entries import NAME_TAKEN, RefusedPluginError, is_own, of_kind
 from tallystick.rules.findings import Finding
+from tallystick.rules.model import SectionKind
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.scorer import Scorer
+
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 
 GROUP = "tallystick.lints"
 """The entry-point group of the linter's checks."""
@@ -125,29 +131,118 @@ class Check:
         }
 
 
-def check(code: str, severity: Severity, *figures: Figure) -> Callable[[Find], Check]:
+@overload
+def check(code: str, severity: Severity, *figures: Figure) -> Callable[[Find], Check]: ...
+
+
+@overload
+def check(
+    code: str,
+    severity: Severity,
+    *figures: Figure,
+    of: SectionKind[_T] | Callable[[Scorer], _T | None],
+) -> Callable[[Callable[[_T], Iterable[Finding]]], Check]: ...
+
+
+def check(
+    code: str,
+    severity: Severity,
+    *figures: Figure,
+    of: SectionKind[Any] | Callable[[Scorer], Any] | None = None,
+) -> Callable[[Callable[[Any], Iterable[Finding]]], Check]:
     """Make a check of a function; it is in the linter if an entry point of `GROUP` leads to it.
 
     The function's docstring words it: the first line is the summary, a last paragraph that begins
     with ``Remedy:`` says what to do, and what stands between is the documentation.
+
+    Args:
+        code: see `Check`.
+        severity: of what it finds.
+        figures: how bad a finding is.
+        of: what the function is asked of in place of the rule set: a section, or what a function
+            reads of it; nothing is found where that is None.
     """
-    return lambda find: attrs.evolve(_documented(find, code, severity, figures), find=find)
+    read = partial(_section_of, of) if isinstance(of, SectionKind) else of
+
+    def decorate(find: Callable[[Any], Iterable[Finding]]) -> Check:
+        @wraps(find)
+        def find_in(scorer: Scorer) -> Iterable[Finding]:
+            value = scorer if read is None else read(scorer)
+            return () if value is None else find(value)
+
+        return attrs.evolve(_documented(find, code, severity, figures), find=find_in)
+
+    return decorate
+
+
+def _section_of(kind: SectionKind[_T], scorer: Scorer) -> _T | None:
+    return scorer.rule_set.section(kind)
+
+
+@overload
+def comparison(
+    code: str, severity: Severity, *figures: Figure, on_request: bool = False
+) -> Callable[[Compare], Check]: ...
+
+
+@overload
+def comparison(
+    code: str,
+    severity: Severity,
+    *figures: Figure,
+    on_request: bool = False,
+    of: Callable[[Scorer, Scorer], tuple[*_Ts] | None],
+) -> Callable[[Callable[[*_Ts], Iterable[Finding]]], Check]: ...
 
 
 def comparison(
-    code: str, severity: Severity, *figures: Figure, on_request: bool = False
-) -> Callable[[Compare], Check]:
+    code: str,
+    severity: Severity,
+    *figures: Figure,
+    on_request: bool = False,
+    of: Callable[[Scorer, Scorer], tuple[Any, ...] | None] | None = None,
+) -> Callable[[Callable[..., Iterable[Finding]]], Check]:
     """Make a check of a function that compares two rule sets; alone, neither has a finding.
 
-    Its docstring is as that of a function of `check`; ``on_request`` is as of a `Check`.
+    Its docstring is as that of a function of `check`.
+
+    Args:
+        code: see `Check`.
+        severity: of what it finds.
+        figures: how bad a finding is.
+        on_request: as of a `Check`.
+        of: returns what the function is asked of in place of the two rule sets, such as
+            `both` of a section; nothing is found where that is None.
     """
-    return lambda compare: attrs.evolve(
-        _documented(compare, code, severity, figures), compare=compare, on_request=on_request
-    )
+
+    def decorate(compare: Callable[..., Iterable[Finding]]) -> Check:
+        @wraps(compare)
+        def compare_both(old: Scorer, new: Scorer) -> Iterable[Finding]:
+            values = (old, new) if of is None else of(old, new)
+            return () if values is None else compare(*values)
+
+        documented = _documented(compare, code, severity, figures)
+        return attrs.evolve(documented, compare=compare_both, on_request=on_request)
+
+    return decorate
+
+
+def both(
+    read: SectionKind[_T] | Callable[[Scorer], _T | None],
+) -> Callable[[Scorer, Scorer], tuple[_T, _T] | None]:
+    """Return a reader of a section, or of what a function reads, where both rule sets have it."""
+    one = partial(_section_of, read) if isinstance(read, SectionKind) else read
+
+    def read_both(old: Scorer, new: Scorer) -> tuple[_T, _T] | None:
+        before = one(old)
+        after = None if before is None else one(new)
+        return None if before is None or after is None else (before, after)
+
+    return read_both
 
 
 def _documented(
-    function: Find | Compare, code: str, severity: Severity, figures: tuple[Figure, ...]
+    function: Callable[..., object], code: str, severity: Severity, figures: tuple[Figure, ...]
 ) -> Check:
     """Return a check without a question, as the docstring of a function words it."""
     text, _, remedy = (getdoc(function) or "").partition("\n\nRemedy: ")
@@ -168,9 +263,23 @@ def figure(value: Fraction) -> str:
     return to_text(publish(value))
 
 
-def old_and_new(old: Fraction, new: Fraction) -> dict[str, str]:
-    """Return the evidence of a comparison: a number before and after."""
-    return {"old": figure(old), "new": figure(new)}
+def finding(
+    path: KeyPath,
+    message: str,
+    severity: Severity | None = None,
+    /,
+    **evidence: Any,  # noqa: ANN401  # JSON values
+) -> Finding:
+    """Return a finding whose message has its evidence in braces.
+
+    Args:
+        path: the place, as of a `Finding`.
+        message: such as ``"{members} members are needed"``.
+        severity: another one than that of the check.
+        evidence: JSON values, by name; an exact number becomes text, rounded to nine places.
+    """
+    told = {n: figure(v) if isinstance(v, Fraction) else v for n, v in evidence.items()}
+    return Finding(path, message.format_map(told), told, severity)
 
 
 def checks_in(*modules: ModuleType) -> tuple[Check, ...]:

@@ -15,7 +15,7 @@ import attrs
 from tallystick.rules.findings import Finding
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import Compare, comparison, figure, less, more, old_and_new
+from tallystick.scoring.lint import comparison, figure, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.lints.made_up import TASKS, MadeUp, Way, Work, steady
 from tallystick_allocation.rules import ALLOCATION, placed_steps
@@ -39,7 +39,7 @@ _STRONG = (*[Fraction(1)] * 3, *[Fraction(7, 10)] * 3, *[Fraction(1, 100)] * 10)
 """Merits of miners of whom three exceed a cap, and three are not far below it."""
 _DOMINANT = (*[Fraction(1, 10)] * (_MINERS - 1), Fraction(1))
 """Merits of miners of whom one is far better than all others."""
-_BEST = f"the best of {_MINERS} miners gets {{}} of the weight of the middle one"
+_BEST = f"the best of {_MINERS} miners gets {{new}} of the weight of the middle one"
 
 
 @attrs.frozen(eq=False)
@@ -159,50 +159,56 @@ def _shares(made_up: MadeUp, merits: Sequence[Fraction]) -> list[Fraction]:
     return [Fraction(weights[way.name], total) for way in ways] if total else []
 
 
-def _before_and_after(old: Scorer, new: Scorer) -> Iterator[tuple[Effects, Effects | None]]:
-    """Yield the effects before and after, where the allocation changed and paid somebody before."""
-    if old.rule_set.section(ALLOCATION) != new.rule_set.section(ALLOCATION):
-        before = effects_of(old)
-        if before is not None and before.pays:
-            yield before, effects_of(new)
+def _before_and_after(old: Scorer, new: Scorer) -> tuple[Effects, Effects | None, KeyPath] | None:
+    """Return the effects before and after, where the allocation changed and paid somebody before.
+
+    The path is that of the change; see `_changed`.
+    """
+    if old.rule_set.section(ALLOCATION) == new.rule_set.section(ALLOCATION):
+        return None
+    before = effects_of(old)
+    is_paying = before is not None and before.pays
+    return (before, effects_of(new), _changed(old, new)) if before and is_paying else None
 
 
-def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Effects, Effects]]:
-    """Yield the effects before and after, where the allocation changed and both pay somebody."""
-    for before, after in _before_and_after(old, new):
-        if after is not None and after.pays:
-            yield before, after
+def _both(old: Scorer, new: Scorer) -> tuple[Effects, Effects, KeyPath] | None:
+    """Return the same where both rule sets pay somebody."""
+    effects = _before_and_after(old, new)
+    if effects is None:
+        return None
+    before, after, path = effects
+    return (before, after, path) if after is not None and after.pays else None
 
 
 _IsWorse = Callable[[Fraction, Fraction], bool]
 """Return whether a number before and the same after differ by so much that it is told."""
 
 
-def _measured(name: str, message: str) -> Callable[[_IsWorse], Compare]:
+def _measured(
+    name: str, message: str
+) -> Callable[[_IsWorse], Callable[[Effects, Effects, KeyPath], Iterator[Finding]]]:
     """Return a decorator that makes a comparison of whether a number is worse than before.
 
     Args:
         name: of the figure of `Effects`; without it nothing is compared.
-        message: what the newer rule set does, with the number in braces.
+        message: what the newer rule set does, with the number as ``{new}``.
     """
 
-    def decorate(is_worse: _IsWorse) -> Compare:
+    def decorate(is_worse: _IsWorse) -> Callable[[Effects, Effects, KeyPath], Iterator[Finding]]:
         @wraps(is_worse)
-        def compare(old: Scorer, new: Scorer) -> Iterator[Finding]:
-            for effects in _both(old, new):
-                before, after = (each.figures.get(name) for each in effects)
-                if before is not None and after is not None and is_worse(before, after):
-                    yield _worse(_changed(old, new), message, before, after)
+        def compare(before: Effects, after: Effects, path: KeyPath) -> Iterator[Finding]:
+            was, now = (effects.figures.get(name) for effects in (before, after))
+            if was is not None and now is not None and is_worse(was, now):
+                yield _worse(path, message, was, now)
 
         return compare
 
     return decorate
 
 
-def _worse(path: KeyPath, message: str, before: Fraction, after: Fraction) -> Finding:
-    """Return the finding of a number before and after, which stands in braces in the message."""
-    text = f"{message.format(figure(after))}; before {figure(before)}"
-    return Finding(path, text, old_and_new(before, after))
+def _worse(path: KeyPath, message: str, was: Fraction, now: Fraction) -> Finding:
+    """Return the finding of a number before and after, which is ``{new}`` in the message."""
+    return finding(path, f"{message}; before {{old}}", old=was, new=now)
 
 
 def _changed(old: Scorer, new: Scorer) -> KeyPath:
@@ -221,8 +227,8 @@ def _changed(old: Scorer, new: Scorer) -> KeyPath:
     return (*path, *keys) if is_one else path
 
 
-@comparison("weights-nobody", "error")
-def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("weights-nobody", "error", of=_before_and_after)
+def _nobody(_: Effects, after: Effects | None, path: KeyPath) -> Iterator[Finding]:
     """Honest miners have no weight any more.
 
     Forty rounds of miners of equal merit, and of sixteen of merits that are spread over the range
@@ -231,17 +237,15 @@ def _nobody(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: look at the steps that changed: tallystick allocate --explain shows each.
     """
-    for _, after in _before_and_after(old, new):
-        if after is None:
-            yield Finding((), "no allocation gives weights", {})
-        elif not after.pays:
-            best = f"a miner with {figure(_HONEST)} of the greatest value"
-            message = f"{best} has no weight" if after.spread else "nobody has a weight"
-            yield Finding(_changed(old, new), message, {})
+    if after is None:
+        yield finding((), "no allocation gives weights")
+    elif not after.pays:
+        best = f"a miner with {figure(_HONEST)} of the greatest value"
+        yield finding(path, f"{best} has no weight" if after.spread else "nobody has a weight")
 
 
-@comparison("silence-pays", "warning", more("new"))
-@_measured("missing", "who misses every second deadline has {} of the weight of who meets all")
+@comparison("silence-pays", "warning", more("new"), of=_both)
+@_measured("missing", "who misses every second deadline has {new} of the weight of who meets all")
 def _silence_pays(before: Fraction, after: Fraction) -> bool:
     """A missed deadline costs a miner less weight than before.
 
@@ -253,8 +257,8 @@ def _silence_pays(before: Fraction, after: Fraction) -> bool:
     return after > Fraction(3, 4) and after - before > Fraction(1, 5)
 
 
-@comparison("volume-pays", "warning", more("new"))
-@_measured("busy", f"a miner with {_MORE} times as many tasks has {{}} of the weight of others")
+@comparison("volume-pays", "warning", more("new"), of=_both)
+@_measured("busy", f"a miner with {_MORE} times as many tasks has {{new}} of the weight of others")
 def _volume_pays(before: Fraction, after: Fraction) -> bool:
     """More records of equal merit have more weight.
 
@@ -266,11 +270,11 @@ def _volume_pays(before: Fraction, after: Fraction) -> bool:
     return after > Fraction(3, 2) and after > before * Fraction(3, 2)
 
 
-@comparison("echo-pays", "warning", more("new"))
+@comparison("echo-pays", "warning", more("new"), of=_both)
 @_measured(
     "echoed",
-    "a miner whose good tasks are reported four times and whose bad ones once has {} of the weight "
-    "of who does all alike",
+    "a miner whose good tasks are reported four times and whose bad ones once has {new} of the "
+    "weight of who does all alike",
 )
 def _echo_pays(before: Fraction, after: Fraction) -> bool:
     """A task counts once for each validator that reports it.
@@ -284,8 +288,8 @@ def _echo_pays(before: Fraction, after: Fraction) -> bool:
     return after > before * Fraction(6, 5)
 
 
-@comparison("splitting-pays", "warning", more("new"))
-@_measured("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{}} times its weight")
+@comparison("splitting-pays", "warning", more("new"), of=_both)
+@_measured("split", f"{_HOTKEYS} hotkeys that divide the work of one have {{new}} times its weight")
 def _splitting_pays(before: Fraction, after: Fraction) -> bool:
     """A miner gains more than before by dividing its work among hotkeys.
 
@@ -297,8 +301,8 @@ def _splitting_pays(before: Fraction, after: Fraction) -> bool:
     return after > before * Fraction(3, 2)
 
 
-@comparison("idleness-pays", "warning", more("new"))
-def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("idleness-pays", "warning", more("new"), of=_both)
+def _idleness_pays(before: Effects, after: Effects, path: KeyPath) -> Iterator[Finding]:
     """Miners whose records are worth nothing have weight.
 
     A miner whose every record is worth next to nothing, and one without any record, are compared
@@ -307,21 +311,19 @@ def _idleness_pays(old: Scorer, new: Scorer) -> Iterator[Finding]:
     Remedy: let no step give equal parts, or lift values, before weights are shared out.
     """
     ways = {"idle": "who does nothing well", "absent": "who never had a task"}
-    for before, after in _both(old, new):
-        path = _changed(old, new)
-        for way, who in ways.items():
-            was, now = before.ratios[way], after.ratios[way]
-            if now - was > Fraction(1, 10):
-                finding = _worse(path, f"{who} has {{}} of the weight of an honest miner", was, now)
-                yield attrs.evolve(finding, evidence={"who": who, **finding.evidence})
-        was, now = (effects.figures["worthless"] for effects in (before, after))
-        if now > was:
-            message = "miners have weights although no record of anybody is worth anything"
-            yield Finding(path, message, old_and_new(was, now))
+    for way, who in ways.items():
+        was, now = before.ratios[way], after.ratios[way]
+        if now - was > Fraction(1, 10):
+            message = "{who} has {new} of the weight of an honest miner; before {old}"
+            yield finding(path, message, who=who, old=was, new=now)
+    was, now = (effects.figures["worthless"] for effects in (before, after))
+    if now > was:
+        message = "miners have weights although no record of anybody is worth anything"
+        yield finding(path, message, old=was, new=now)
 
 
-@comparison("memory-shortened", "warning", more("new"))
-@_measured("last-round", "one round decides {} of a weight")
+@comparison("memory-shortened", "warning", more("new"), of=_both)
+@_measured("last-round", "one round decides {new} of a weight")
 def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     """One round decides much more of a weight than before.
 
@@ -334,8 +336,8 @@ def _memory_shortened(before: Fraction, after: Fraction) -> bool:
     return after > Fraction(1, 5) and after >= 3 * before
 
 
-@comparison("memory-lengthened", "warning", less("new"))
-@_measured("last-round", "one round decides {} of a weight")
+@comparison("memory-lengthened", "warning", less("new"), of=_both)
+@_measured("last-round", "one round decides {new} of a weight")
 def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
     """One round decides much less of a weight than before.
 
@@ -347,8 +349,8 @@ def _memory_lengthened(before: Fraction, after: Fraction) -> bool:
     return after < Fraction(1, 20) and after * 4 <= before and before > 0
 
 
-@comparison("newcomer-gains", "warning", more("new"))
-@_measured("newcomer", "a newcomer has {} of the weight of who did as well for many rounds")
+@comparison("newcomer-gains", "warning", more("new"), of=_both)
+@_measured("newcomer", "a newcomer has {new} of the weight of who did as well for many rounds")
 def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
     """A hotkey of one round has much more weight than before.
 
@@ -360,11 +362,11 @@ def _newcomer_gains(before: Fraction, after: Fraction) -> bool:
     return after >= before * 3 and after > Fraction(1, 2)
 
 
-@comparison("newcomer-waits", "warning", less("new"))
+@comparison("newcomer-waits", "warning", less("new"), of=_both)
 @_measured(
     "joined",
-    "who joined after a third of the rounds has {} of the weight of who did as well from the first "
-    "round on",
+    "who joined after a third of the rounds has {new} of the weight of who did as well from the "
+    "first round on",
 )
 def _newcomer_waits(before: Fraction, after: Fraction) -> bool:
     """Honest newcomers reach full weight much later than before.
@@ -377,8 +379,8 @@ def _newcomer_waits(before: Fraction, after: Fraction) -> bool:
     return before > Fraction(4, 5) and after < before * Fraction(3, 4)
 
 
-@comparison("absence-unpaid", "warning", less("new"))
-@_measured("away", "who was not drawn in the last round has {} of the weight of others")
+@comparison("absence-unpaid", "warning", less("new"), of=_both)
+@_measured("away", "who was not drawn in the last round has {new} of the weight of others")
 def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
     """Whoever was not drawn in the last round loses weight.
 
@@ -390,8 +392,10 @@ def _absence_unpaid(before: Fraction, after: Fraction) -> bool:
     return before > Fraction(4, 5) and after < before / 2
 
 
-@comparison("standing-counts-otherwise", "warning")
-@_measured("half-standing", "at half of the standing a miner has {} of the weight at the full one")
+@comparison("standing-counts-otherwise", "warning", of=_both)
+@_measured(
+    "half-standing", "at half of the standing a miner has {new} of the weight at the full one"
+)
 def _standing(before: Fraction, after: Fraction) -> bool:
     """Factors of records such as reputations weigh otherwise than before.
 
@@ -404,11 +408,11 @@ def _standing(before: Fraction, after: Fraction) -> bool:
     return abs(after - before) > Fraction(1, 5)
 
 
-@comparison("types-weigh-otherwise", "warning", more("new"))
+@comparison("types-weigh-otherwise", "warning", more("new"), of=_both)
 @_measured(
     "heavy-over-light",
-    "work of the type with the largest base weight has {} of the weight of equal work of the one "
-    "with the smallest",
+    "work of the type with the largest base weight has {new} of the weight of equal work of the "
+    "one with the smallest",
 )
 def _types(before: Fraction, after: Fraction) -> bool:
     """Work of one skill type has much more weight beside another than before.
@@ -421,8 +425,8 @@ def _types(before: Fraction, after: Fraction) -> bool:
     return max(before, after) >= 2 * min(before, after)
 
 
-@comparison("alike-unequal", "warning", less("new"))
-@_measured("alike", "of miners that do the same, one has {} of the weight of another")
+@comparison("alike-unequal", "warning", less("new"), of=_both)
+@_measured("alike", "of miners that do the same, one has {new} of the weight of another")
 def _alike(before: Fraction, after: Fraction) -> bool:
     """Miners that are alike have different weights.
 
@@ -434,8 +438,8 @@ def _alike(before: Fraction, after: Fraction) -> bool:
     return after < before * Fraction(9, 10)
 
 
-@comparison("weights-concentrate", "warning", more("new"))
-def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("weights-concentrate", "warning", more("new"), of=_both)
+def _concentrate(before: Effects, after: Effects, path: KeyPath) -> Iterator[Finding]:
     """One miner gets a much larger share of all weight than before.
 
     One miner of the greatest merit among fifteen of a tenth of it: its share of all weight is
@@ -444,15 +448,13 @@ def _concentrate(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: keep the cap, or lower it.
     """
-    for effects in _both(old, new):
-        path = _changed(old, new)
-        was, now = (each.figures["dominant"] for each in effects)
-        best_was, best = (each.figures["best-over-middle"] for each in effects)
-        if now > Fraction(1, 4) and now > was * Fraction(3, 2):
-            message = "a miner that is far better than others gets {} of all weight"
-            yield _worse(path, message, was, now)
-        elif best > best_was * 2:
-            yield _worse(path, _BEST, best_was, best)
+    was, now = (effects.figures["dominant"] for effects in (before, after))
+    best_was, best = (effects.figures["best-over-middle"] for effects in (before, after))
+    if now > Fraction(1, 4) and now > was * Fraction(3, 2):
+        message = "a miner that is far better than others gets {new} of all weight"
+        yield _worse(path, message, was, now)
+    elif best > best_was * 2:
+        yield _worse(path, _BEST, best_was, best)
 
 
 @comparison("cap-exceeded", "warning", more("new"))
@@ -464,19 +466,21 @@ def _cap_exceeded(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: write excess = "water_filling".
     """
-    for effects in _both(old, new):
-        was, now = (each.figures["strong"] for each in effects)
-        for path, rules in placed_steps(new.rule_set):
-            if not isinstance(rules, CapStep) or rules.excess != "once":
-                continue
-            # shares are of whole nano, so that they sum to 1 but for some of them
-            share = Fraction(rules.share) + Fraction(1, 1000)
-            if was < share < now:
-                message = f"under a cap of {rules.share} a miner gets {{}} of all weight"
-                yield _worse((*path, "excess"), message, was, now)
+    effects = _both(old, new)
+    if effects is None:
+        return
+    was, now = (each.figures["strong"] for each in effects[:2])
+    for path, rules in placed_steps(new.rule_set):
+        if not isinstance(rules, CapStep) or rules.excess != "once":
+            continue
+        # shares are of whole nano, so that they sum to 1 but for some of them
+        share = Fraction(rules.share) + Fraction(1, 1000)
+        if was < share < now:
+            message = f"under a cap of {rules.share} a miner gets {{new}} of all weight"
+            yield _worse((*path, "excess"), message, was, now)
 
 
-@comparison("merit-pays-less", "warning", less("new"))
+@comparison("merit-pays-less", "warning", less("new"), of=_both)
 @_measured("best-over-middle", _BEST)
 def _merit(before: Fraction, after: Fraction) -> bool:
     """Better work has hardly more weight than middling work.
@@ -489,8 +493,8 @@ def _merit(before: Fraction, after: Fraction) -> bool:
     return before - 1 > Fraction(1, 10) and after - 1 < (before - 1) / 2
 
 
-@comparison("weights-move", "warning", more("moved"))
-def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("weights-move", "warning", more("moved"), of=_both)
+def _move(before: Effects, after: Effects, path: KeyPath) -> Iterator[Finding]:
     """A large share of all weight changes hands among miners of different merit.
 
     Of sixteen miners of merits that are spread over the range that records can have, the share of
@@ -498,13 +502,8 @@ def _move(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: say in the proposal who gains and who loses.
     """
-    for before, after in _both(old, new):
-        pairs = zip(before.spread, after.spread, strict=True)
-        moved = sum((abs(a - b) for a, b in pairs), start=Fraction()) / 2
-        if moved > Fraction(1, 5):
-            yield Finding(
-                _changed(old, new),
-                f"{figure(moved)} of all weight changes hands among {_MINERS} miners of different "
-                "merit",
-                {"moved": figure(moved)},
-            )
+    pairs = zip(before.spread, after.spread, strict=True)
+    moved = sum((abs(a - b) for a, b in pairs), start=Fraction()) / 2
+    if moved > Fraction(1, 5):
+        message = f"{{moved}} of all weight changes hands among {_MINERS} miners of different merit"
+        yield finding(path, message, moved=moved)

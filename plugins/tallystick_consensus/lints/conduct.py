@@ -18,7 +18,7 @@ from tallystick.records.rejects import Reject
 from tallystick.rules.findings import Finding, one_of
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, less, more, old_and_new
+from tallystick.scoring.lint import both, check, comparison, figure, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.checks import FACTOR
@@ -210,15 +210,19 @@ class Conduct:
 
 
 @lru_cache(maxsize=4)
-def conducts(old: Scorer, new: Scorer) -> tuple[Conduct, Conduct] | None:
-    """Return what two rule sets give the same groups; None without two consensuses of five."""
+def conducts(old: Scorer, new: Scorer) -> tuple[Conduct, Conduct, KeyPath] | None:
+    """Return what two rule sets give the same groups, and the path of what changed.
+
+    None without two consensuses of five, and where nothing of them changed.
+    """
     bounds = bound_consensus(old), bound_consensus(new)
     if bounds[0] is None or bounds[1] is None or not _is_changed(old, new):
         return None
     if max(bounds[0].rules.minimum_valid, bounds[1].rules.minimum_valid) > _MEMBERS:
         return None
     artifact = Artifact.of(bounds[0].rules, bounds[1].rules)
-    return _conduct(old, bounds[0], artifact), _conduct(new, bounds[1], artifact)
+    before, after = _conduct(old, bounds[0], artifact), _conduct(new, bounds[1], artifact)
+    return before, after, _path(old, new)
 
 
 def _is_changed(old: Scorer, new: Scorer) -> bool:
@@ -347,8 +351,8 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyPath:
     return (key,)
 
 
-@check("verdict-distance-pays", "error")
-def _distance_pays(scorer: Scorer) -> Iterator[Finding]:
+@check("verdict-distance-pays", "error", of=bound_consensus)
+def _distance_pays(bound: BoundConsensus) -> Iterator[Finding]:
     """A verdict that is further off agrees more.
 
     The agreement on the verdict is computed for a distance of 0, 1 and 2 steps. It is to fall: who
@@ -356,25 +360,22 @@ def _distance_pays(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: let two steps agree no more than one.
     """
-    bound = bound_consensus(scorer)
-    if bound is None:
-        return
     agreements = [
         bound.computed([*[0] * (len(bound.domains) - 2), steps, 0])["verdict_agreement"]
         for steps in range(3)
     ]
     for steps in (1, 2):
         if agreements[steps] > agreements[steps - 1]:
-            yield Finding(
+            yield finding(
                 (*_SECTION, "components", "verdict_agreement"),
-                f"a verdict {steps} steps off agrees by {to_text(agreements[steps])}, and one "
-                f"{steps - 1} off by {to_text(agreements[steps - 1])}",
-                {"agreements": [to_text(nano) for nano in agreements]},
+                f"a verdict {steps} steps off agrees by {{agreements[{steps}]}}, and one "
+                f"{steps - 1} off by {{agreements[{steps - 1}]}}",
+                agreements=[to_text(nano) for nano in agreements],
             )
 
 
-@check("one-other-decides", "warning", less("members"))
-def _one_other(scorer: Scorer) -> Iterator[Finding]:
+@check("one-other-decides", "warning", less("members"), of=bound_consensus)
+def _one_other(bound: BoundConsensus) -> Iterator[Finding]:
     """One other member makes what it says agreed.
 
     In the smallest group that has a consensus a quorum of the others is one: what any one of them
@@ -382,23 +383,17 @@ def _one_other(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write quorum.round = "up" with a larger share, or raise minimum_valid.
     """
-    bound = bound_consensus(scorer)
-    if bound is None:
-        return
     members = bound.rules.minimum_valid
     voting = bound.voting(members)
     if not voting.own_vote and voting.quorum == 1:
         # of two members each is the only other, whatever the quorum
         key = "minimum_valid" if members == 2 else "quorum"
-        yield Finding(
-            (*_SECTION, key),
-            f"in a group of {members} one other makes what it says agreed",
-            {"members": members},
-        )
+        message = "in a group of {members} one other makes what it says agreed"
+        yield finding((*_SECTION, key), message, members=members)
 
 
-@check("finding-lines-wide", "warning", more("lines"))
-def _wide(scorer: Scorer) -> Iterator[Finding]:
+@check("finding-lines-wide", "warning", more("lines"), of=bound_consensus)
+def _wide(bound: BoundConsensus) -> Iterator[Finding]:
     """Findings far from each other are the same.
 
     Two findings of one category and file are the same within so many lines. Beyond a hundred a
@@ -406,21 +401,15 @@ def _wide(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: lower the distance, or the size of a bucket.
     """
-    bound = bound_consensus(scorer)
-    if bound is None:
-        return
     section = bound.rules.finding_lines
     for key, lines in (("lines", section.lines), ("size", section.size)):
         if lines is not None and lines >= _WIDE:
-            yield Finding(
-                (*_SECTION, "finding_lines", key),
-                f"findings {lines - (key == 'size')} lines apart are the same",
-                {"lines": lines},
-            )
+            message = f"findings {lines - (key == 'size')} lines apart are the same"
+            yield finding((*_SECTION, "finding_lines", key), message, lines=lines)
 
 
-@comparison("deviation-costs-less", "warning")
-def _costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("deviation-costs-less", "warning", of=conducts)
+def _costs_less(before: Conduct, after: Conduct, path: KeyPath) -> Iterator[Finding]:
     """A member that deviates loses less than half of the consensus that it lost.
 
     In groups of five one member deviates in one part of its answer, or two give one false answer;
@@ -429,10 +418,6 @@ def _costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: give the part that it deviates in its weight back, or a smaller distance.
     """
-    compared = conducts(old, new)
-    if compared is None:
-        return
-    before, after = compared
     cheaper = [
         name for name, was in before.costs.items() if was >= _SEEN and 2 * after.costs[name] < was
     ]
@@ -440,16 +425,14 @@ def _costs_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
         return
     worst = min(cheaper, key=lambda name: after.costs[name] - before.costs[name])
     was, now = before.costs[worst], after.costs[worst]
-    yield Finding(
-        _path(old, new),
+    yield finding(
+        path,
         f"{worst} lost {to_text(was)} of consensus, and now {to_text(now)}{_and_others(cheaper)}",
-        {
-            "deviations": {
-                name: {"old": to_text(before.costs[name]), "new": to_text(after.costs[name])}
-                for name in cheaper
-            }
-        },
         "error" if any(after.costs[name] < 0 <= before.costs[name] for name in cheaper) else None,
+        deviations={
+            name: {"old": to_text(before.costs[name]), "new": to_text(after.costs[name])}
+            for name in cheaper
+        },
     )
 
 
@@ -457,8 +440,8 @@ def _and_others(names: Sequence[str]) -> str:
     return f"; and {len(names) - 1} more" if len(names) > 1 else ""
 
 
-@comparison("honest-members-lose", "warning", more("lost"))
-def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("honest-members-lose", "warning", more("lost"), of=conducts)
+def _honest_lose(before: Conduct, after: Conduct, path: KeyPath) -> Iterator[Finding]:
     """Honest members have less consensus than before.
 
     Honest members differ a little in lines and risks. Their consensus among themselves, and beside
@@ -466,10 +449,6 @@ def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let lines and risks differ a little, and let a quorum be fewer than all.
     """
-    compared = conducts(old, new)
-    if compared is None:
-        return
-    before, after = compared
     lost = {
         "honest members beside a false one": before.beside - after.beside,
         **{
@@ -483,15 +462,12 @@ def _honest_lose(old: Scorer, new: Scorer) -> Iterator[Finding]:
         whose = "honest members among themselves"
         lost[whose] = before.honest - after.honest
     if lost[whose] >= _SEEN:
-        yield Finding(
-            _path(old, new),
-            f"{to_text(lost[whose])} of consensus is lost by {whose}",
-            {"whose": whose, "lost": to_text(lost[whose])},
-        )
+        message = "{lost} of consensus is lost by {whose}"
+        yield finding(path, message, whose=whose, lost=to_text(lost[whose]))
 
 
-@comparison("divergence-unseen", "warning")
-def _unseen(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("divergence-unseen", "warning", of=conducts)
+def _unseen(before: Conduct, after: Conduct, path: KeyPath) -> Iterator[Finding]:
     """A member that diverged does not any more.
 
     In groups of five one member deviates gravely: it has no findings, the opposite verdict,
@@ -500,31 +476,25 @@ def _unseen(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: raise signals.diverging, or what the deviation costs.
     """
-    compared = conducts(old, new)
-    if compared is None:
-        return
-    names = sorted((compared[0].diverging - compared[1].diverging) & _GRAVE)
+    names = sorted((before.diverging - after.diverging) & _GRAVE)
     if names:
-        yield Finding(
-            _path(old, new), f"{names[0]} no longer diverges{_and_others(names)}", {"whose": names}
-        )
+        yield finding(path, f"{names[0]} no longer diverges{_and_others(names)}", whose=names)
 
 
-@comparison("honest-diverge", "warning")
-def _honest_diverge(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("honest-diverge", "warning", of=conducts)
+def _honest_diverge(before: Conduct, after: Conduct, path: KeyPath) -> Iterator[Finding]:
     """An honest member diverges beside a false one.
 
     One of five members is wholly false. An honest one beside it now diverges.
 
     Remedy: lower signals.diverging.
     """
-    compared = conducts(old, new)
-    if compared is not None and compared[1].honest_diverge and not compared[0].honest_diverge:
-        yield Finding(_path(old, new), "honest members beside a false one diverge", {})
+    if after.honest_diverge and not before.honest_diverge:
+        yield finding(path, "honest members beside a false one diverge")
 
 
-@comparison("breakdown-moved", "warning")
-def _breakdown_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("breakdown-moved", "warning", of=both(CONSENSUS))
+def _breakdown_moved(before: Consensus, after: Consensus) -> Iterator[Finding]:
     """A group breaks down with far fewer diverging members, or never.
 
     The number of diverging members with which a group of five breaks down, so that all its
@@ -532,21 +502,15 @@ def _breakdown_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let about half of the members be a breakdown.
     """
-    before, after = (scorer.rule_set.section(CONSENSUS) for scorer in (old, new))
-    if before is None or after is None:
-        return
     was, now = (breakdown_at(_MEMBERS, each.signals.breakdown) for each in (before, after))
     if abs(now - was) > 1 or (now > _MEMBERS) != (was > _MEMBERS):
         then = f"{now} of {_MEMBERS} members" if now <= _MEMBERS else "nobody"
-        yield Finding(
-            (*_SECTION, "signals", "breakdown"),
-            f"{then} that diverge are a breakdown; before {was}",
-            {"old": was, "new": now},
-        )
+        message = f"{then} that diverge are a breakdown; before {{old}}"
+        yield finding((*_SECTION, "signals", "breakdown"), message, old=was, new=now)
 
 
-@comparison("collusion-looks-honest", "warning")
-def _looks_honest(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("collusion-looks-honest", "warning", of=conducts)
+def _looks_honest(before: Conduct, after: Conduct, _: KeyPath) -> Iterator[Finding]:
     """Primaries that agree on what is false look like auditors.
 
     Three primaries give one answer that is false in one part, and two auditors an honest one. How
@@ -555,17 +519,16 @@ def _looks_honest(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: give the part its share in the alignment back.
     """
-    compared = conducts(old, new)
-    if compared is None:
-        return
-    before, after = compared[0].alignments, compared[1].alignments
-    hidden = [part for part, was in before.items() if after.get(part, Fraction()) < was / 4]
+    now = {part: after.alignments.get(part, Fraction()) for part in before.alignments}
+    hidden = [part for part, was in before.alignments.items() if now[part] < was / 4]
     if hidden:
-        figures = {part: old_and_new(before[part], after.get(part, Fraction())) for part in hidden}
-        yield Finding(
+        yield finding(
             (*_SECTION, "alignment"),
             f"primaries that agree on false {one_of(hidden)} are hardly told from auditors",
-            {"parts": figures},
+            parts={
+                part: {"old": figure(before.alignments[part]), "new": figure(now[part])}
+                for part in hidden
+            },
         )
 
 
@@ -582,10 +545,8 @@ def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
     if before is None or before.minimum_valid > _MEMBERS:
         return
     if after is None:
-        yield Finding((), "the rule set has no consensus", {})
+        yield finding((), "the rule set has no consensus")
     elif after.minimum_valid > _MEMBERS:
-        yield Finding(
-            (*_SECTION, "minimum_valid"),
-            f"a group of {_MEMBERS} has no consensus: {after.minimum_valid} members are needed",
-            {"old": before.minimum_valid, "new": after.minimum_valid},
-        )
+        message = f"a group of {_MEMBERS} has no consensus: {{new}} members are needed"
+        was, now = before.minimum_valid, after.minimum_valid
+        yield finding((*_SECTION, "minimum_valid"), message, old=was, new=now)

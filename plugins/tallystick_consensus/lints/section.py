@@ -10,8 +10,7 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import numbered
 from tallystick.rules.findings import Finding, one_of
-from tallystick.scoring.lint import check, less, more
-from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.lint import check, finding, less, more
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.member_facts import FACTS
 from tallystick_consensus.run import bound_consensus
@@ -28,18 +27,12 @@ _CLIFF = NANO // 10
 """Minimum height of a fall over one half-nano of risk that is reported."""
 
 
-def _bound(scorer: Scorer) -> Iterator[BoundConsensus]:
-    result = bound_consensus(scorer)
-    if result is not None:
-        yield result
-
-
 def _path(*keys: str) -> KeyPath:
     return (_SECTION, *keys)
 
 
-@check("consensus-order", "warning")
-def _order(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-order", "warning", of=bound_consensus)
+def _order(bound: BoundConsensus) -> Iterator[Finding]:
     """The order of the members decides a tie.
 
     Of verdicts that are equally frequent the one of the first member counts. So whoever orders the
@@ -47,14 +40,13 @@ def _order(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write verdict_tie = "own_then_strictest".
     """
-    for bound in _bound(scorer):
-        if bound.rules.verdict_tie == "first_member":
-            evidence = {"tie": bound.rules.verdict_tie}
-            yield Finding(_path("verdict_tie"), "the first member decides a tie", evidence)
+    if bound.rules.verdict_tie == "first_member":
+        tie = bound.rules.verdict_tie
+        yield finding(_path("verdict_tie"), "the first member decides a tie", tie=tie)
 
 
-@check("consensus-self-vote", "warning", less("others"))
-def _self_vote(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-self-vote", "warning", less("others"), of=bound_consensus)
+def _self_vote(bound: BoundConsensus) -> Iterator[Finding]:
     """A member votes for itself.
 
     The own submission counts among those that it is compared with, so fewer others than a quorum
@@ -62,20 +54,17 @@ def _self_vote(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write voters = "others".
     """
-    for bound in _bound(scorer):
-        members = bound.rules.minimum_valid
-        voting = bound.voting(members)
-        if voting.own_vote:
-            others = voting.quorum - 1
-            yield Finding(
-                _path("voters"),
-                f"in a group of {members} what one says is agreed with {numbered(others, 'other')}",
-                {"members": members, "others": others},
-            )
+    members = bound.rules.minimum_valid
+    voting = bound.voting(members)
+    if voting.own_vote:
+        others = voting.quorum - 1
+        agreed = numbered(others, "other")
+        message = f"in a group of {{members}} what one says is agreed with {agreed}"
+        yield finding(_path("voters"), message, members=members, others=others)
 
 
-@check("consensus-buckets", "warning", more("size"))
-def _buckets(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-buckets", "warning", more("size"), of=bound_consensus)
+def _buckets(bound: BoundConsensus) -> Iterator[Finding]:
     """Neighbouring lines can differ, and distant ones can be the same.
 
     Lines are divided by the size of a bucket. Two findings in lines that follow each other are
@@ -83,18 +72,14 @@ def _buckets(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write finding_lines = { mode = "within", … }.
     """
-    for bound in _bound(scorer):
-        size = bound.rules.finding_lines.size
-        if size is not None and size > 1:
-            yield Finding(
-                _path("finding_lines", "mode"),
-                f"lines {size - 1} and {size} differ, and 0 and {size - 1} are the same",
-                {"size": size},
-            )
+    size = bound.rules.finding_lines.size
+    if size is not None and size > 1:
+        message = f"lines {size - 1} and {{size}} differ, and 0 and {size - 1} are the same"
+        yield finding(_path("finding_lines", "mode"), message, size=size)
 
 
-@check("consensus-recall-unbound", "warning", more("recall"), less("precision"))
-def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-recall-unbound", "warning", more("recall"), less("precision"), of=bound_consensus)
+def _recall_unbound(bound: BoundConsensus) -> Iterator[Finding]:
     """Flagging everything keeps the whole recall.
 
     Where the recall does not follow the precision, who submits as many findings as a list may have
@@ -102,22 +87,21 @@ def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: take a formula whose recall is bounded by the precision, such as consensus/recall@2.
     """
-    for bound in _bound(scorer):
-        outlying = _FLAGGED - 1 if bound.rules.outliers_below else 0
-        result = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
-        recall, precision = result["findings_recall"], result["findings_precision"]
-        if recall > 2 * precision:
-            evidence = {"recall": to_text(recall), "precision": to_text(precision)}
-            yield Finding(
-                _path("components", "findings_recall"),
-                f"one agreed finding among {_FLAGGED} has a recall of {evidence['recall']}, and a "
-                f"precision of {evidence['precision']}",
-                evidence,
-            )
+    outlying = _FLAGGED - 1 if bound.rules.outliers_below else 0
+    result = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
+    recall, precision = result["findings_recall"], result["findings_precision"]
+    if recall > 2 * precision:
+        yield finding(
+            _path("components", "findings_recall"),
+            f"one agreed finding among {_FLAGGED} has a recall of {{recall}}, and a precision of "
+            "{precision}",
+            recall=to_text(recall),
+            precision=to_text(precision),
+        )
 
 
-@check("consensus-nothing-agreed", "warning", less("value"))
-def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-nothing-agreed", "warning", less("value"), of=bound_consensus)
+def _nothing_agreed(bound: BoundConsensus) -> Iterator[Finding]:
     """Members who agree that there is nothing lack a part.
 
     Members who find nothing, and recommend nothing, are of one mind. A component that is below 1
@@ -125,18 +109,15 @@ def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: take a formula that is 1 where nobody has anything, such as consensus/policy-f@1.
     """
-    for bound in _bound(scorer):
-        for name, value in _computed(bound).items():
-            if value < NANO:
-                yield Finding(
-                    _path("components", name),
-                    f"{name} is {to_text(value)} where nobody has anything",
-                    {"component": name, "value": to_text(value)},
-                )
+    for name, value in _computed(bound).items():
+        if value < NANO:
+            message = "{component} is {value} where nobody has anything"
+            path = _path("components", name)
+            yield finding(path, message, component=name, value=to_text(value))
 
 
-@check("consensus-inexpressible", "warning")
-def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-inexpressible", "warning", of=bound_consensus)
+def _inexpressible(bound: BoundConsensus) -> Iterator[Finding]:
     """A policy is compared with what no policy can say.
 
     Capabilities of kinds that no permission names are agreed all the same, so a policy that says
@@ -144,19 +125,15 @@ def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write policy.kinds = "expressible".
     """
-    for bound in _bound(scorer):
-        permitted = set(bound.rules.permits.values())
-        silent = [kind for kind in bound.rules.capability_kinds if kind not in permitted]
-        if bound.compared_kinds is None and silent:
-            yield Finding(
-                _path("policy", "kinds"),
-                f"no permission can say {one_of(silent)}",
-                {"kinds": one_of(silent)},
-            )
+    permitted = set(bound.rules.permits.values())
+    silent = [kind for kind in bound.rules.capability_kinds if kind not in permitted]
+    if bound.compared_kinds is None and silent:
+        message = "no permission can say {kinds}"
+        yield finding(_path("policy", "kinds"), message, kinds=one_of(silent))
 
 
-@check("consensus-denial-permits", "warning")
-def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-denial-permits", "warning", of=bound_consensus)
+def _denial_permits(bound: BoundConsensus) -> Iterator[Finding]:
     """A denial counts as a permission.
 
     What a policy denies is compared with capabilities as what it permits is: who forbids what
@@ -164,15 +141,13 @@ def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write policy.denials = "remove".
     """
-    for bound in _bound(scorer):
-        if bound.denials_permit and bound.rules.denies:
-            named = one_of(bound.rules.denies)
-            evidence = {"denials": named}
-            yield Finding(_path("policy", "denials"), f"{named} counts as a permission", evidence)
+    if bound.denials_permit and bound.rules.denies:
+        message = "{denials} counts as a permission"
+        yield finding(_path("policy", "denials"), message, denials=one_of(bound.rules.denies))
 
 
-@check("consensus-breakdown-of-one", "warning", more("members"))
-def _breakdown_of_one(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-breakdown-of-one", "warning", more("members"), of=bound_consensus)
+def _breakdown_of_one(bound: BoundConsensus) -> Iterator[Finding]:
     """One diverging member is a breakdown of its group.
 
     A breakdown asks to run every submission again. In the smallest group one member alone brings it
@@ -180,18 +155,14 @@ def _breakdown_of_one(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write signals.breakdown.round = "up", or raise its minimum.
     """
-    for bound in _bound(scorer):
-        members = bound.rules.minimum_valid
-        if breakdown_at(members, bound.rules.signals.breakdown) == 1:
-            yield Finding(
-                _path("signals", "breakdown"),
-                f"one of {members} members that diverges is a breakdown",
-                {"members": members},
-            )
+    members = bound.rules.minimum_valid
+    if breakdown_at(members, bound.rules.signals.breakdown) == 1:
+        message = "one of {members} members that diverges is a breakdown"
+        yield finding(_path("signals", "breakdown"), message, members=members)
 
 
-@check("consensus-missing-side", "warning")
-def _missing_side(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-missing-side", "warning", of=bound_consensus)
+def _missing_side(bound: BoundConsensus) -> Iterator[Finding]:
     """A member without auditors counts as wholly aligned with them.
 
     Collusion is much agreement with primaries and little with auditors. Where a missing side counts
@@ -199,17 +170,13 @@ def _missing_side(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write alignment.missing_side = "no_row".
     """
-    for bound in _bound(scorer):
-        if bound.rules.alignment.missing_side == "one":
-            yield Finding(
-                _path("alignment", "missing_side"),
-                "without auditors the alignment with them is 1.000000000",
-                {"alignment": to_text(NANO)},
-            )
+    if bound.rules.alignment.missing_side == "one":
+        message = "without auditors the alignment with them is {alignment}"
+        yield finding(_path("alignment", "missing_side"), message, alignment=to_text(NANO))
 
 
-@check("consensus-cliff", "note", more("height"))
-def _cliff(scorer: Scorer) -> Iterator[Finding]:
+@check("consensus-cliff", "note", more("height"), of=bound_consensus)
+def _cliff(bound: BoundConsensus) -> Iterator[Finding]:
     """Half a nano of risk decides much.
 
     The agreement on the risk falls in steps. Who is just beyond one loses as much as who is far
@@ -217,16 +184,14 @@ def _cliff(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: take a formula that falls evenly, or accept it with a reason.
     """
-    for bound in _bound(scorer):
-        for position, before, after in _cliffs(bound):
-            height = abs(before - after)
-            evidence = {"position": to_text(position), "height": to_text(height)}
-            yield Finding(
-                _path("components", "risk_agreement"),
-                f"beyond a distance of {evidence['position']} the agreement falls by "
-                f"{evidence['height']}",
-                evidence,
-            )
+    for position, before, after in _cliffs(bound):
+        height = abs(before - after)
+        yield finding(
+            _path("components", "risk_agreement"),
+            "beyond a distance of {position} the agreement falls by {height}",
+            position=to_text(position),
+            height=to_text(height),
+        )
 
 
 def _computed(bound: BoundConsensus, **facts: int) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.lint import check, comparison, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.collusion import collusion_of
 from tallystick_state.sections.claims import claims_of
@@ -32,17 +32,14 @@ def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
     limits = {"per_round": claims.per_round, "rounds_per_epoch": claims.rounds_per_epoch}
     for key, limit in limits.items():
         if limit is not None and reached is not None and limit >= reached:
-            yield Finding(
-                ("claims", key),
-                f"the limit {limit} never decides: an epoch may hold {reached} claims",
-                {"limit": limit, "reached": reached},
-            )
+            message = "the limit {limit} never decides: an epoch may hold {reached} claims"
+            yield finding(("claims", key), message, limit=limit, reached=reached)
     if collusion is not None and collusion.quorum > collusion.eject_at:
-        yield Finding(
+        yield finding(
             ("reputation", "collusion", "eject_at"),
-            f"{collusion.eject_at} flags never decide: the quorum asks for those of "
-            f"{collusion.quorum} validators",
-            {"limit": collusion.eject_at, "reached": collusion.quorum},
+            "{limit} flags never decide: the quorum asks for those of {reached} validators",
+            limit=collusion.eject_at,
+            reached=collusion.quorum,
         )
 
 
@@ -62,11 +59,12 @@ def _limit_stops_honest(scorer: Scorer) -> Iterator[Finding]:
     limits = {"per_round": claims.per_round, "per_epoch": claims.per_epoch}
     for key, limit in limits.items():
         if limit is not None and limit < needed:
-            yield Finding(
+            yield finding(
                 ("claims", key),
-                f"a round of one group of each skill type has {needed} records, and {limit} may be "
+                "a round of one group of each skill type has {claims} records, and {limit} may be "
                 "claimed",
-                {"limit": limit, "claims": needed},
+                limit=limit,
+                claims=needed,
             )
 
 
@@ -83,17 +81,15 @@ def _loosened(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for key in _LIMITS:
         was, now = getattr(before, key), getattr(after, key)
         if was is not None and (now is None or now >= _FAR * was):
-            yield Finding(
-                _of_claims(new, key, now is not None),
-                f"{key} is {'without a limit' if now is None else now}; before {was}",
-                {"old": was, "new": now},
-            )
+            limit = "without a limit" if now is None else now
+            path = _of_claims(new, key, now is not None)
+            yield finding(path, f"{key} is {limit}; before {{old}}", old=was, new=now)
     if before.event_task == "recorded" and after.event_task == "any":
         message = "an event counts for a task that no record has"
-        yield Finding(_of_claims(new, "event_task", True), message, {})
+        yield finding(_of_claims(new, "event_task", True), message)
     if before.facts == "digest" and after.facts == "none":
         message = "a state keeps nothing by which validators find where they differ"
-        yield Finding(_of_claims(new, "facts", True), message, {})
+        yield finding(_of_claims(new, "facts", True), message)
 
 
 @comparison("claims-tightened", "warning", less("new"))
@@ -109,9 +105,7 @@ def _tightened(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for key in _LIMITS:
         was, now = getattr(before, key), getattr(after, key)
         if was is not None and now is not None and now * _FAR <= was:
-            yield Finding(
-                ("claims", key), f"{key} is {now}; before {was}", {"old": was, "new": now}
-            )
+            yield finding(("claims", key), f"{key} is {{new}}; before {{old}}", old=was, new=now)
 
 
 def _of_claims(scorer: Scorer, key: str, has: bool) -> KeyPath:

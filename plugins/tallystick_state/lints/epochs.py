@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.lint import check, comparison, figure, more, old_and_new
+from tallystick.scoring.lint import both, check, comparison, finding, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.epoch import EventRecords, next_threshold
 from tallystick_state.event import StateEvent
@@ -31,18 +31,6 @@ _MINERS = 12
 _ROLES: tuple[Role, ...] = ("primary", "auditor")
 
 
-def _needed(scorer: Scorer, epochs: Epochs) -> Mapping[EpochStep, str]:
-    """Return the steps that a rule set needs, each with what stands still without it."""
-    needed: dict[EpochStep, str] = {}
-    if scorer.rule_set.section(REPUTATION) is not None:
-        needed["aggregate_deltas"] = needed["update_reputations"] = "reputations never move"
-    if epochs.baseline is not None and epochs.baseline.mode != "published":
-        needed["recompute_baselines"] = "the baseline never moves"
-    if epochs.thresholds:
-        needed["recompute_thresholds"] = "no threshold follows results"
-    return needed
-
-
 @check("epoch-step-missing", "error")
 def _missing(scorer: Scorer) -> Iterator[Finding]:
     """A section has no effect, as no step of the epoch works with it.
@@ -55,13 +43,20 @@ def _missing(scorer: Scorer) -> Iterator[Finding]:
     epochs = scorer.rule_set.section(EPOCHS)
     if epochs is None:
         return
-    for step, effect in _needed(scorer, epochs).items():
+    needed: dict[EpochStep, str] = {}
+    if scorer.rule_set.section(REPUTATION) is not None:
+        needed["aggregate_deltas"] = needed["update_reputations"] = "reputations never move"
+    if epochs.baseline is not None and epochs.baseline.mode != "published":
+        needed["recompute_baselines"] = "the baseline never moves"
+    if epochs.thresholds:
+        needed["recompute_thresholds"] = "no threshold follows results"
+    for step, effect in needed.items():
         if step not in epochs.steps:
-            yield Finding(_STEPS, f"without the step {step} {effect}", {"step": step})
+            yield finding(_STEPS, f"without the step {{step}} {effect}", step=step)
 
 
-@check("epoch-steps-disordered", "error")
-def _disordered(scorer: Scorer) -> Iterator[Finding]:
+@check("epoch-steps-disordered", "error", of=EPOCHS)
+def _disordered(epochs: Epochs) -> Iterator[Finding]:
     """A step of the epoch comes before what it reads, or twice.
 
     Steps are done in the order of the list. One that comes first reads what the epoch before left,
@@ -69,20 +64,17 @@ def _disordered(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: list each step once, after those that it reads.
     """
-    epochs = scorer.rule_set.section(EPOCHS)
-    if epochs is None:
-        return
     steps = epochs.steps
     for first, second in _ORDER:
         if first in steps and second in steps and steps.index(first) > steps.index(second):
-            yield Finding(_STEPS, f"{second} comes before {first}", {"step": second})
+            yield finding(_STEPS, f"{{step}} comes before {first}", step=second)
     for step in dict.fromkeys(steps):
         if steps.count(step) > 1:
-            yield Finding(_STEPS, f"{step} is done {steps.count(step)} times", {"step": step})
+            yield finding(_STEPS, f"{{step}} is done {steps.count(step)} times", step=step)
 
 
-@check("threshold-of-one-result", "warning")
-def _of_one_result(scorer: Scorer) -> Iterator[Finding]:
+@check("threshold-of-one-result", "warning", of=EPOCHS)
+def _of_one_result(epochs: Epochs) -> Iterator[Finding]:
     """One result moves a tier threshold.
 
     A threshold follows the best results of an epoch. Where one is enough, who has it decides which
@@ -90,16 +82,15 @@ def _of_one_result(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: let more results take part, and ask for at least three.
     """
-    epochs = scorer.rule_set.section(EPOCHS)
-    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+    for name, tracking in epochs.thresholds.items():
         if tracking.new and tracking.minimum == 1:
             key = "best" if tracking.best == 1 else "minimum"
             path = ("epochs", "thresholds", name, key)
-            yield Finding(path, f"one result moves the threshold {name}", {"threshold": name})
+            yield finding(path, "one result moves the threshold {threshold}", threshold=name)
 
 
-@check("threshold-without-memory", "warning")
-def _without_memory(scorer: Scorer) -> Iterator[Finding]:
+@check("threshold-without-memory", "warning", of=EPOCHS)
+def _without_memory(epochs: Epochs) -> Iterator[Finding]:
     """A tier threshold is that of the last epoch alone.
 
     The threshold is the median of the best results of one epoch, without the old one: it jumps with
@@ -107,15 +98,14 @@ def _without_memory(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: give the old threshold a share.
     """
-    epochs = scorer.rule_set.section(EPOCHS)
-    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+    for name, tracking in epochs.thresholds.items():
         if tracking.new == 1:
             path = ("epochs", "thresholds", name, "new")
-            yield Finding(path, f"{name} keeps nothing of the old one", {"threshold": name})
+            yield finding(path, "{threshold} keeps nothing of the old one", threshold=name)
 
 
-@comparison("epoch-length-moved", "warning")
-def _length_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("epoch-length-moved", "warning", of=both(EPOCHS))
+def _length_moved(before: Epochs, after: Epochs) -> Iterator[Finding]:
     """An epoch is many times as long or as short as before.
 
     Reputations, thresholds and carried weights move once an epoch. Five times as many blocks, and
@@ -123,16 +113,10 @@ def _length_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: change the length in smaller steps, or damping and averages with it.
     """
-    before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
-    if before is None or after is None:
-        return
     was, now = before.blocks, after.blocks
     if max(was, now) >= _LONGER * min(was, now):
-        yield Finding(
-            ("epochs", "blocks"),
-            f"an epoch has {now} blocks; before {was}",
-            {"old": was, "new": now},
-        )
+        message = "an epoch has {new} blocks; before {old}"
+        yield finding(("epochs", "blocks"), message, old=was, new=now)
 
 
 @comparison("threshold-easily-moved", "warning", more("new"))
@@ -146,12 +130,9 @@ def _easily_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
     """
     for name, was, now in _moves(old, new, _of_one_miner(_ROLES)):
         if now > was + Fraction(1, 20) and now > was * 2:
-            yield Finding(
-                ("epochs", "thresholds", name),
-                f"twenty perfect results of one miner move {name} by {figure(now)}; before by "
-                f"{figure(was)}",
-                old_and_new(was, now),
-            )
+            message = f"twenty perfect results of one miner move {name} by {{new}}"
+            path = ("epochs", "thresholds", name)
+            yield finding(path, f"{message}; before by {{old}}", old=was, new=now)
 
 
 @comparison("threshold-moves-otherwise", "warning")
@@ -166,16 +147,13 @@ def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
     for role in _ROLES:
         for name, was, now in _moves(old, new, _of_all_miners(role)):
             if max(was, now) > Fraction(1, 20) and (now > 2 * was or now * 3 < was):
-                yield Finding(
-                    ("epochs", "thresholds", name),
-                    f"perfect results of every {role} move {name} by {figure(now)}; before by "
-                    f"{figure(was)}",
-                    {"role": role, "old": figure(was), "new": figure(now)},
-                )
+                message = f"perfect results of every {{role}} move {name} by {{new}}"
+                path = ("epochs", "thresholds", name)
+                yield finding(path, f"{message}; before by {{old}}", role=role, old=was, new=now)
 
 
-@comparison("threshold-follows-no-more", "warning")
-def _follows_no_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("threshold-follows-no-more", "warning", of=both(EPOCHS))
+def _follows_no_more(before: Epochs, after: Epochs) -> Iterator[Finding]:
     """A tier threshold, or a baseline, has another source than before.
 
     A threshold that followed results stays where it began, or a baseline that was published follows
@@ -183,16 +161,13 @@ def _follows_no_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: say in the proposal what moves the tiers.
     """
-    before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
-    if before is None or after is None:
-        return
     for name in before.thresholds:
         if name not in after.thresholds:
-            yield Finding(("epochs",), f"{name} follows results no more", {"threshold": name})
+            yield finding(("epochs",), "{threshold} follows results no more", threshold=name)
     modes = ["nothing" if each.baseline is None else each.baseline.mode for each in (before, after)]
     if modes[0] != modes[1]:
         path = ("epochs",) if after.baseline is None else ("epochs", "baseline", "mode")
-        yield Finding(path, f"baselines are of {modes[1]}; before of {modes[0]}", {"old": modes[0]})
+        yield finding(path, f"baselines are of {modes[1]}; before of {{old}}", old=modes[0])
 
 
 @comparison("epochs-gone", "error")
@@ -204,7 +179,7 @@ def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
     Remedy: keep the section.
     """
     if old.rule_set.section(EPOCHS) is not None and new.rule_set.section(EPOCHS) is None:
-        yield Finding((), "the rule set has no epochs", {})
+        yield finding((), "the rule set has no epochs")
 
 
 _Results = Sequence[tuple[str, Role, int]]

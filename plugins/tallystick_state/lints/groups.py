@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import attrs
 
-from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, less, more
+from tallystick.scoring.lint import check, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import placed_steps, round_score
@@ -31,12 +31,11 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     groups, reputation = scorer.rule_set.section(GROUPS), scorer.rule_set.section(REPUTATION)
     if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
         return
-    least, floor = map(from_decimal, (groups.minimum_reputation, reputation.floor))
-    yield Finding(
+    yield finding(
         ("groups", "minimum_reputation"),
-        f"the filter {to_text(least)} keeps nobody out: no reputation is below the floor "
-        f"{to_text(floor)}",
-        {"filter": to_text(least), "floor": to_text(floor)},
+        "the filter {filter} keeps nobody out: no reputation is below the floor {floor}",
+        filter=Fraction(groups.minimum_reputation),
+        floor=Fraction(reputation.floor),
     )
 
 
@@ -52,16 +51,12 @@ def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     step = round_score(scorer.rule_set)
     for path, placed in placed_steps(scorer.rule_set):
         if placed is step and step.empty is not None and step.empty > 0:
-            score = to_text(from_decimal(step.empty))
-            yield Finding(
-                (*path, "empty"),
-                f"a miner without a task that counts scores {score} in the round",
-                {"score": score},
-            )
+            message = "a miner without a task that counts scores {score} in the round"
+            yield finding((*path, "empty"), message, score=Fraction(step.empty))
 
 
-@check("groups-too-small", "warning", more("needed"), less("members"))
-def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
+@check("groups-too-small", "warning", more("needed"), less("members"), of=GROUPS)
+def _groups_too_small(groups: Groups) -> Iterator[Finding]:
     """No group is large enough to have a score.
 
     Below a number of members, or of submissions, a group has no score of its own. It has as many
@@ -69,21 +64,12 @@ def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: lower the number, or select larger groups.
     """
-    groups = scorer.rule_set.section(GROUPS)
-    if groups is None:
-        return
     members = groups.primaries + groups.auditors
-    needs = {
-        "minimum_members": groups.consensus.minimum_members,
-        "minimum_submissions": groups.consensus.minimum_submissions,
-    }
-    for key, needed in needs.items():
+    for key, needed in attrs.asdict(groups.consensus).items():
         if needed > members:
-            yield Finding(
-                ("groups", _AGREEMENT, key),
-                f"a group's score needs {needed}, and a group has {members} members",
-                {"needed": needed, "members": members},
-            )
+            message = "a group's score needs {needed}, and a group has {members} members"
+            path = ("groups", _AGREEMENT, key)
+            yield finding(path, message, needed=needed, members=members)
 
 
 @check("weights-forget", "warning", less("drawn"))
@@ -107,15 +93,12 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
     limit = f", at most {drawn['drawn']} of a type each round" if drawn else ""
     for step in rounds:
-        yield Finding(
-            step.origin,
-            f"{step.name} is of one round alone: weights are of who was drawn in it{limit}",
-            {"step": step.name, **drawn},
-        )
+        message = f"{{step}} is of one round alone: weights are of who was drawn in it{limit}"
+        yield finding(step.origin, message, step=step.name, **drawn)
 
 
-@check("absence-ends-consensus", "warning", less("spare"))
-def _absence_ends(scorer: Scorer) -> Iterator[Finding]:
+@check("absence-ends-consensus", "warning", less("spare"), of=GROUPS)
+def _absence_ends(groups: Groups) -> Iterator[Finding]:
     """One member that submits nothing leaves its group without a score.
 
     A group's score needs as many submissions as the group has members. Whoever fears the score of a
@@ -123,13 +106,8 @@ def _absence_ends(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: let a score need fewer submissions than a group has members.
     """
-    groups = scorer.rule_set.section(GROUPS)
-    if groups is None:
-        return
     members, needed = groups.primaries + groups.auditors, groups.consensus.minimum_submissions
     if needed == members:
-        yield Finding(
-            ("groups", _AGREEMENT, "minimum_submissions"),
-            f"a group's score needs the submissions of all its {members} members",
-            {"members": members, "spare": 0},
-        )
+        path = ("groups", _AGREEMENT, "minimum_submissions")
+        message = "a group's score needs the submissions of all its {members} members"
+        yield finding(path, message, members=members, spare=0)

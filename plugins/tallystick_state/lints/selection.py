@@ -15,15 +15,16 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, comparison, figure, less, more, old_and_new
+from tallystick.scoring.lint import check, comparison, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
 
+_ROTATION = ("groups", "rotation")
 _MINERS = 16
 """Number of miners in the pool."""
 _BELOW = 4
@@ -108,17 +109,16 @@ def _drawn(rules: StateRules, kind: str, reputations: Mapping[str, int]) -> list
     return groups
 
 
-def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Selection, Selection]]:
-    """Yield who is drawn before and after, where the section changed."""
+def _selections(old: Scorer, new: Scorer) -> tuple[Selection, Selection] | None:
+    """Return who is drawn before and after; None where the section is as before."""
     if old.rule_set.section(GROUPS) == new.rule_set.section(GROUPS):
-        return
+        return None
     before, after = selection_of(old), selection_of(new)
-    if before is not None and after is not None:
-        yield before, after
+    return None if before is None or after is None else (before, after)
 
 
-@check("ties-by-hotkey", "warning")
-def _ties(scorer: Scorer) -> Iterator[Finding]:
+@check("ties-by-hotkey", "warning", of=GROUPS)
+def _ties(groups: Groups) -> Iterator[Finding]:
     """Equal miners are ordered by their hotkeys.
 
     Where reputations are equal, as they are at the ceiling, the lowest hotkeys are always first in
@@ -126,13 +126,12 @@ def _ties(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: write ties = "round_and_hotkey_digest".
     """
-    groups = scorer.rule_set.section(GROUPS)
-    if groups is not None and groups.ties == "hotkey":
-        yield Finding(("groups", "ties"), "the lowest hotkeys win every tie", {"ties": groups.ties})
+    if groups.ties == "hotkey":
+        yield finding(("groups", "ties"), "the lowest hotkeys win every tie", ties=groups.ties)
 
 
-@check("groups-unaudited", "warning")
-def _unaudited(scorer: Scorer) -> Iterator[Finding]:
+@check("groups-unaudited", "warning", of=GROUPS)
+def _unaudited(groups: Groups) -> Iterator[Finding]:
     """Groups without auditors.
 
     Primaries are the best of the pool. Without auditors, who are drawn, nobody whom they did not
@@ -140,13 +139,12 @@ def _unaudited(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: let groups have auditors.
     """
-    groups = scorer.rule_set.section(GROUPS)
-    if groups is not None and not groups.auditors:
-        yield Finding(("groups", "auditors"), "a group has no auditors", {})
+    if not groups.auditors:
+        yield finding(("groups", "auditors"), "a group has no auditors")
 
 
-@check("groups-of-two-judge", "warning", less("members"))
-def _of_two(scorer: Scorer) -> Iterator[Finding]:
+@check("groups-of-two-judge", "warning", less("members"), of=GROUPS)
+def _of_two(groups: Groups) -> Iterator[Finding]:
     """Two members are enough for a consensus.
 
     In a group of two what the one says is all that the other is compared with: either decides about
@@ -154,20 +152,14 @@ def _of_two(scorer: Scorer) -> Iterator[Finding]:
 
     Remedy: let a consensus need at least three members.
     """
-    groups = scorer.rule_set.section(GROUPS)
-    if groups is None:
-        return
     needed = groups.consensus.minimum_members
     if needed < _FEW:
-        yield Finding(
-            ("groups", "consensus", "minimum_members"),
-            f"a group of {needed} has a consensus",
-            {"members": needed},
-        )
+        path = ("groups", "consensus", "minimum_members")
+        yield finding(path, "a group of {members} has a consensus", members=needed)
 
 
-@comparison("selection-favours", "warning", more("new"))
-def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("selection-favours", "warning", more("new"), of=_selections)
+def _favours(before: Selection, after: Selection) -> Iterator[Finding]:
     """The same of equal miners are primary in most rounds.
 
     Sixteen miners at the ceiling are drawn for sixty rounds. The share of rounds in which the most
@@ -175,19 +167,14 @@ def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: write ties = "round_and_hotkey_digest".
     """
-    for before, after in _both(old, new):
-        all_are = after.primaries >= _MINERS
-        if after.favoured > Fraction(3, 4) and after.favoured > before.favoured and not all_are:
-            yield Finding(
-                ("groups",),
-                f"of equal miners one is primary in {figure(after.favoured)} of all rounds; before "
-                f"in at most {figure(before.favoured)}",
-                old_and_new(before.favoured, after.favoured),
-            )
+    all_are = after.primaries >= _MINERS
+    if after.favoured > Fraction(3, 4) and after.favoured > before.favoured and not all_are:
+        message = "of equal miners one is primary in {new} of all rounds; before in at most {old}"
+        yield finding(("groups",), message, old=before.favoured, new=after.favoured)
 
 
-@comparison("primaries-never-change", "warning", less("new"))
-def _never_change(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("primaries-never-change", "warning", less("new"), of=_selections)
+def _never_change(before: Selection, after: Selection) -> Iterator[Finding]:
     """Far fewer miners are ever primary.
 
     Sixteen miners of different reputations are drawn for sixty rounds. Where only the best are ever
@@ -195,18 +182,13 @@ def _never_change(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let auditors of some rounds become primaries.
     """
-    for before, after in _both(old, new):
-        if after.different * 2 <= before.different:
-            yield Finding(
-                ("groups", "rotation"),
-                f"{after.different} of {_MINERS} miners are ever primary; before "
-                f"{before.different}",
-                {"old": before.different, "new": after.different},
-            )
+    if after.different * 2 <= before.different:
+        message = f"{{new}} of {_MINERS} miners are ever primary; before {{old}}"
+        yield finding(_ROTATION, message, old=before.different, new=after.different)
 
 
-@comparison("standing-selects-less", "warning", less("new"))
-def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("standing-selects-less", "warning", less("new"), of=_selections)
+def _selects_less(before: Selection, after: Selection) -> Iterator[Finding]:
     """The best miners are primary much less often than before.
 
     Sixteen miners of different reputations are drawn for sixty rounds. The share of the seats of
@@ -215,19 +197,14 @@ def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let auditors wait for longer before they become primaries.
     """
-    for before, after in _both(old, new):
-        same = (after.primaries, after.auditors) == (before.primaries, before.auditors)
-        if same and after.top < before.top * Fraction(4, 5):
-            yield Finding(
-                ("groups", "rotation"),
-                f"the best miners have {figure(after.top)} of the seats of primaries; before "
-                f"{figure(before.top)}",
-                old_and_new(before.top, after.top),
-            )
+    same = (after.primaries, after.auditors) == (before.primaries, before.auditors)
+    if same and after.top < before.top * Fraction(4, 5):
+        message = "the best miners have {new} of the seats of primaries; before {old}"
+        yield finding(_ROTATION, message, old=before.top, new=after.top)
 
 
-@comparison("auditors-recover", "warning", more("new"))
-def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("auditors-recover", "warning", more("new"), of=_selections)
+def _auditors_recover(before: Selection, after: Selection) -> Iterator[Finding]:
     """Miners below the selection filter are most of the auditors.
 
     Sixteen miners, and four below the filter, are drawn for sixty rounds. The share of the seats of
@@ -235,18 +212,13 @@ def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: let groups have more auditors than the one slot of recovery.
     """
-    for before, after in _both(old, new):
-        if after.below > Fraction(2, 3) and after.below > before.below:
-            yield Finding(
-                ("groups", "auditors"),
-                f"miners below the filter have {figure(after.below)} of the seats of auditors; "
-                f"before {figure(before.below)}",
-                old_and_new(before.below, after.below),
-            )
+    if after.below > Fraction(2, 3) and after.below > before.below:
+        message = "miners below the filter have {new} of the seats of auditors; before {old}"
+        yield finding(("groups", "auditors"), message, old=before.below, new=after.below)
 
 
-@comparison("group-size-moved", "warning")
-def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("group-size-moved", "warning", of=_selections)
+def _size_moved(before: Selection, after: Selection) -> Iterator[Finding]:
     """Groups are much larger or smaller than before, or one primary is alone.
 
     The mean numbers of primaries and auditors of groups of a pool of sixteen, and four below the
@@ -254,23 +226,19 @@ def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: change the numbers in smaller steps.
     """
-    for before, after in _both(old, new):
-        sizes = {
-            "primaries": (before.primaries, after.primaries),
-            "auditors": (before.auditors, after.auditors),
-        }
-        for key, (was, now) in sizes.items():
-            is_alone = key == "primaries" and now <= 1 < was
-            if is_alone or now >= 3 * was or now * 3 <= was:
-                yield Finding(
-                    ("groups", key),
-                    f"groups have {figure(now)} {key}; before {figure(was)}",
-                    old_and_new(was, now),
-                )
+    sizes = {
+        "primaries": (before.primaries, after.primaries),
+        "auditors": (before.auditors, after.auditors),
+    }
+    for key, (was, now) in sizes.items():
+        is_alone = key == "primaries" and now <= 1 < was
+        if is_alone or now >= 3 * was or now * 3 <= was:
+            message = f"groups have {{new}} {key}; before {{old}}"
+            yield finding(("groups", key), message, old=was, new=now)
 
 
-@comparison("groups-unjudged", "error", less("new"))
-def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
+@comparison("groups-unjudged", "error", less("new"), of=_selections)
+def _unjudged(before: Selection, after: Selection) -> Iterator[Finding]:
     """Groups have no consensus any more.
 
     Sixteen miners are drawn for sixty rounds: the share of groups that are large enough for a
@@ -278,14 +246,10 @@ def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
 
     Remedy: lower groups.consensus.minimum_members, or select larger groups.
     """
-    for before, after in _both(old, new):
-        if after.with_consensus * 2 < before.with_consensus:
-            yield Finding(
-                ("groups", "consensus"),
-                f"{figure(after.with_consensus)} of all groups have a consensus; before "
-                f"{figure(before.with_consensus)}",
-                old_and_new(before.with_consensus, after.with_consensus),
-            )
+    if after.with_consensus * 2 < before.with_consensus:
+        was, now = before.with_consensus, after.with_consensus
+        message = "{new} of all groups have a consensus; before {old}"
+        yield finding(("groups", "consensus"), message, old=was, new=now)
 
 
 @comparison("groups-gone", "error")
@@ -297,4 +261,4 @@ def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
     Remedy: keep the section.
     """
     if old.rule_set.section(GROUPS) is not None and new.rule_set.section(GROUPS) is None:
-        yield Finding((), "the rule set has no groups", {})
+        yield finding((), "the rule set has no groups")

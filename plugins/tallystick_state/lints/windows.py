@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import comparison
+from tallystick.scoring.lint import comparison, finding
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.sections.windows import WINDOWS, Window
 
@@ -33,15 +33,12 @@ def _moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
                 is_left = skill_type in after.of_types
                 place = path[: 2 if is_left else 1] if after.of_types else ()
                 if skill_type in new.rule_set.skill_types:
-                    yield Finding(place, f"{role} of {skill_type} has no window", {})
+                    yield finding(place, f"{role} of {skill_type} has no window")
                 continue
             for key in _far(window, other):
                 was, now = getattr(window, key), getattr(other, key)
-                yield Finding(
-                    (*path, key),
-                    f"{key} of {role} is {now}; before {was}",
-                    {"old": str(was), "new": str(now)},
-                )
+                message = f"{key} of {role} is {{new}}; before {{old}}"
+                yield finding((*path, key), message, old=str(was), new=str(now))
 
 
 def _far(window: Window, other: Window) -> Iterator[str]:

@@ -46,6 +46,12 @@ class Band:
     at_least: Decimal | None = None
     below: Decimal | None = None
 
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The half-open range; an open end is 2, above every consensus."""
+        low = Fraction(0) if self.at_least is None else Fraction(self.at_least)
+        return low, Fraction(2) if self.below is None else Fraction(self.below)
+
     def __contains__(self, consensus: Decimal) -> bool:
         """Return whether a consensus lies in the band."""
         reached = self.at_least is None or consensus >= self.at_least
@@ -181,24 +187,19 @@ def _check(
 def _check_bands(reputation: Reputation) -> Iterator[Finding]:
     bands = {name: e.consensus for name, e in reputation.events.items() if e.consensus is not None}
     for name, band in bands.items():
-        low, high = _bounds(band)
+        low, high = band.bounds
         if low >= high:
             expected = "a band that begins below its end"
             yield mistake(_band_path(name), f"{shown(low)} to {shown(high)}", expected)
     for (first, one), (second, other) in combinations(bands.items(), 2):
-        if max(_bounds(one)[0], _bounds(other)[0]) < min(_bounds(one)[1], _bounds(other)[1]):
+        (low, high), (start, end) = one.bounds, other.bounds
+        if max(low, start) < min(high, end):
             expected = f"a band apart from that of {first}: one consensus is one event"
             yield mistake(_band_path(second), "an overlap", expected)
 
 
 def _band_path(event: str) -> KeyPath:
     return ("reputation", "events", event, "consensus")
-
-
-def _bounds(band: Band) -> tuple[Fraction, Fraction]:
-    """Return the half-open range of a band; an open end is 2, above every consensus."""
-    low = Fraction(0) if band.at_least is None else Fraction(band.at_least)
-    return low, Fraction(2) if band.below is None else Fraction(band.below)
 
 
 def _names(reputation: Reputation) -> Mapping[str, Iterable[str]]:
