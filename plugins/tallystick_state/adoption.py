@@ -17,14 +17,12 @@ carried columns    kept of a step that both allocations carry under one name; ot
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import attrs
 
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
-from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
 from tallystick_state.carry import with_columns
@@ -36,24 +34,6 @@ from tallystick_state.rules_in_force import Adoption, RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 
-CODES: Mapping[str, str] = MappingProxyType(
-    {
-        "bad-pools": "pools are shares above 0 of all lines of a state, which sum to 1",
-        "clock-differs": "lines of one state have epochs of one length, in every epoch",
-        "epoch-begun": "the epoch is open or past in this state",
-        "epoch-named": "records name the epoch already, and are scored",
-        "epoch-order": "the line adopts other rules at that epoch, or later",
-        "major-change": "the rules take away what others name, or are a new major version",
-        "not-scheduled": "the line has no adoption that has not begun yet",
-        "other-line": "the state has no line of that name",
-        "same-line": "a state has one rule set of each line",
-        "same-pools": "the state has these pools by then",
-        "same-rules": "the line has these rules by then",
-        "schema-conflict": "records of a type would have two formats in one state",
-        "types-overlap": "a skill type belongs to one line of a state for ever",
-    }
-)
-"""Codes of a refused adoption, withdrawal or change of pools, each with its meaning."""
 LAST_EPOCH = 2**31 - 1
 """Maximum number of an epoch that a record names."""
 
@@ -235,7 +215,7 @@ def check_adoption(
         The ``previous`` digest of its line by then, and its ``sequence`` there.
 
     Raises:
-        StateError: its ``code`` is one of `CODES`.
+        StateError: its ``code`` is one of those of docs/errors.md.
     """
     timeline = in_force.lines.get(new.line)
     if timeline is None:
@@ -243,9 +223,7 @@ def check_adoption(
         _refuse("other-line", f"found rules of the line {shown(new.line)}, expected one of {lines}")
     _check_epoch(timeline, epoch, open_epoch)
     _check_change(timeline.values()[-1], new, major=major)
-    for skill_type in new.rule_set.skill_types:
-        _check_type(in_force, new, skill_type)
-    _check_clock(in_force, new, epoch)
+    in_force.check_beside(new, epoch)
     sequence = in_force.sequences.get(new.line, 0) + 1
     return {"previous": timeline.at(epoch).digest, "sequence": sequence}
 
@@ -289,7 +267,7 @@ def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) ->
 
     Raises:
         StateError: they are not of its lines, or of an epoch that has begun or would change
-            nothing; its ``code`` is one of `CODES`.
+            nothing; its ``code`` says which.
     """
     pools, before = change.pools, in_force.pools
     pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
@@ -343,45 +321,6 @@ def _check_change(old: StateRules, new: StateRules, *, major: bool) -> None:
             f"found {after.reference} {what}, expected what {before.reference} has: say --major if "
             "that is meant",
         )
-
-
-def _check_type(in_force: RulesInForce, new: StateRules, skill_type: str) -> None:
-    """Refuse a type of another line, or with another record format than before."""
-    owner = in_force.line_of(skill_type)
-    if owner not in {None, new.line}:
-        _refuse(
-            "types-overlap",
-            f"found the skill type {skill_type}, which the line {owner} has, expected it in one "
-            "line only",
-        )
-    own = new.registry.skill_types[skill_type]
-    for rules in in_force.lines[new.line].values():
-        if skill_type in rules.rule_set.skill_types:
-            other = rules.registry.skill_types[skill_type]
-            if other.schema != own.schema and load_schema(other.schema) != load_schema(own.schema):
-                _refuse(
-                    "schema-conflict",
-                    f"found another record format of {skill_type} than that of "
-                    f"{rules.rule_set.reference}, expected the same: give the type another name",
-                )
-
-
-def _check_clock(in_force: RulesInForce, new: StateRules, epoch: int) -> None:
-    """Refuse epochs of another length than those of the other lines."""
-    epochs = new.rule_set.section(EPOCHS)
-    if epochs is None:
-        return
-    for name, timeline in in_force.lines.items():
-        if name == new.line:
-            continue
-        for rules in {epoch: timeline.at(epoch), **dict(timeline.later)}.values():
-            other = rules.rule_set.section(EPOCHS)
-            if other is not None and other.blocks != epochs.blocks:
-                _refuse(
-                    "clock-differs",
-                    f"found epochs of {epochs.blocks} blocks, expected {other.blocks}, as "
-                    f"{rules.rule_set.reference} has them in the same state",
-                )
 
 
 def _refuse(code: str, message: str) -> NoReturn:

@@ -23,7 +23,6 @@ import msgspec
 from tallystick.errors import (
     DamagedError,
     NumberError,
-    RuleSetError,
     StateError,
     StoreError,
     TrustError,
@@ -167,7 +166,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
         loading = plugins or installed_plugins()
         root = None if self.trust is None else root_of(self.trust, where)
         try:
-            rules = [_loaded(rule_set, where, loading) for rule_set in self.rules]
+            rules = [load_rules(rule_set, where, loading) for rule_set in self.rules]
             lines = begun(rules, loading)
             pools = read_pools(self.pools, lines.lines)
             carry = None if self.carry is None else Carry.of_body(self.carry)
@@ -595,7 +594,7 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules with the rule set from its epoch on."""
         _check_sequence(in_force, self.line, self.sequence)
-        rules = _loaded(self.rule_set, "the log", in_force.plugins)
+        rules = load_rules(self.rule_set, "the log", in_force.plugins)
         policy = None if in_force.root is None else in_force.root.gate
         receipt = authority.gate_receipt
         if policy is not None or receipt is not None:
@@ -613,12 +612,11 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
             previous=self.previous,
             sequence=self.sequence,
             major=self.major,
-            seq=seq,
             statement=authority.statement,
             signed_by=signed_by,
             gate_receipt=receipt,
         )
-        return in_force.adopted(adoption)
+        return in_force.adopted(adoption, seq)
 
 
 class Withdraw(Scheduled, frozen=True, kw_only=True):
@@ -771,23 +769,6 @@ def _with_entries(in_force: RulesInForce, transaction: Transaction, where: str) 
                 "rules that a line adopts or withdraws: restore a copy"
             ) from None
     return in_force
-
-
-def _loaded(rule_set: Mapping[str, str], where: str, plugins: Plugins) -> StateRules:
-    """Return the rule set of an entry.
-
-    Raises:
-        StoreError: it does not load.
-    """
-    try:
-        return load_rules(rule_set, where, plugins)
-    except RuleSetError as error:
-        raise StoreError(
-            f"{where}: found a state whose rule set {rule_set['reference']} does not load, "
-            "expected one that this version and its plugins know: use the tallystick and the "
-            "plugins that the state was begun with, or begin anew with tallystick state init and "
-            f"record its rounds again; the rule set has: {error}"
-        ) from error
 
 
 def _check_sequence(in_force: RulesInForce, line: str, sequence: int) -> None:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.errors import DamagedError, StateError
-from tallystick.json_values import JsonKey, json_object
+from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
+from tallystick.records.schema import load_schema
 from tallystick.rules.reading import read_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import (
-    GATE_RECEIPT,
     OPERATORS,
     Authority,
     TrustInForce,
@@ -42,13 +41,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.statement import Statement
 
 
-@json_object(
-    *("epoch", "line", "previous", JsonKey("rule_set", "rules"), "sequence"),
-    JsonKey("block", left_out="none"),
-    JsonKey("statement", left_out="none"),
-    JsonKey("major", left_out="empty"),
-    JsonKey(GATE_RECEIPT, left_out="none"),
-)
 @attrs.frozen
 class Adoption:
     """A rule set that a line adopted, or will.
@@ -61,7 +53,6 @@ class Adoption:
         previous: the digest of the rule set before it.
         sequence: its number among the adoptions and withdrawals of its line, from 1.
         major: whether it may take away what others name.
-        seq: the number of its entry.
         statement: the digest of the statement that was signed; None where the operator decided.
         signed_by: the names of those who signed it, as the trust file of then calls them.
         gate_receipt: that it passes the policy that the trust file of then names; None without.
@@ -74,7 +65,6 @@ class Adoption:
     previous: str
     sequence: int
     major: bool
-    seq: int
     statement: str | None = None
     signed_by: tuple[str, ...] = ()
     gate_receipt: GateReceipt | None = attrs.field(default=None, repr=False)
@@ -212,6 +202,51 @@ class RulesInForce:
         signers = envelope.verify(key.public for key in keys).signers
         return tuple(sorted(key.name for key in keys if key.public in signers))
 
+    def check_beside(self, new: StateRules, epoch: int) -> None:
+        """Refuse rules that do not go with those that the lines have.
+
+        Args:
+            new: the rules of a line, which may be one more.
+            epoch: the first one under them.
+
+        Raises:
+            StateError: a type is of another line, or had another record format, or epochs have
+                another length; its ``code`` says which.
+        """
+        own = self.lines.get(new.line)
+        for skill_type in new.rule_set.skill_types:
+            owner = self.line_of(skill_type)
+            if owner not in {None, new.line}:
+                raise StateError(
+                    f"found the skill type {skill_type}, which the line {owner} has, expected it "
+                    "in one line only",
+                    code="types-overlap",
+                )
+            schema = new.registry.skill_types[skill_type].schema
+            for rules in () if own is None else own.values():
+                if skill_type not in rules.rule_set.skill_types:
+                    continue
+                other = rules.registry.skill_types[skill_type].schema
+                if other != schema and load_schema(other) != load_schema(schema):
+                    raise StateError(
+                        f"found another record format of {skill_type} than that of "
+                        f"{rules.rule_set.reference}, expected the same: give the type another "
+                        "name",
+                        code="schema-conflict",
+                    )
+        epochs = new.rule_set.section(EPOCHS)
+        if epochs is None:
+            return
+        for timeline in (timeline for name, timeline in self.lines.items() if name != new.line):
+            for rules in (timeline.at(epoch), *(rules for _, rules in timeline.later)):
+                length = rules.rule_set.section(EPOCHS)
+                if length is not None and length.blocks != epochs.blocks:
+                    raise StateError(
+                        f"found epochs of {epochs.blocks} blocks, expected {length.blocks}, as "
+                        f"{rules.rule_set.reference} has them in the same state",
+                        code="clock-differs",
+                    )
+
     def begun_with(
         self, root: TrustRoot | None, pools: Pools | None = None, origin: Origin = NO_ORIGIN
     ) -> RulesInForce:
@@ -219,7 +254,7 @@ class RulesInForce:
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared, origin=origin)
 
-    def adopted(self, adoption: Adoption) -> RulesInForce:
+    def adopted(self, adoption: Adoption, seq: int) -> RulesInForce:
         """Return the rules after an entry that adopts a rule set, which its line allows."""
         line = adoption.line
         timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
@@ -228,7 +263,7 @@ class RulesInForce:
             lines={**self.lines, line: timeline},
             adoptions={**self.adoptions, line: (*self.adoptions.get(line, ()), adoption)},
             sequences={**self.sequences, line: adoption.sequence},
-            seq=adoption.seq,
+            seq=seq,
         )
 
     def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
@@ -320,62 +355,44 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
         StateError: there is none, two are of one line, two lines have one skill type, or epochs of
             two lengths.
     """
-    lines: dict[str, Timeline[StateRules]] = {}
-    owners: dict[str, str] = {}
-    lengths: dict[int, str] = {}
-    for line_rules in sorted(rules, key=lambda found: found.line):
-        reference, epochs = line_rules.rule_set.reference, line_rules.rule_set.section(EPOCHS)
-        if line_rules.line in lines:
-            earlier = lines[line_rules.line].first.rule_set.reference
+    in_force = RulesInForce({}, plugins)
+    for own in sorted(rules, key=lambda own: own.line):
+        if own.line in in_force.lines:
+            earlier = in_force.lines[own.line].first.rule_set.reference
             raise StateError(
-                f"found {earlier} and {reference}, expected one "
-                f"rule set of the line {line_rules.line}",
+                f"found {earlier} and {own.rule_set.reference}, expected one rule set of the line "
+                f"{own.line}",
                 code="same-line",
             )
-        for skill_type in line_rules.rule_set.skill_types:
-            if skill_type in owners:
-                raise StateError(
-                    f"found the skill type {skill_type} in {owners[skill_type]} and in "
-                    f"{reference}, expected it in one line only",
-                    code="types-overlap",
-                )
-            owners[skill_type] = reference
-        if epochs is not None:
-            lengths.setdefault(epochs.blocks, reference)
-        lines[line_rules.line] = Timeline(line_rules)
-    if not lines:
+        in_force.check_beside(own, 0)
+        lines = {**in_force.lines, own.line: Timeline(own)}
+        in_force = RulesInForce(lines, plugins)
+    if not in_force.lines:
         raise StateError("found no rule set, expected one for each line of the state")
-    if len(lengths) > 1:
-        (blocks, first), (others, second), *_ = lengths.items()
-        raise StateError(
-            f"found epochs of {blocks} blocks in {first} and of {others} in {second}, expected "
-            "epochs of one length in every line of a state",
-            code="clock-differs",
-        )
-    return RulesInForce(lines, plugins)
+    return in_force
 
 
-def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+def load_rules(rule_set: Mapping[str, str], where: str, plugins: Plugins) -> StateRules:
     """Return the rule set that an entry holds.
 
     Raises:
         DamagedError: the plugins give it another meaning than the entry says.
         KeyError: the entry holds no rule set.
-        RuleSetError: it does not load.
-        TypeError: as `KeyError`.
+        StoreError: it does not load.
     """
-    # whoever forged the entry may have put anything there
-    text, name, expected = (_text(body[key]) for key in ("text", "reference", "digest"))
-    loaded = read_text(text, Path(f"{where}#{name}"), plugins)
+    text, name, expected = (rule_set[key] for key in ("text", "reference", "digest"))
+    try:
+        loaded = read_text(text, Path(f"{where}#{name}"), plugins)
+    except RuleSetError as error:
+        raise StoreError(
+            f"{where}: found a state whose rule set {name} does not load, "
+            "expected one that this version and its plugins know: use the tallystick and the "
+            "plugins that the state was begun with, or begin anew with tallystick state init and "
+            f"record its rounds again; the rule set has: {error}"
+        ) from error
     if loaded.digest != expected:
         raise DamagedError(
             f"{where}: found that {name} means {loaded.digest} with the installed "
             f"plugins, expected {expected}: install the plugins that the state began with"
         )
     return StateRules(loaded)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value

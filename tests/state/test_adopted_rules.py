@@ -24,7 +24,7 @@ from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateErr
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
-from tallystick_state.adoption import CODES, LAST_EPOCH, check_adoption
+from tallystick_state.adoption import LAST_EPOCH, check_adoption
 from tallystick_state.authority import Authority
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
@@ -144,15 +144,6 @@ def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(
         with pytest.raises(StateError, match="for epoch, expected a whole number"):
             ledger.adopt(NEWEST, epoch)  # type: ignore[arg-type]
     assert (kinds(ledger), digest_of(ledger)) == before
-
-
-def test_every_code_is_met() -> None:
-    """One that says how a state begins is met in test_lines, those of pools in test_pools."""
-    assert set(CODES) - {"same-line", "bad-pools", "same-pools"} == {
-        *("epoch-begun", "epoch-order", "other-line", "same-rules", "major-change"),
-        *("epoch-named", "not-scheduled", "schema-conflict"),
-        *("types-overlap", "clock-differs"),
-    }
 
 
 def two_lines() -> RulesInForce:
