@@ -9,7 +9,8 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.rules.toml import DEEPEST, TooLargeError, scan
+from tallystick.errors import RuleSetError
+from tallystick.rules.toml import DEEPEST, Positions, parse
 
 Value = Any  # of a document
 
@@ -72,6 +73,10 @@ LINES = {
 }
 
 
+def scan(text: str) -> Positions:
+    return parse(text, "file").positions
+
+
 @pytest.mark.parametrize(("path", "line"), LINES.items(), ids=str)
 def test_a_key_stands_on_the_line_of_its_assignment(path: tuple[str | int, ...], line: int) -> None:
     assert scan(DOCUMENT).line(path) == line
@@ -99,9 +104,9 @@ def test_a_table_that_is_opened_after_its_children_stands_on_its_own_header() ->
     ["x = 1\ny = " + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "\n[a]\n" + "b." * DEEPEST + "c=1"],
 )
 def test_nesting_that_no_rule_set_has_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(TooLargeError) as caught:
+    with pytest.raises(RuleSetError) as caught:
         scan(text)
-    assert caught.value.line == text.rstrip().count("\n") + 1
+    assert caught.value.problems[0].line == text.rstrip().count("\n") + 1
 
 
 # documents of every shape; each key is used once, so the text itself tells where it stands

@@ -17,7 +17,7 @@ from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared, schema_of, sound_part
 from tallystick.rules.section_lookup import owner_refusal, refusal, sections_in
 from tallystick.rules.structure import structure
-from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
+from tallystick.rules.toml import Document, KeyPath, Positions, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,10 +110,8 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
         )
         for name, why in refused.items()
     ]
-    numbers = [mistake(path, shown(number), NUMBER) for path, number in document.unusable.items()]
-    findings = _and_further([*of_sections, *numbers], validation.findings)
-    broken = {*validation.broken, *document.unusable}
-    sound = sound_part(usable, validation.unknown, broken)
+    findings = [*of_sections, *validation.findings]
+    sound = sound_part(usable, validation.unknown, validation.broken)
     if sound is None:
         return None, findings
     rule_set = structure(sound, sections.values())

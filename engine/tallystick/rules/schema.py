@@ -25,6 +25,7 @@ from tallystick.io.documents import read_json
 from tallystick.io.json_schema import followed, schema_defect
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.toml import NUMBER, UnusableNumber, is_usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -158,7 +159,9 @@ class DocumentSchema:
                 findings.append(mistake((*path, name), key, self.expectation(part)))
             else:
                 text, expected = shown(value), self.expectation(part)
-                if isinstance(value, Decimal) and _is_whole(part):
+                if _is_unusable(value):
+                    expected = NUMBER
+                elif isinstance(value, Decimal) and _is_whole(part):
                     text = str(value)
                     expected += f": write {value:.0f}" * (value == value.to_integral_value())
                 findings.append(mistake(path, text, expected))
@@ -403,7 +406,15 @@ def _json_of(value: Any) -> Any:  # noqa: ANN401  # any value of a document
         return {key: _json_of(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_json_of(item) for item in value]
-    return value if isinstance(value, str | int | Decimal) else None
+    if isinstance(value, str | int | Decimal) and not _is_unusable(value):
+        return value
+    return None
+
+
+def _is_unusable(value: object) -> bool:
+    if isinstance(value, int):
+        return not is_usable(int(value))
+    return isinstance(value, UnusableNumber)
 
 
 def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -6,7 +6,6 @@ reads text that the reader has accepted and notes the line of every key, table a
 
 from __future__ import annotations
 
-import functools
 import re
 from bisect import bisect_left
 from decimal import Decimal, InvalidOperation
@@ -51,18 +50,10 @@ class Document:
     Attributes:
         data: the tables; a number with a point is a `Decimal`, or an `UnusableNumber`.
         positions: the line of every key.
-        unusable: the numbers that no rule set may hold, by their paths.
     """
 
     data: Mapping[str, Any]
     positions: Positions
-    unusable: Mapping[KeyPath, object]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any], positions: Positions) -> Document:
-        """The document that has some tables, with the text of a number that none may hold."""
-        unusable = dict[KeyPath, object]()
-        return cls(_usable(data, (), unusable), positions, unusable)
 
 
 def parse(text: str, file: str) -> Document:
@@ -71,23 +62,10 @@ def parse(text: str, file: str) -> Document:
     Raises:
         RuleSetError: the text is not TOML, or is deeper or larger than any rule set.
     """
-    data = _load(text, file)
     try:
-        positions = scan(text)
-    except TooLargeError as error:
-        raise _refusal(file, error.line, "", str(error)) from None
-    return Document.of(data, positions)
-
-
-# the rules of a state are read again for every look at it; what is kept is copied by who reads it
-@functools.lru_cache(maxsize=8)
-def _tables(text: str) -> dict[str, Any]:
-    return tomli.loads(text, parse_float=read_decimal)
-
-
-def _load(text: str, file: str) -> dict[str, Any]:
-    try:
-        return _tables(text)
+        data = tomli.loads(text, parse_float=read_decimal)
+        scanner = _Scanner(text, file)
+        scanner.document()
     except tomli.TOMLDecodeError as error:
         # what is missing at the end of the text is missing on its last line
         line = min(error.lineno, text.rstrip().count("\n") + 1)
@@ -96,19 +74,7 @@ def _load(text: str, file: str) -> dict[str, Any]:
         raise _refusal(file, _line_of_long_integer(text), "a long number", NUMBER) from None
     except RecursionError:
         raise _refusal(file, 0, "", f"at most {DEEPEST} levels of nesting") from None
-
-
-def _usable(value: Any, path: KeyPath, unusable: dict[KeyPath, object]) -> Any:  # noqa: ANN401  # any value of a document
-    """Return the value with its unusable numbers as text, which are noted by their paths."""
-    if isinstance(value, dict):
-        return {key: _usable(item, (*path, key), unusable) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_usable(item, (*path, index), unusable) for index, item in enumerate(value)]
-    if type(value) is int and not is_usable(value):
-        value = UnusableNumber.of(value)
-    if isinstance(value, UnusableNumber):
-        unusable[path] = value
-    return value
+    return Document(data, Positions(scanner.lines))
 
 
 def _line_of_long_integer(text: str) -> int:
@@ -162,14 +128,6 @@ def decimal_text(value: Decimal) -> str:
     return "0" if text == "-0" else text
 
 
-class TooLargeError(Exception):
-    """A document deeper than `DEEPEST`, or of more values than `MOST`; ``line`` is where."""
-
-    def __init__(self, expected: str, line: int) -> None:
-        self.line = line
-        super().__init__(expected)
-
-
 @attrs.frozen
 class Positions:
     """The line, from 1, of every key path of one document."""
@@ -184,21 +142,11 @@ class Positions:
         return 0
 
 
-@functools.lru_cache(maxsize=8)
-def scan(text: str) -> Positions:
-    """Return the positions of a document that a TOML reader has accepted.
-
-    Raises:
-        TooLargeError: something is nested deeper than `DEEPEST`, or there is more than `MOST`.
-    """
-    scanner = _Scanner(text)
-    scanner.document()
-    return Positions(scanner.lines)
-
-
 class _Scanner:
-    def __init__(self, text: str) -> None:
-        self.text = text
+    """Notes the line of every key of a text that a TOML reader has accepted."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
         self._newlines = [match.start() for match in re.finditer("\n", text)]
@@ -293,9 +241,9 @@ class _Scanner:
 
     def _note(self, path: KeyPath, line: int, *, again: bool = False) -> None:
         if len(path) > DEEPEST:
-            raise TooLargeError(f"at most {DEEPEST} levels of nesting", line)
+            raise _refusal(self.file, line, "", f"at most {DEEPEST} levels of nesting")
         if len(self.lines) > MOST:
-            raise TooLargeError(f"at most {MOST} keys and items of arrays", line)
+            raise _refusal(self.file, line, "", f"at most {MOST} keys and items of arrays")
         if again or path not in self.lines:
             self.lines[path] = line
 

@@ -16,9 +16,9 @@ import attrs
 from tallystick.errors import InputError, RuleSetError
 from tallystick.io.documents import read_json, read_text
 from tallystick.resources import schema_path
-from tallystick.rules.findings import dotted, mistake, shown
+from tallystick.rules.findings import dotted
 from tallystick.rules.schema import DocumentSchema
-from tallystick.rules.toml import NUMBER, Document, KeyPath, parse
+from tallystick.rules.toml import Document, KeyPath, parse
 
 
 @attrs.frozen
@@ -86,9 +86,7 @@ class TomlSource:
         Raises:
             InputError: the first problem of the file.
         """
-        unusable = self.document.unusable.items()
-        findings = [mistake(path, shown(number), NUMBER) for path, number in unusable]
-        findings += _schema(schema).validate(self.tables).findings
+        findings = _schema(schema).validate(self.tables).findings
         if findings:
             first = min(findings, key=lambda finding: self.document.positions.line(finding.path))
             raise self.error(first.path, first.message)

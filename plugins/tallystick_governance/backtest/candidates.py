@@ -391,7 +391,7 @@ def _swept(
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
         tables = edited(data, edits(data, point))
-        document = Document.of(tables, baseline.positions)
+        document = Document(tables, baseline.positions)
         try:
             loaded = read_document(document, document_text(tables), baseline.path, plugins)
         except RuleSetError as error:
