@@ -14,7 +14,7 @@ from tallystick.json_values import json_value
 from tallystick_state.trust import policy
 from tallystick_state.trust.checkpoint import Note, read_note
 from tallystick_state.trust.encoding import read_file
-from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope, Verification
+from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import TrustRoot
 from tallystick_state.trust.proof import Proof, read_proof, row_text
@@ -57,13 +57,16 @@ class Against:
         return self.root is None and not self.keys
 
     @property
-    def known(self) -> tuple[PublicKey, ...]:
+    def known(self) -> frozenset[PublicKey]:
         """Every key that counts: those that are given, and of a trust file its keys and hotkeys."""
-        keys = [*self.keys]
-        if self.root is not None:
-            keys += [trusted.public for trusted in self.root.keys.values()]
-            keys += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
-        return tuple(dict.fromkeys(keys))
+        return self.trusted(() if self.root is None else self.root.events).union(self.keys)
+
+    def trusted(self, hotkeys: Iterable[str] = ()) -> frozenset[PublicKey]:
+        """Return the keys of the trust file, and those of some hotkeys."""
+        if self.root is None:
+            return frozenset()
+        named = {trusted.public for trusted in self.root.keys.values()}
+        return frozenset(named.union(*map(self.root.keys_for, hotkeys)))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
         """Return the names of keys in the trust file, or the keys as text."""
@@ -127,13 +130,22 @@ def _envelope(envelope: Envelope, where: str, against: Against) -> Verified:
         "keyids": [signature.keyid for signature in envelope.signatures],
     }
     hints = (f"the key {item.keyid or 'of nobody'}" for item in envelope.signatures)
-    signers = _signers(envelope, statement, against)
+    trusted = against.trusted()
+    if statement is not None and against.root is not None:
+        _check_policy(envelope, statement, against.root, against.block)
+        if statement.predicate_type == EVENTS:
+            trusted = against.trusted([statement.predicate["validator"]])
+    verification = envelope.verify([*against.keys, *trusted])
+    reasons = "".join(f"; a signature {reason}" for _, reason in verification.failed[:3])
+    signers = verification.signers
+    _check_signers(signers, trusted, against, "threshold-not-met", reasons)
     return _verified("envelope", content, told(envelope, statement), hints, signers, against)
 
 
 def _note(note: Note, against: Against) -> Verified:
     names = [signature.name for signature in note.signatures]
-    signers = _required(note.signers(against.known), against)
+    signers = note.signers(against.known)
+    _check_signers(signers, against.known, against, "unsigned")
     content = {"text": note.text, "names": names}
     return _verified("note", content, note.text.splitlines(), names, signers, against)
 
@@ -147,7 +159,8 @@ def _proof(proof: Proof, against: Against) -> Verified:
             f"found the row of {row_text(key)}, expected one of {row_text(asked)}",
             code="row-missing",
         )
-    signers = _required(proof.checkpoint.signers(against.known), against)
+    signers = proof.checkpoint.signers(against.known)
+    _check_signers(signers, against.known, against, "unsigned")
     return _verified("proof", {"proof": json_value(proof)}, proof.told(), (), signers, against)
 
 
@@ -169,55 +182,32 @@ def _verified(  # noqa: PLR0913, PLR0917  # the parts of an answer
     return Verified(view, (*lines, *signed))
 
 
-def _required(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
-    """Return the keys that signed a note: every one that was asked for, or one of the trust file.
-
-    Raises:
-        TrustError: they have not.
-    """
-    lacking = [key for key in against.keys if key not in found]
-    if lacking or (against.root is not None and not found):
-        named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
-        raise TrustError(f"found no signature of {named}, expected one", code="unsigned")
-    return found
-
-
-def _signers(
-    envelope: Envelope, statement: Statement | None, against: Against
-) -> frozenset[PublicKey]:
-    """Return the known keys that signed an envelope, where they suffice."""
-    verification = envelope.verify(against.keys)
-    lacking = [key for key in against.keys if key not in verification.signers]
+def _check_signers(
+    signers: frozenset[PublicKey],
+    trusted: frozenset[PublicKey],
+    against: Against,
+    code: str,
+    reasons: str = "",
+) -> None:
+    """Refuse a file that not every key that is asked for, or nobody of a trust file, has signed."""
+    lacking = [str(key) for key in against.keys if key not in signers]
+    if against.root is not None and signers.isdisjoint(trusted):
+        lacking.append("a key of the trust file")
     if lacking:
-        raise _unsigned(lacking, verification)
-    if against.root is None:
-        return verification.signers
-    return verification.signers | _trusted(envelope, statement, against.root, against.block)
+        message = f"found no signature of {', '.join(lacking[:3])}, expected one{reasons}"
+        raise TrustError(message, code=code)
 
 
-def _trusted(
-    envelope: Envelope, statement: Statement | None, root: TrustRoot, block: int | None
-) -> frozenset[PublicKey]:
-    """Return the trusted keys that have signed, where they suffice."""
-    candidates = [key.public for key in root.keys.values()]
-    kind = None if statement is None else statement.predicate_type
-    if statement is not None and kind in (ADOPTION, CARRY, EVENTS, POOLS):
+def _check_policy(
+    envelope: Envelope, statement: Statement, root: TrustRoot, block: int | None
+) -> None:
+    """Refuse what a trust file leaves to groups or validators that have not signed."""
+    kind = statement.predicate_type
+    if kind in (ADOPTION, CARRY, EVENTS, POOLS):
         # what a state would compare is not known here, but for the network
-        expected = Statement(statement.predicate_type, {"network": root.network})
-        policy.authorise(root, expected, envelope, block)
-        candidates += root.keys_for(statement.predicate.get("validator", ""))
+        policy.authorise(root, Statement(kind, {"network": root.network}), envelope, block)
     elif kind == TRUST:
         policy.check_thresholds(root, root.root, envelope)
-    verification = envelope.verify(candidates)
-    if not verification.signers:
-        raise _unsigned(candidates, verification)
-    return verification.signers
-
-
-def _unsigned(lacking: Collection[PublicKey], verification: Verification) -> TrustError:
-    message = f"found no signature of {', '.join(map(str, list(lacking)[:3]))}, expected one"
-    reasons = "; ".join(f"a signature {reason}" for _, reason in verification.failed[:3])
-    return TrustError(message + (f"; {reasons}" if reasons else ""), code="threshold-not-met")
 
 
 def _subjects(statement: Statement) -> list[dict[str, Any]]:
