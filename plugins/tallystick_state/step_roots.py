@@ -38,6 +38,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import attrs
+import msgspec
 
 from tallystick.canonical import canonical_bytes, plain_encoder
 from tallystick.json_values import JsonKey, constant, json_object, json_value
@@ -81,17 +82,17 @@ KEY_SIZES: Mapping[RootedStep, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), str
 _json = plain_encoder()
 
 
-@json_object(JsonKey("root", form=bytes.hex), "size")
+@json_object("root", "size")
 @attrs.frozen
 class StepRoot:
     """The tree of a step.
 
     Attributes:
-        root: its root.
+        root: its root, in hexadecimal digits.
         size: how many rows it has.
     """
 
-    root: bytes
+    root: str
     size: int
 
 
@@ -121,25 +122,26 @@ class EpochLeaf:
     epoch: int
     genesis: str
     rules: Mapping[str, str]
-    adopted: Mapping[str, str]
     steps: Mapping[RootedStep, StepRoot | None]
     snapshot: str
+    adopted: Mapping[str, str] = attrs.field(factory=dict)
     salt: str | None = None
     carry: str | None = None
 
     @classmethod
-    def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
-        """Return the leaf that a JSON value of ``epoch-leaf-1`` is."""
-        return cls(
-            epoch=value["epoch"],
-            genesis=value["genesis"],
-            rules=value["rules"],
-            adopted=value.get("adopted", {}),
-            steps={step: _root(value["steps"][step]) for step in STEPS},
-            snapshot=value["snapshot"],
-            salt=value.get("salt"),
-            carry=value.get("carry"),
-        )
+    def of_value(cls, value: object) -> EpochLeaf:
+        """Return the leaf that a JSON value of ``epoch-leaf-1`` is.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            leaf = msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from error
+        if leaf.steps.keys() != {*STEPS}:
+            raise ValueError(f"found the steps {', '.join(leaf.steps)}, expected all")
+        return leaf
 
     def to_bytes(self) -> bytes:
         """Return the data of the leaf: its RFC 8785 form."""
@@ -328,17 +330,19 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
         means.update(aggregate_deltas(closing).means)
     for hotkey, miner in counted.after.miners.items():
         is_anew = miner.anew == counted.epoch
+        begun = None if is_anew else counted.before.miners.get(hotkey)
         for skill_type, nano in miner.reputation.items():
             owner, line = (hotkey, skill_type), counted.line_of(skill_type) or ""
-            rules = counted.rules.get(line)
-            before = None if is_anew else _reputation_before(counted, owner)
-            if before is None:
-                before = _initial_before(rules, skill_type)
-            mean = means.get(owner)
+            rules, mean = counted.rules.get(line), means.get(owner)
+            if rules is not None and rules.rule_set.section(REPUTATION) is None:
+                rules = None
+            before = None if begun is None else begun.reputation.get(skill_type)
+            if before is None and rules is not None and skill_type in rules.rule_set.skill_types:
+                before = rules.initial_reputation
             # what is stored is shown, also where it is not what it should be
             after: int | None = nano
             if line in counted.adopted:
-                after = _after(rules, before, mean)
+                after = before if before is None or rules is None else damped(rules, before, mean)
             value = {
                 "after": _text(after),
                 "before": _text(before),
@@ -346,31 +350,6 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
                 "next": to_text(nano),
             }
             yield (*owner, value | ({ANEW: miner.anew} if is_anew else {}))
-
-
-def _after(rules: StateRules | None, before: int | None, mean: Fraction | None) -> int | None:
-    """Return the reputation that a closing makes, in nano."""
-    if before is None or rules is None or rules.rule_set.section(REPUTATION) is None:
-        return before
-    return damped(rules, before, mean)
-
-
-def _reputation_before(counted: Counted, owner: Owner) -> int | None:
-    """Return the reputation that a miner had as the epoch began."""
-    miner = counted.before.miners.get(owner[0])
-    return None if miner is None else miner.reputation.get(owner[1])
-
-
-def _initial_before(rules: StateRules | None, skill_type: str) -> int | None:
-    """Return the reputation of a type that a miner had none of as an epoch began, or begins anew.
-
-    Args:
-        rules: of its line; None where no line has the type.
-        skill_type: the type.
-    """
-    if rules is None or rules.rule_set.section(REPUTATION) is None:
-        return None
-    return rules.initial_reputation if skill_type in rules.rule_set.skill_types else None
 
 
 def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
@@ -402,10 +381,6 @@ def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
                 for part, thresholds in (("after", ending), ("before", before), ("next", stored))
             }
             yield (name, threshold, value)
-
-
-def _root(value: Mapping[str, Any] | None) -> StepRoot | None:
-    return None if value is None else StepRoot(bytes.fromhex(value["root"]), value["size"])
 
 
 def _text(nano: int | None) -> str | None:

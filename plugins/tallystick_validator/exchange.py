@@ -516,5 +516,5 @@ def _leaf(closed: ClosedEpochDigests) -> EpochLeaf:
     """
     try:
         return EpochLeaf.of_value(msgspec.json.decode(closed.leaf))
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise PeerError("gave an epoch without the leaf of one") from error

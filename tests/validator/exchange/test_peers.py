@@ -75,7 +75,7 @@ def test_it_says_who_it_is_and_how_far(house: House, url: str) -> None:
     leaf = msgspec.json.decode(closed.leaf)
     with house.ledger.epoch_log() as log:
         assert leaf["snapshot"] == log.leaves[0].snapshot
-        assert leaf["steps"]["inputs"]["root"] == log.leaves[0].steps["inputs"].root.hex()
+        assert leaf["steps"]["inputs"]["root"] == log.leaves[0].steps["inputs"].root
 
 
 def test_it_lists_batches_and_gives_their_bytes(house: House, url: str) -> None:
