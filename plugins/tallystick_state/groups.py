@@ -45,7 +45,6 @@ from functools import partial
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.numbers.nano import from_decimal
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.roles import Role
@@ -99,9 +98,7 @@ def is_selectable(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool
     Raises:
         StateError: the rule set has no groups.
     """
-    return _is_eligible(rules, miner, skill_type) and not _is_below(
-        miner, skill_type, _minimum(rules)
-    )
+    return bool(_is_reaching(rules, miner, skill_type))
 
 
 def candidate_pool(
@@ -115,17 +112,6 @@ def candidate_pool(
     Raises:
         StateError: the rule set has no groups, or the round is outside [0, 2**64).
     """
-    selectable, _ = _split_by_reputation(state, skill_type, rules)
-    return _ordered(selectable, skill_type, rules, round)
-
-
-def _ordered(
-    selectable: Iterable[MinerEntry],
-    skill_type: str,
-    rules: StateRules,
-    round: int,  # noqa: A002  # the field's word
-) -> tuple[str, ...]:
-    """Return the hotkeys of miners in the order in which groups are selected, the best first."""
     by_digest = rules.groups.ties == "round_and_hotkey_digest"
     prefix = _number("round", round)
 
@@ -134,23 +120,8 @@ def _ordered(
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
 
+    selectable = (m for m in state.miners.values() if is_selectable(rules, m, skill_type))
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
-
-
-def auditor_pool(
-    state: State,
-    skill_type: str,
-    rules: StateRules,
-    *,
-    round: int,  # noqa: A002  # the field's word
-    auditor_streaks: Mapping[str, int],
-) -> tuple[str, ...]:
-    """Return the candidates that are left to draw auditors from, in the order of the pool.
-
-    Arguments and errors are those of `select_group`.
-    """
-    _, rest = _split(candidate_pool(state, skill_type, rules, round), rules, auditor_streaks)
-    return rest
 
 
 def select_group(  # noqa: PLR0913  # what a group follows from
@@ -179,11 +150,13 @@ def select_group(  # noqa: PLR0913  # what a group follows from
         StateError: the rule set has no groups, the round is outside its range, or the seed is no
             Unicode text.
     """
-    selectable, below = _split_by_reputation(state, skill_type, rules)
-    pool = _ordered(selectable, skill_type, rules, round)
+    pool = candidate_pool(state, skill_type, rules, round)
     primaries, rest = _split(pool, rules, auditor_streaks)
-    # they miss nothing but the minimum reputation (E31)
-    recovering = [miner.hotkey for miner in below] if rules.groups.recovery.enabled else []
+    recovering = []
+    if rules.groups.recovery.enabled:
+        # they miss nothing but the minimum reputation (E31)
+        miners = state.miners.values()
+        recovering = [m.hotkey for m in miners if _is_reaching(rules, m, skill_type) is False]
     # before any is drawn, so that a wrong seed is told where nobody can be
     ticket = partial(_ticket, _draw(skill_type, round, seed))
     auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
@@ -231,30 +204,14 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
     return len({number for number, _ in rounds if number > latest_as_primary})
 
 
-def _split_by_reputation(
-    state: State, skill_type: str, rules: StateRules
-) -> tuple[list[MinerEntry], list[MinerEntry]]:
-    """Return the miners in the candidate pool, and those that miss nothing but the reputation."""
-    minimum, selectable, below = _minimum(rules), list[MinerEntry](), list[MinerEntry]()
-    for miner in state.miners.values():
-        if _is_eligible(rules, miner, skill_type):
-            (below if _is_below(miner, skill_type, minimum) else selectable).append(miner)
-    return selectable, below
-
-
-def _is_eligible(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
-    """Return whether nothing but its reputation may keep the miner out of the pool."""
-    declared = miner.uid is not None and skill_type in miner.types
-    # last, so that rules without groups say so, whatever the type
-    return declared and not is_ejected(rules, miner) and skill_type in rules.rule_set.skill_types
-
-
-def _minimum(rules: StateRules) -> int:
-    return from_decimal(rules.groups.minimum_reputation)
-
-
-def _is_below(miner: MinerEntry, skill_type: str, minimum: int) -> bool:
-    return miner.reputation[skill_type] < minimum
+def _is_reaching(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool | None:
+    """Return whether a miner has the minimum reputation; None where something else keeps it out."""
+    if miner.uid is None or skill_type not in miner.types or is_ejected(rules, miner):
+        return None
+    # last, so that rules without reputations say so, whatever the type
+    if skill_type not in rules.rule_set.skill_types:
+        return None
+    return miner.reputation[skill_type] >= rules.minimum_reputation
 
 
 def _split(

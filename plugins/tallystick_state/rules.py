@@ -170,6 +170,15 @@ class StateRules:
         return self._section(self.rule_set.section(GROUPS), "groups")
 
     @cached_property
+    def minimum_reputation(self) -> int:
+        """The reputation, in nano, below which a miner is in no pool.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return from_decimal(self.groups.minimum_reputation)
+
+    @cached_property
     def epochs(self) -> Epochs:
         """The rules of the end of an epoch.
 

@@ -33,7 +33,7 @@ from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.epoch import EventRecords, close_epoch, next_threshold
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
-from tallystick_state.groups import auditor_pool, select_group
+from tallystick_state.groups import candidate_pool, select_group
 from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstructure
 from tallystick_state.reputation import consensus_event, damped, mean_delta, record_delta
 from tallystick_state.rules import StateRules, state_rules_of
@@ -208,9 +208,10 @@ def _group(rule_set: str, given: Json) -> Json:
     streaks = {each["hotkey"]: each["streak"] for each in given["candidates"]}
     asked = {"round": number, "auditor_streaks": streaks}
     found = select_group(state, name, rules(rule_set), seed=given["seed"], **asked)
+    pool = candidate_pool(state, name, rules(rule_set), number)
     return {
         "primaries": list(found.primaries),
-        "auditor_pool": list(auditor_pool(state, name, rules(rule_set), **asked)),
+        "auditor_pool": [hotkey for hotkey in pool if hotkey not in found.primaries],
         "auditors": list(found.auditors),
         "consensus": found.consensus,
     }
@@ -366,10 +367,11 @@ def _group_selection(rule_set: str, row: Json) -> Json:
     }
     asked = {"round": 7, "auditor_streaks": {}}
     group = select_group(State(0, miners, {}), kind, rules(rule_set), seed="seed", **asked)
-    pool = auditor_pool(State(0, miners, {}), kind, rules(rule_set), **asked)
-    assert len(set(group.auditors) & set(pool)) == len(group.auditors) == 2
+    pool = candidate_pool(State(0, miners, {}), kind, rules(rule_set), asked["round"])
+    rest = [hotkey for hotkey in pool if hotkey not in group.primaries]
+    assert len(set(group.auditors) & set(rest)) == len(group.auditors) == 2
     uniform = "2 distinct members of auditor_pool, uniform"
-    return {"primaries": list(group.primaries), "auditor_pool": list(pool), "auditors": uniform}
+    return {"primaries": list(group.primaries), "auditor_pool": rest, "auditors": uniform}
 
 
 def _round_score(rule_set: str, row: Json) -> Json:

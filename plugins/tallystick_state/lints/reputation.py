@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from tallystick.formula.text import decimal_text
-from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, figure, finding, less, more
@@ -163,7 +163,7 @@ def dynamics_of(scorer: Scorer) -> Dynamics | None:
         rules,
         groups,
         floor,
-        0 if groups is None else from_decimal(groups.minimum_reputation),
+        0 if groups is None else rules.minimum_reputation,
         initial,
         Trajectory.of(rules, initial, (best,)),
         Trajectory.of(rules, initial, _rewards(rules.reputation.events) or (best,)),
