@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
+import operator
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,9 +40,6 @@ THOUSAND = 10**3
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\")"
 _NAME = re.compile(_KEY)
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[{_KEY}\])*")
-_PART = re.compile(
-    r"\[(?:([0-9]{1,9})|([A-Za-z0-9_-]+)|\"([^\"]*)\")\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)"
-)
 _WORD = re.compile(r"[a-z0-9]+")
 _NEAREST = 3
 """Maximum number of paths that a message about a wrong path names."""
@@ -75,16 +74,17 @@ def read_value(data: Data, path: str, text: str) -> Value:
     Raises:
         TallystickError: the path leads to no value, or the text is none of its kind.
     """
-    if _weighed(data, path):
-        return _number(path, text)
-    match _value_at(data, path):
+    match _at(data, _place(data, path)[0]):
         case bool():
             if text not in ("true", "false"):
                 raise TallystickError(f"found {text!r} for {path}, expected true or false")
             return text == "true"
         case str():
             return text
-    return _number(path, text)
+    number = read_number(text)
+    if number is None:
+        raise TallystickError(f"found {text!r} for {path}, expected {NUMBER}")
+    return number
 
 
 def current(data: Data, path: str) -> Value | None:
@@ -93,9 +93,7 @@ def current(data: Data, path: str) -> Value | None:
     Raises:
         TallystickError: the path leads to no value.
     """
-    weighed = _weighed(data, path)
-    types = data["skill_types"]
-    values = {types[name]["weights"][axis] for name, axis in weighed} or {_value_at(data, path)}
+    values: set[Value] = {_at(data, keys) for keys in _place(data, path)}
     return values.pop() if len(values) == 1 else None
 
 
@@ -109,19 +107,20 @@ def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Valu
     new_values: dict[KeyPath, Value] = {}
     weights: dict[str, dict[str, Decimal]] = defaultdict(dict)
     for path, value in values:
-        of_types = _weighed(data, path)
-        for skill_type, axis in of_types:
+        for keys in _place(data, path):
+            typed = _kept_whole(data, path, _at(data, keys), value)
+            if not _is_weight(keys):
+                if keys in new_values:
+                    raise TallystickError(f"found two values for {path}, expected one")
+                new_values[keys] = typed
+                continue
+            skill_type, axis = str(keys[1]), str(keys[3])
             if axis in weights[skill_type]:
                 raise TallystickError(
                     f"found {path} beside another change of the weight of {axis} in {skill_type}, "
                     "expected one"
                 )
             weights[skill_type][axis] = Decimal(value)
-        if not of_types:
-            keys, typed = _keys(data, path), _kept_whole(data, path, value)
-            if keys in new_values:
-                raise TallystickError(f"found two values for {path}, expected one")
-            new_values[keys] = typed
     for skill_type, fixed in weights.items():
         before = data["skill_types"][skill_type]["weights"]
         for axis, weight in rescaled(before, fixed, skill_type).items():
@@ -133,10 +132,7 @@ def edited(data: Data, changes: Edits) -> dict[str, Any]:
     """Return the tables of a rule-set file with other values."""
     document: dict[str, Any] = copy.deepcopy(dict(data))
     for (*outer, last), value in changes.items():
-        table: Any = document
-        for key in outer:
-            table = table[key]
-        table[last] = value
+        _at(document, outer)[last] = value
     return document
 
 
@@ -146,12 +142,9 @@ def edited_text(text: str, changes: Edits) -> str:
 
     data, document = parse(text, "").data, tomlkit.parse(text)
     for (*outer, last), value in changes.items():
-        part: Any = document
-        table: Any = data
-        for key in outer:
-            part, table = part[key], table[key]
-        if table[last] != value:
-            part[last] = _item(value, part[last])
+        if _at(data, outer)[last] != value:
+            table = _at(document, outer)
+            table[last] = _item(value, table[last])
     written = document.as_string()
     if parse(written, "").data != edited(data, changes):
         raise AssertionError(f"an edit of {', '.join(map(dotted, changes))} that says other values")
@@ -240,23 +233,8 @@ def _apportioned(shares: Mapping[str, Fraction], factor: Fraction) -> dict[str, 
     return whole
 
 
-def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
-    """Return the types and axes whose weight a path is; none when it is another value."""
-    types = {name: rules.get("weights", {}) for name, rules in data["skill_types"].items()}
-    match _keys(data, path):
-        case ("skill_types", str(name), "weights", str(axis)) if axis in types.get(name, {}):
-            return [(name, axis)]
-        case ("axes", str(axis), "weight") if "weight" not in data["axes"].get(axis, {}):
-            weighed = [(name, axis) for name, weights in types.items() if axis in weights]
-            if not weighed:
-                raise _unknown(data, path)
-            return weighed
-    return []
-
-
-def _kept_whole(data: Data, path: str, value: Value) -> Value:
+def _kept_whole(data: Data, path: str, before: Value, value: Value) -> Value:
     """Return the value for a path: a whole number where one was and still can be."""
-    before = _value_at(data, path)
     if isinstance(value, bool | str):
         return value
     if isinstance(before, bool | str):
@@ -264,46 +242,32 @@ def _kept_whole(data: Data, path: str, value: Value) -> Value:
     return int(value) if isinstance(before, int) and not value % 1 else value
 
 
-def _value_at(data: Data, path: str) -> Value:
-    part: Any = data
-    try:
-        for key in _keys(data, path):
-            part = part[key]
-    except (KeyError, IndexError, TypeError):
-        raise _unknown(data, path) from None
-    if not isinstance(part, Value):
+def _place(data: Data, path: str) -> tuple[KeyPath, ...]:
+    """Return the keys of the value that a path means; several of a weight in several types."""
+    by_name = {name: (keys,) for name, keys, _ in named_paths(data)}
+    by_index = {dotted(keys): (keys,) for (keys,) in by_name.values()}
+    places = {**shared_weights(data), **by_index, **by_name}
+    if path not in places:
         raise _unknown(data, path)
-    return part
+    return places[path]
 
 
-def _number(path: str, text: str) -> Decimal:
-    number = read_number(text)
-    if number is None:
-        raise TallystickError(f"found {text!r} for {path}, expected {NUMBER}")
-    return number
+def _at(data: Any, keys: Iterable[str | int]) -> Any:  # noqa: ANN401  # any value of a document
+    return functools.reduce(operator.getitem, keys, data)
 
 
-def _keys(data: Data, path: str) -> KeyPath:
-    """The keys and indices of a path; a name in brackets is the index of the table that has it."""
-    keys: list[str | int] = []
-    holder: Any = data
-    for part in _PART.finditer(path):
-        index, bare, quoted, quoted_key, key = part.groups()
-        keys.append(int(index) if index else quoted_key or key or "")
-        if name := bare or quoted:
-            keys[-1] = _index(holder, name)
-        try:
-            holder = holder[keys[-1]]
-        except (KeyError, IndexError, TypeError):
-            holder = None
-    return tuple(keys)
+def _is_weight(keys: KeyPath) -> bool:
+    return len(keys) == 4 and keys[0] == "skill_types" and keys[2] == "weights"
 
 
-def _index(place: object, name: str) -> int:
-    """Return the index of the table of a list that has a name; one that leads nowhere for none."""
-    tables = place if isinstance(place, list) else []
-    names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
-    return names.index(name) if name in names else len(names)
+def shared_weights(data: Data) -> dict[str, tuple[KeyPath, ...]]:
+    """Return the keys of the weight of each axis in every type that weighs it, by its path."""
+    weights: dict[str, tuple[KeyPath, ...]] = {}
+    for _, keys, _ in named_paths(data):
+        if _is_weight(keys) and "weight" not in data["axes"].get(keys[-1], {}):
+            path = f"{dotted(('axes', keys[-1]))}.weight"
+            weights[path] = (*weights.get(path, ()), keys)
+    return weights
 
 
 def named_paths(data: Data) -> Iterator[tuple[str, KeyPath, Value]]:
@@ -334,8 +298,7 @@ def _is_unique(name: object, tables: list[Any]) -> bool:
 
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
     paths = [name for name, _, _ in named_paths(data) if name != path]
-    weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
-    paths += [f"axes.{axis}.weight" for axis in sorted(weighed)]
+    paths += shared_weights(data)
     return TallystickError(
         f"found the path {path}, expected {expected} of the rule set, as "
         f"`tallystick rules paths RULES` lists them{_nearest_paths(path, paths)}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.rules.edit import current, named_paths
-from tallystick.rules.findings import dotted, shown
+from tallystick.rules.edit import current, named_paths, shared_weights
+from tallystick.rules.findings import shown
 from tallystick.rules.section_lookup import document_schema
 from tallystick.rules.toml import KeyPath, parse
 
@@ -27,7 +27,6 @@ Schema = Mapping[str, Any]
 
 _LARGEST = 10**6
 """Larger numbers are those that the format allows, which tell nobody a range."""
-_WEIGHT = "weight"
 
 
 @attrs.frozen
@@ -92,16 +91,10 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
 
 def _shared_weights(data: Mapping[str, Any]) -> Iterator[SettablePath]:
     """Yield the weight of each axis in all types that weigh it."""
-    types: dict[str, list[str]] = {}
-    for name, rules in data["skill_types"].items():
-        for axis in rules.get("weights", {}):
-            types.setdefault(axis, []).append(name)
-    for axis, of_types in types.items():
-        if _WEIGHT in data["axes"].get(axis, {}):
-            continue
-        path = f"{dotted(('axes', axis))}.{_WEIGHT}"
+    for path, places in shared_weights(data).items():
+        types = ", ".join(str(skill_type) for _, skill_type, *_ in places)
+        meaning = f"the weight of {places[0][-1]} in {types}; the others are scaled"
         value = current(data, path)
-        meaning = f"the weight of {axis} in {', '.join(of_types)}; the others are scaled"
         text = None if value is None else shown(value)
         yield SettablePath(path, text, "number", "0", "1", (), meaning)
 
