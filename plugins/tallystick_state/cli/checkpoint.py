@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from tallystick_state.cli.options import (
     ledger_option,
     number_type,
     read_checkpoint_file,
+    row_key,
     signer_options,
 )
 
@@ -87,7 +87,12 @@ def checkpoint_command(
 @click.option("--epoch", required=True, type=number_type, help="A closed epoch.")
 @click.option("--step", required=True, type=click.Choice(_STEPS), help="The step of the row.")
 @click.option(
-    "--row-key", "key", required=True, metavar="JSON", help="The key of the row, as an array."
+    "--row-key",
+    "key",
+    type=row_key,
+    required=True,
+    metavar="JSON",
+    help="The key of the row, as an array.",
 )
 @checkpoint_option
 @output_option("The proof to write.", metavar="FILE")
@@ -96,7 +101,7 @@ def checkpoint_command(
 def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epoch: int,
     step: Any,  # noqa: ANN401  # one of the steps
-    key: str,
+    key: tuple[Any, ...],
     checkpoint: Path | None,
     output: Path,
     ledger: Ledger,
@@ -111,22 +116,12 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with working("proving"):
-        proof = row_proof(ledger, epoch, step, _key(key), signed)
+        proof = row_proof(ledger, epoch, step, key, signed)
     _write(output, proof_bytes(proof), follow_links=follow_links)
     if wants_json():
         print_json(json_value(proof), is_closed=True)
     else:
         echo(*proof.told())
-
-
-def _key(text: str) -> list[Any]:
-    try:
-        key = json.loads(text)
-    except (ValueError, RecursionError):
-        key = None
-    if not isinstance(key, list):
-        raise click.BadParameter(f'found {text[:60]!r}, expected an array such as ["5Miner", …]')
-    return key
 
 
 def _write(output: Path, data: bytes, *, follow_links: bool) -> None:

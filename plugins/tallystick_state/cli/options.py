@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -297,6 +298,20 @@ def public_key(text: str) -> PublicKey:
         return PublicKey.of_text(text)
     except TrustError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def row_key(text: str) -> tuple[Any, ...]:
+    """Return the key of a row, a JSON array, as the type of an option; a text alone is a hotkey."""
+    if not text.startswith("["):
+        return (text,)
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = []
+    if not parts:
+        message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
+        raise click.BadParameter(message)
+    return tuple(parts)
 
 
 def _signer(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.cli.command import command, examples
 from tallystick.cli.options import PATH
 from tallystick.cli.shown import show
-from tallystick_state.cli.options import block_option, keys_option, trust_option
+from tallystick_state.cli.options import block_option, keys_option, row_key, trust_option
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--row",
     "row",
+    type=row_key,
     metavar="KEY",
     help="The row that a proof must show: a hotkey, or its key as a JSON array.",
 )
@@ -43,7 +43,7 @@ def verify_command(
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     block: int | None,
-    row: str | None,
+    row: tuple[Any, ...] | None,
 ) -> None:
     """Verify the signatures of FILE, whatever kind it is.
 
@@ -54,21 +54,7 @@ def verify_command(
     from tallystick_state.trust.verification import Against, verify
 
     root = None if trust is None else read(trust)
-    against = Against(root, keys, block, None if row is None else _row_key(row))
+    against = Against(root, keys, block, row)
     result = verify(path, against)
     show(result.view, result.lines)
     sys.exit(0 if result.view["checked"] else 1)
-
-
-def _row_key(text: str) -> tuple[object, ...]:
-    """Return the parts with which a row begins: those of an array, or a hotkey alone."""
-    if not text.startswith("["):
-        return (text,)
-    try:
-        parts = json.loads(text)
-    except (ValueError, RecursionError):
-        parts = []
-    if not parts:
-        message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
-        raise click.BadParameter(message, param_hint="--row")
-    return tuple(parts)
