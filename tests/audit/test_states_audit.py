@@ -25,7 +25,7 @@ from state.trusted import PEER, THEIRS, authority, began, begun
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import InputError, OtherSnapshotError, TrustError
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.audit.states_audit import audit_states, records_of
+from tallystick_state.audit.states_audit import audit_states
 from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state, import_state
@@ -158,8 +158,7 @@ def test_another_record_is_told_and_the_record_decides(mine: Lived, tmp_path: Pa
 
     theirs = lives(tmp_path, "theirs", changed)
     for has, wrong in ((None, "undecided"), (mine.records, "b"), (theirs.records, "a")):
-        records = None if has is None else records_of(has)
-        verdict = audit_states(mine.export, theirs.store, records)
+        verdict = audit_states(mine.export, theirs.store, has)
         assert (verdict.kind, verdict.epoch, verdict.step) == ("input", EPOCH, "inputs")
         assert verdict.wrong == wrong
         assert (verdict.explanation is None) == (has is None)
@@ -301,7 +300,7 @@ def test_signed_batches_that_list_a_row_are_named(tmp_path: Path) -> None:
     verdict = audit_states(one, other)
     assert (verdict.kind, verdict.wrong) == ("input", "undecided")
     assert "its validator signed both digests" in verdict.reason
-    records = records_of(written(tmp_path / "records.jsonl", [THEIRS]))
+    records = written(tmp_path / "records.jsonl", [THEIRS])
     assert audit_states(one, other, records).wrong == "b"
 
 
@@ -330,7 +329,7 @@ def test_alignments_that_differ_are_of_the_groups(tmp_path: Path) -> None:
                     member["role"] = "primary"
             ledger.close_round(records, groups=[group])
             ledger.close_epoch()
-    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db", records_of(Path("none")))
+    verdict = audit_states(tmp_path / "a.db", tmp_path / "b.db", Path("none"))
     assert (verdict.step, verdict.kind, verdict.wrong) == ("results", "input", "undecided")
     assert "compare the groups" in verdict.reason
 

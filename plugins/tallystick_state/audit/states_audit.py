@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,40 +102,6 @@ class Verdict:
     explanation: Explanation | None = None
 
 
-RecordsOf = Callable[[Key], Iterable[Mapping[str, Any]]]
-"""The records with the key of a row of inputs."""
-
-
-def records_of(path: Path) -> RecordsOf:
-    """Return the records of a file by their keys; lines that are no records are passed over.
-
-    Raises:
-        InputError: the file cannot be read, once records are asked for.
-    """
-
-    def records(key: Key) -> Iterator[Mapping[str, Any]]:
-        with opened(path) as file:
-            for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
-                try:
-                    record = json.loads(line)
-                    if record_key(record) == key:
-                        yield record
-                except (ValueError, KeyError, TypeError, RecursionError):
-                    continue
-
-    return records
-
-
-def record_key(record: Mapping[str, Any]) -> Key:
-    """Return the key of a record in the first steps.
-
-    Raises:
-        KeyError: it is no record.
-    """
-    miner = record["miner"]["hotkey"], record["skill_type"], record["validator"]
-    return (*miner, record["round"], record["task_id"], record["epoch"], "")
-
-
 @attrs.frozen(eq=False)
 class Side:
     """One side: a store, or an export that was imported; its log leads to all that it has.
@@ -198,14 +164,14 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
 
 
 def audit_states(
-    a: PathLike, b: PathLike, records: RecordsOf | None = None, *, registry: Registry | None = None
+    a: PathLike, b: PathLike, records: Path | None = None, *, registry: Registry | None = None
 ) -> Verdict:
     """Return the first difference of two states, and which of them is wrong.
 
     Args:
         a: a store or an export.
         b: another.
-        records: those that somebody has, by key; one whose digest a side has may decide.
+        records: a file of those that somebody has; one whose digest a side has may decide.
         registry: the plugins; by default the installed ones.
 
     Raises:
@@ -244,7 +210,7 @@ def _wrong_of(letters: Iterable[str]) -> Wrong:
     return "undecided" if not wrong else "a" if "a" in wrong else "b"
 
 
-def _compared(sides: Mapping[str, Side], records: RecordsOf | None) -> Verdict:
+def _compared(sides: Mapping[str, Side], records: Path | None) -> Verdict:
     logs = [sides[letter].log for letter in LETTERS]
     begun = [log.in_force.genesis for log in logs]
     if begun[0] != begun[1]:
@@ -269,7 +235,7 @@ def _compared(sides: Mapping[str, Side], records: RecordsOf | None) -> Verdict:
 
 
 def _in_closed(
-    sides: Mapping[str, Side], mine: EpochLeaf, theirs: EpochLeaf, records: RecordsOf | None
+    sides: Mapping[str, Side], mine: EpochLeaf, theirs: EpochLeaf, records: Path | None
 ) -> Verdict:
     """Return the first difference in an epoch whose leaves differ."""
     if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
@@ -308,7 +274,7 @@ class _Difference:
         rows: by letter, the row with the key; None of a side without one.
         more: how many rows of the step differ beside it.
         digests: those that the inputs of both sides have with the key.
-        records: those that somebody has, by key; None without any.
+        records: a file of those that somebody has; None without any.
     """
 
     sides: Mapping[str, Side]
@@ -318,11 +284,11 @@ class _Difference:
     rows: Mapping[str, LeafRow | None]
     more: int
     digests: frozenset[str]
-    records: RecordsOf | None
+    records: Path | None
 
     @classmethod
     def first(
-        cls, sides: Mapping[str, Side], epoch: int, step: RootedStep, records: RecordsOf | None
+        cls, sides: Mapping[str, Side], epoch: int, step: RootedStep, records: Path | None
     ) -> _Difference:
         """Find the row, in an epoch and a step that differ."""
         every = {letter: side.rows(epoch) for letter, side in sides.items()}
@@ -352,7 +318,7 @@ class _Difference:
         if self.step not in _OF_RECORDS or None in self.rows.values() or self._is_of_group():
             return None
         with self.sides["a"].ledger.scoring() as scorer:
-            for record in () if self.records is None else self.records(self.key):
+            for record in _records_with(self.records, self.key):
                 event = _event_of(record, scorer)
                 if event is not None and event.claim_digest in self.digests:
                     derived = row_with(sorted_rows([_record_row(self.step, event)]), self.key)
@@ -425,6 +391,19 @@ class _Difference:
         return f", but in quarantine ({reasons[0]})" if reasons else ""
 
 
+def _records_with(path: Path | None, key: Key) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a file that have the key; lines that are no records are passed over."""
+    if path is None:
+        return
+    with opened(path) as file:
+        for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                record = json.loads(line)
+                miner = record["miner"]["hotkey"], record["skill_type"], record["validator"]
+                if (*miner, record["round"], record["task_id"], record["epoch"], "") == key:
+                    yield record
+
+
 def _event_of(record: Mapping[str, Any], scorer: Scorer) -> StateEvent | None:
     """Return the event that a state records of a record; None where it is rejected."""
     (batch,) = events_of(ItemSource([record]), scorer)
@@ -438,7 +417,7 @@ def _record_row(step: RootedStep, event: StateEvent) -> LeafRow:
     return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
 
 
-def _in_open(sides: Mapping[str, Side], epoch: int, records: RecordsOf | None) -> Verdict:
+def _in_open(sides: Mapping[str, Side], epoch: int, records: Path | None) -> Verdict:
     """Return the verdict on states with the same closed epochs, by the open one."""
     other = _other_rules(sides, epoch)
     if other is not None:

@@ -136,11 +136,10 @@ def states_command(a: str, b: str, records: Path | None) -> None:
     row, both values, and the value to which the record itself leads. Where the closed epochs are
     equal, the open one is compared: which claim of which round one of them lacks.
     """
-    from tallystick_state.audit.states_audit import audit_states, records_of
+    from tallystick_state.audit.states_audit import audit_states
 
-    lookup = None if records is None else records_of(records)
     with working("comparing"):
-        verdict = audit_states(a, b, lookup)
+        verdict = audit_states(a, b, records)
     names = {"a": a, "b": b}
     view = {"sides": names, "verdict": json_value(verdict)}
     _give(view, _verdict_lines(verdict, names), differs=verdict.kind != "equal")
