@@ -11,7 +11,7 @@ import click
 
 from tallystick.cli.command import command, examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, print_table, show, wants_json
+from tallystick.cli.shown import show, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 
@@ -54,17 +54,15 @@ def yuma(case: Path, checks: bool) -> None:
     with working("computing"):
         answers = vectors.computed(document, str(case))
         values = vectors.values(document, str(case))
-    if wants_json():
-        if vectors.is_vectors(document):
-            print_json({"cases": answers, **({"functions": values} if values else {})})
-        else:
-            print_json({"steps": answers[0]["steps"]})
-        return
-    for answer in answers:
-        _show(answer)
+    if vectors.is_vectors(document):
+        view = {"cases": answers, **({"functions": values} if values else {})}
+    else:
+        view = {"steps": answers[0]["steps"]}
+    lines = [line for answer in answers for line in _lines(answer)]
     if values:
         rows = [[name, str(row), str(x)] for name, of in values.items() for row, x in enumerate(of)]
-        print_table("functions", [("function", False), ("row", True), ("value", True)], rows)
+        lines += table_lines(("function", "row", "value"), rows)
+    show(view, lines)
 
 
 def _tell(found: Check) -> None:
@@ -89,15 +87,15 @@ def _line(found: VectorDifference) -> str:
     return f"{visible(found.case)}: {visible(found.path)}: found {one}, expected {other}"
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _lines(answer: dict[str, Any]) -> list[str]:
     steps = answer["steps"]
     name = f"{visible(answer['name'])}, " if "name" in answer else ""
     heads = ["uid", "permit", "active", *(column.replace("_", " ") for column in _COLUMNS)]
     title = f"{name}step {len(steps)} of {len(steps)}"
-    print_table(title, [(head, True) for head in heads], _rows(steps[-1]))
+    return [title, *table_lines(heads, _rows(steps[-1])), ""]
 
 
 def _rows(step: dict[str, Any]) -> Iterator[list[str]]:
     for uid, (permit, active) in enumerate(zip(step["permits"], step["active"], strict=True)):
-        flags = ["yes" if flag else "" for flag in (permit, active)]
+        flags = ["yes" if flag else "no" for flag in (permit, active)]
         yield [str(uid), *flags, *(str(step[column][uid]) for column in _COLUMNS)]

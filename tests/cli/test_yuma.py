@@ -36,9 +36,9 @@ def test_people_see_the_last_step(file: Path, case: dict[str, Any]) -> None:
     assert "step 7 of 7" in found.out
     last = case["steps"][-1]["expect"]
     for uid, incentive in enumerate(last["incentive"]):
-        (row,) = (line for line in found.out.splitlines() if line.startswith(f"│   {uid} │"))
-        cells = [cell.strip() for cell in row.strip("│").split("│")]
-        assert cells[1:3] == ["yes" if last["permits"][uid] else "", "yes"]
+        (row,) = (line for line in found.out.splitlines() if line.startswith(f"{uid} "))
+        cells = row.split()
+        assert cells[1:3] == ["yes" if last["permits"][uid] else "no", "yes"]
         assert cells[6:] == [
             str(each) for each in (incentive, last["dividends"][uid], last["emission"][uid])
         ]
@@ -58,7 +58,7 @@ def test_vectors_are_computed_with_or_without_results(tmp_path: Path) -> None:
     checked = run("yuma", path, "--check")
     assert checked.status == 2
     assert "found nothing to compare, expected an expect in a step, or the result" in checked.err
-    assert "│ mul " in run("yuma", path).out
+    assert "\nmul " in run("yuma", path).out
 
 
 def test_a_machine_is_checked_by_all_vectors() -> None:

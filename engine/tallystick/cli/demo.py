@@ -6,14 +6,14 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.cli.command import command, examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
-from tallystick.cli.shown import echo, print_json, print_table, wants_json
+from tallystick.cli.shown import show, table_lines, wants_json
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.result import Result
     from tallystick.scoring.scorer import Scorer
 
-_COLUMNS = (
-    *(("skill type", False), ("axes", False)),
-    *(("quality", True), ("tier", False), ("emission", True)),
-)
-"""The heading of each column, and whether it holds numbers."""
+_HEADINGS = ("skill type", "axes", "quality", "tier", "emission")
 _MEANINGS = (
     ("axes", "how good an answer is in one respect, each from 0 to 1"),
     ("letters", "{letters}"),
@@ -68,16 +64,22 @@ def demo() -> None:
                 scorers.append(load(name))
             except RuleSetError as error:
                 refused[name] = str(error)
-    if wants_json():
-        rule_sets = [_plain(scorer, registry) for scorer in scorers]
-        print_json({"rule_sets": rule_sets, "refused": refused})
-    else:
-        for scorer in scorers:
-            _show(scorer, registry)
+    scored = [(scorer, _results(scorer, registry)) for scorer in scorers]
+    rule_sets = [
+        {
+            "rule_set": scorer.rule_set.reference,
+            "digest": scorer.digest,
+            "results": [result.to_dict() for result in results],
+        }
+        for scorer, results in scored
+    ]
+    lines = [line for scorer, results in scored for line in _lines(scorer, results)]
+    if scorers:
+        lines += [*_legend(scorers), "", *_next_commands(scorers[-1])]
+    show({"rule_sets": rule_sets, "refused": refused}, lines)
+    if not wants_json():
         for name, why in refused.items():
             tell_refusal(f"{name}  refused: {why}")
-        if scorers:
-            echo("", *_legend(scorers), "", *_next_commands(scorers[-1]))
     sys.exit(1 if refused else 0)
 
 
@@ -92,22 +94,18 @@ def _results(scorer: Scorer, registry: Registry) -> list[Result]:
     return [r for r in scorer.score_many(lines) if not isinstance(r, Reject)]
 
 
-def _plain(scorer: Scorer, registry: Registry) -> dict[str, Any]:
-    return {
-        "rule_set": scorer.rule_set.reference,
-        "digest": scorer.digest,
-        "results": [result.to_dict() for result in _results(scorer, registry)],
-    }
-
-
-def _show(scorer: Scorer, registry: Registry) -> None:
-    rows = []
-    for result in _results(scorer, registry):
-        emission = "–" if result.emission is None else f"{result.emission:f}"
-        quality = "–" if result.quality is None else f"{result.quality:f}"
-        axes = _axes(scorer, result)
-        rows.append((result.skill_type, axes, quality, result.tier or "–", emission))
-    print_table(f"{scorer.rule_set.reference}\n{scorer.digest}", _COLUMNS, rows)
+def _lines(scorer: Scorer, results: list[Result]) -> list[str]:
+    rows = (
+        (
+            result.skill_type,
+            _axes(scorer, result),
+            "–" if result.quality is None else f"{result.quality:f}",
+            result.tier or "–",
+            "–" if result.emission is None else f"{result.emission:f}",
+        )
+        for result in results
+    )
+    return [scorer.rule_set.reference, scorer.digest, *table_lines(_HEADINGS, rows), ""]
 
 
 def _axes(scorer: Scorer, result: Result) -> str:

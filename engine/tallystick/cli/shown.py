@@ -16,7 +16,7 @@ import click
 
 from tallystick.cli.settings import in_force
 from tallystick.errors import on_one_line
-from tallystick.io.text import escaped, json_pieces, masked, printable, visible
+from tallystick.io.text import escaped, json_pieces, masked, printable
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 
@@ -127,32 +127,6 @@ def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
     cells = [list(headings), *([on_one_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-
-
-def print_table(
-    title: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]
-) -> None:
-    """Print a table.
-
-    Args:
-        title: stands above it, in lines.
-        columns: the heading of each, and whether it holds numbers.
-        rows: a cell for each column.
-    """
-    from rich.console import Console  # 17 ms that not every command needs
-    from rich.table import Table
-
-    widest = max(map(len, title.splitlines()))
-    table = Table(title=printable(title), title_justify="left", min_width=widest)
-    for name, is_number in columns:
-        table.add_column(name, justify="right" if is_number else "left")
-    for row in rows:
-        table.add_row(*map(visible, row))
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        # wide enough for a table
-        console = Console(highlight=False, markup=False, width=120)
-    console.print(table)
 
 
 def error_terminal() -> Console | None:
