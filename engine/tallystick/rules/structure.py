@@ -1,22 +1,21 @@
 """Structuring of a document's tables into the frozen values of the model, and back.
 
-The schema has validated the document before, with lines and readable expectations. This is the
-second net: exact types (no ``5`` for ``"5"``, no ``1`` for ``true``), no unknown keys.
+The schema has validated the document before, with lines and readable expectations: types are not
+looked at again. A key that no attribute has, as a lax schema lets pass, is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import cache
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import attrs
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.findings import dotted, one_of, shown
+from tallystick.rules.findings import dotted
 from tallystick.rules.keys import TaggedChoice, form_of, is_of_other_keys, key_of
 from tallystick.rules.model import RuleSet
 from tallystick.rules.toml import decimal_text
@@ -27,20 +26,6 @@ if TYPE_CHECKING:
     from tallystick.rules.section import Section
     from tallystick.rules.toml import KeyPath
 
-_KINDS: Mapping[Any, tuple[tuple[type, ...], str]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    str: ((str,), "a text"),
-    Decimal: ((int, Decimal), "a number"),
-    tuple: ((list,), "an array"),
-    list: ((list,), "an array"),
-    dict: ((dict,), "a table"),
-    Mapping: ((dict,), "a table"),
-    # of `RuleSet.sections`, which are read by classes of their own
-    object: ((), "a section of the format"),
-}
-"""The types of values in a file, and their name for people, by the type of an attribute."""
-
 
 def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) -> RuleSet:
     """Return the rule set that the tables of a document say.
@@ -50,7 +35,7 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
         sections: those that the document has and that plugins bring.
 
     Raises:
-        RuleSetError: a type is wrong or a key is missing or unknown; without lines.
+        RuleSetError: a key is missing or unknown, or a class refuses its values; without lines.
     """
     core, values = dict(data), dict[str, Any]()
     for section in sorted(sections, key=lambda each: each.name):
@@ -99,48 +84,21 @@ def _json_of(value: Any) -> Any:  # noqa: ANN401  # any value of the model
 
 
 def _read(value: Any, form: Any, path: KeyPath) -> Any:  # noqa: ANN401  # any value of a document, and a type form
-    """Return a value of a document as the first of the types of an attribute that can hold it."""
-    expected = []
-    for member, types, name in _members(form):
-        is_one = get_origin(member) is not Literal or value in get_args(member)
-        if type(value) in types and is_one:
-            return _read_as(value, member, path)
-        expected.append(name)
-    raise _refusal(path, shown(value), " or ".join(expected))
-
-
-@cache
-def _members(form: Any) -> tuple[tuple[Any, tuple[type, ...], str], ...]:  # noqa: ANN401  # a type form
-    """Return each type that an attribute can have, with its types in a file and their name."""
-    forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
-    return tuple((member, *_kind_of(member)) for member in forms if member is not NoneType)
-
-
-def _kind_of(form: Any) -> tuple[tuple[type, ...], str]:  # noqa: ANN401  # a type form
-    if get_origin(form) is Literal:
-        return tuple(map(type, get_args(form))), one_of(map(shown, get_args(form)))
-    if isinstance(form, TaggedChoice) or attrs.has(form):
-        return _KINDS[Mapping]
-    otherwise = ((), f"a field of another type than {form}, such as Decimal: floats never decide")
-    return _KINDS.get(get_origin(form) or form, otherwise)
-
-
-def _read_as(value: Any, form: Any, path: KeyPath) -> Any:  # noqa: ANN401  # as `_read`
-    """Return a value of a document, of a type in a file that the form has."""
-    if form is Decimal:
-        return Decimal(decimal_text(Decimal(value)))
-    origin, arguments = get_origin(form), get_args(form)
-    if origin in (tuple, list):
-        items = [_read(item, arguments[0], (*path, n)) for n, item in enumerate(value)]
-        return origin(items)
-    if origin in (dict, Mapping):
-        return {key: _read(item, arguments[1], (*path, key)) for key, item in value.items()}
-    if isinstance(form, TaggedChoice):
-        tag = value.get(form.key)
-        if tag not in form.classes:
-            raise _refusal((*path, form.key), shown(tag), one_of(form.classes))
-        return _read_table(value, form.classes[tag], path)
-    return _read_table(value, form, path) if attrs.has(form) else value
+    """Return a value of a document as an attribute holds it: by the first type that takes it."""
+    for member in get_args(form) if get_origin(form) in (Union, UnionType) else (form,):
+        origin, arguments = get_origin(member), get_args(member)
+        match value:
+            case list() if origin in (tuple, list):
+                return origin(_read(item, arguments[0], (*path, n)) for n, item in enumerate(value))
+            case dict() if origin in (dict, Mapping):
+                return {key: _read(item, arguments[1], (*path, key)) for key, item in value.items()}
+            case dict() if isinstance(member, TaggedChoice):
+                return _read_table(value, member.classes[value[member.key]], path)
+            case dict() if attrs.has(member):
+                return _read_table(value, member, path)
+            case int() | Decimal() if member is Decimal:
+                return Decimal(decimal_text(Decimal(value)))
+    return value
 
 
 def _read_table(data: Mapping[str, Any], cls: type[Any], path: KeyPath) -> Any:  # noqa: ANN401  # of the class
@@ -153,15 +111,13 @@ def _read_table(data: Mapping[str, Any], cls: type[Any], path: KeyPath) -> Any: 
             others = field
         elif key in table:
             values[field.name] = _read(table.pop(key), form_of(field), (*path, key))
-        elif not _has_default(field):
-            raise _refusal((*path, key), "", "a value, which is missing")
     if others is not None:
         values[others.name] = _read(table, others.type, path)
     elif table:
         raise _refusal((*path, min(table)), "a key", "none but those of the format")
     try:
         return cls(**values)
-    except Exception as error:  # whatever a validator of the class raises
+    except Exception as error:  # whatever a validator of the class raises; a value is missing
         raise _refusal(path, "", f"another value ({error})") from error
 
 
