@@ -56,7 +56,7 @@ from tallystick_state.genesis import Carry, Origin
 from tallystick_state.groups import Group
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
-from tallystick_state.rules import StateRules, proved_rules_of
+from tallystick_state.rules import proved_rules_of
 from tallystick_state.rules_in_force import Adoption, begin_under
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_state import StoredSnapshots, StoredState
@@ -448,11 +448,12 @@ class Ledger(StoredState):
             TrustError: nobody has signed it who may.
         """
         from tallystick.rules.loading import load  # a query needs none
+        from tallystick.scoring.scorer import bind
 
         epoch = whole(at_epoch, "epoch")
         # proofs take a while: nobody has to wait for them
-        rules = StateRules(load(reference, self._known.plugins))
-        proved_rules_of(self._bound(rules))
+        loaded = load(reference, self.plugins)
+        rules = proved_rules_of(bind(loaded, loaded.registry))
         with self._writing() as log:
             log.write(Adopt.of(rules, epoch, major=major), authority)
             return log.in_force.adoptions[rules.line][-1]
@@ -584,5 +585,5 @@ class Ledger(StoredState):
     ) -> Ingested:
         from tallystick_state.ingest import ingest  # loads NumPy
 
-        scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
+        scorer = log.in_force.scorer.with_snapshots(StoredSnapshots(log.transaction))
         return ingest(log, source, scorer, rounds, **options)

@@ -36,6 +36,8 @@ from tallystick_state.sections.epochs import EPOCHS
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
     from tallystick.plugins.registry import Registry
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick.scoring.scorer import Scorer
     from tallystick_state.trust.gate_receipt import GateReceipt
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Statement
@@ -142,6 +144,19 @@ class RulesInForce:
     def changes(self) -> bool:
         """True where the rules of some line ever change."""
         return bool(self._epochs.later)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The scorer of records, each by the rules of its epoch.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        from tallystick.scoring.bound_rules import bound_over  # a query needs none
+        from tallystick.scoring.scorer import Scorer
+
+        lines = (timeline.map(_bound) for timeline in self.lines.values())
+        return Scorer.of(bound_over([*lines]))
 
     @property
     def root(self) -> TrustRoot | None:
@@ -299,6 +314,12 @@ class RulesInForce:
             for rules in timeline.values()
             for skill_type in rules.rule_set.skill_types
         }
+
+
+def _bound(rules: StateRules) -> BoundRules:
+    from tallystick.scoring.scorer import bind
+
+    return bind(rules.loaded, rules.registry)
 
 
 def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:

@@ -17,7 +17,6 @@ from tallystick_state.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugins
-    from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.epoch_log import EpochLog
     from tallystick_state.queries import StateQueries
@@ -33,8 +32,6 @@ class StoredState:
         """Take what was read of the store: its rules so far, and its allowed validators."""
         self.store, self.allowed = store, allowed
         self._known = RulesInForce.of(rules)
-        self._scorer: tuple[int, Scorer] | None = None
-        self._scorers: dict[str, Scorer] = {}
 
     @classmethod
     def read(cls, store: Store, transaction: Transaction, plugins: Plugins | None = None) -> Self:
@@ -125,7 +122,7 @@ class StoredState:
                     f"that of the state, {names}"
                 )
             if scorer is None or len(rule_sets) > 1:
-                scorer = self._scorer_of(in_force)
+                scorer = in_force.scorer
             yield scorer.with_snapshots(StoredSnapshots(transaction))
 
     @property
@@ -135,29 +132,7 @@ class StoredState:
         Raises:
             RuleSetError: formulas, types and schemas do not fit.
         """
-        return self._scorer_of(self.in_force)
-
-    @scorer.setter
-    def scorer(self, scorer: Scorer) -> None:
-        self._scorer = self._known.seq, scorer
-
-    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
-        cached = self._scorer
-        if cached is None or cached[0] != in_force.seq:
-            from tallystick.scoring.bound_rules import bound_over
-            from tallystick.scoring.scorer import Scorer
-
-            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
-            cached = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
-        return cached[1]
-
-    def _bound(self, rules: StateRules) -> BoundRules:
-        """Return a rule set, bound once."""
-        if rules.digest not in self._scorers:
-            from tallystick.scoring.scorer import bind  # a query needs none
-
-            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
-        return self._scorers[rules.digest]
+        return self.in_force.scorer
 
     def in_force_of(self, transaction: Transaction) -> RulesInForce:
         """Return the rules as a transaction on the store sees them.

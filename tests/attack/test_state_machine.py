@@ -12,7 +12,6 @@ state, and its digest is that of a state that got the same claims in another ord
 
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,16 +21,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from state.subnet import Record, event, missed, record, written
 
-import tallystick
 from tallystick.errors import TallystickError
 from tallystick_state.chain import check
-from tallystick_state.claims import AllowedValidators
-from tallystick_state.entries import Register
-from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.rules import state_rules_of
-from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
 
 RULES = "skills@1.2.0"
@@ -69,11 +62,6 @@ def _claim(draw: st.DrawFn) -> Record:
             return record(task, hotkey, latency_ms=latency, **who)
 
 
-@cache
-def _scorer() -> tallystick.Scorer:
-    return tallystick.load(RULES)
-
-
 class Hostile(RuleBasedStateMachine):
     """A state that names its validator and whom it hears."""
 
@@ -87,16 +75,9 @@ class Hostile(RuleBasedStateMachine):
         self.entries = 0
 
     def _begun(self, name: str) -> Ledger:
-        rules, allowed = _scorer(), AllowedValidators(OWN, frozenset(VALIDATORS[1:3]))
-        with Store.create(str(self.folder / name)) as (store, transaction):
-            log = EventLog(transaction, state_rules_of(rules), allowed)
-            log.begin()
-            for uid, hotkey in enumerate(MINERS):
-                log.write(Register(hotkey=hotkey, uid=uid, types=[TYPE]))
-            log.finish()
-        ledger = Ledger(store, state_rules_of(rules), allowed)
-        # bound once for all examples
-        ledger.scorer = rules
+        ledger = Ledger.create(self.folder / name, RULES, validator=OWN, hear=VALIDATORS[1:3])
+        for uid, hotkey in enumerate(MINERS):
+            ledger.register(hotkey, uid, [TYPE])
         return ledger
 
     def _tried(self, step: Callable[[], object]) -> bool:

@@ -4,8 +4,6 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import tallystick
-from tallystick.scoring.scorer import Scorer
 from tallystick_state.ledger import Ledger
 
 
@@ -17,12 +15,6 @@ def _begun(rules: str) -> bytes:
         return path.read_bytes()
 
 
-@cache
-def scorer_of(rules: str) -> Scorer:
-    """Return the scorer of rules, bound once: that takes longer than the rest of most tests."""
-    return tallystick.load(rules)
-
-
 def begun(path: Path, rules: str) -> Path:
     """Write a state that begins under rules."""
     path.write_bytes(_begun(rules))
@@ -30,7 +22,5 @@ def begun(path: Path, rules: str) -> Path:
 
 
 def opened(path: Path, rules: str) -> Ledger:
-    """Return such a state, opened, with its scorer."""
-    ledger = Ledger.open(begun(path, rules))
-    ledger.scorer = scorer_of(rules)
-    return ledger
+    """Return such a state, opened."""
+    return Ledger.open(begun(path, rules))

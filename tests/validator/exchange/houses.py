@@ -21,7 +21,7 @@ import rfc8785
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from state.subnet import Record, record
-from validator.states import begun, scorer_of
+from validator.states import begun
 
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
@@ -198,7 +198,6 @@ def house_of(  # noqa: PLR0913  # what a test changes
     if trust is None and not where.exists():
         begun(where, rules)
     ledger = Ledger.open(where) if where.exists() else Ledger.create(where, rules, trust=trust)
-    ledger.scorer = scorer_of(rules)
     intake, watch = Lines(), Watch()
     exchange = BatchExchange(
         network,

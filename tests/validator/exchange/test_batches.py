@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from state.signing import root, written_root
 from state.subnet import event
 from validator.exchange.houses import RULES, network, own_record
-from validator.states import opened, scorer_of
+from validator.states import opened
 
 from tallystick.errors import TrustError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
@@ -40,9 +40,7 @@ def trusted(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     """A state whose trust file hears one validator."""
     folder = tmp_path_factory.mktemp("trusted")
     trust = written_root(folder, root(events=[HOTKEY]))
-    ledger = Ledger.create(folder / "state.db", RULES, trust=trust)
-    ledger.scorer = scorer_of(RULES)
-    return ledger
+    return Ledger.create(folder / "state.db", RULES, trust=trust)
 
 
 def made(state: Ledger, *lines: bytes) -> bytes:
