@@ -16,8 +16,7 @@ from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import FactsRequest, read
-from tallystick.scoring.facts.metadata import column_name, fact_text
+from tallystick.scoring.facts.file import FactsRequest, column_name, fact_text, read
 from tallystick.scoring.facts.results import IDENTITY_FIELDS, wanted_by
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.backtest.candidates import Candidate

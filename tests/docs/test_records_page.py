@@ -13,8 +13,7 @@ from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES
 from tallystick.records.schema import Schema, load_schema
 from tallystick.resources import schema_path
-from tallystick.scoring.output import FORMATS
-from tallystick.scoring.result import ResultLayout
+from tallystick.scoring.result import FORMATS, ResultLayout
 from tallystick_consensus.group_record import CODES as OF_GROUPS
 
 _PAGE = Page.of("docs/records.md")

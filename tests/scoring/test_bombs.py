@@ -12,7 +12,7 @@ import pytest
 from cli.command import COMMAND, SKILLS, run
 
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.metadata import KEY
+from tallystick.scoring.facts.file import KEY
 from tallystick.scoring.facts.run import extract_file
 
 S = "skills@1.0.0"

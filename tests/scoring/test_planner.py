@@ -13,8 +13,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.planner import Plan, Target
-from tallystick.scoring.products import product_of, rounded_products
+from tallystick.scoring.planner import Plan, Target, product_of, rounded_products
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
 from tallystick_governance.backtest.candidates import candidates_of, parse_sweep

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from tallystick.io.text import visible
 from tallystick.numbers import ratio
 from tallystick.scoring.explanation import (
+    NO_SUBMISSION,
     Cliff,
     CompositeStep,
     Explanation,
     TierStep,
     ValueStep,
 )
-from tallystick.scoring.verdict import NO_SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,7 +23,7 @@ from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import counts_line, echo, print_json, wants_json
 from tallystick.io.streams import is_stream
-from tallystick.scoring.output import FORMATS
+from tallystick.scoring.result import FORMATS
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tallystick.errors import RecordError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.formula import Formula, Requirement
@@ -15,6 +16,8 @@ from tallystick.formula.schema_path import ANSWER, Schema
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.records.messages import NOTHING, shown
+from tallystick.records.strict_json import parse, without_numpy
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Gate, Mean, gate_number
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -23,6 +26,8 @@ from tallystick.scoring.value import Role, Value
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column, Truths
+
+_MISSING = object()
 
 
 @attrs.frozen(eq=False)
@@ -46,6 +51,19 @@ class BoundRequirement:
         of_task = not any(map(reads_answer, leaves(requirement.condition, "fact")))
         return cls(requirement, compile_tree(requirement.condition, domains, {}), of_task)
 
+    def unmet(self, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
+        """Return the error of a record that does not meet it."""
+        line = record.encode() if isinstance(record, str) else record
+        value = line if isinstance(line, Mapping) else parse(line)
+        for name in self.requirement.path.split("."):
+            value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
+        return self.error(NOTHING if value is _MISSING else shown(without_numpy(value)))
+
+    def error(self, found: str) -> RecordError:
+        """Return the error of a record that has something else at the path."""
+        own = self.requirement
+        return RecordError(own.code, own.path, found, own.expected)
+
     def broken(self, facts: Sequence[Column], answered: Truths) -> Truths:
         """Return the rows that must meet it and do not.
 
@@ -55,6 +73,12 @@ class BoundRequirement:
         """
         broken: Truths = self.compiled.nano_columns(facts, {}, len(answered)) != NANO
         return broken if self.of_task else broken & answered
+
+
+def joined(errors: Sequence[RecordError]) -> RecordError:
+    """Return the first of some errors of one record, with the others."""
+    first, *others = errors
+    return RecordError(first.code, first.path, first.value, first.expected, others)
 
 
 def reads_answer(fact: Node) -> bool:
@@ -238,6 +262,22 @@ class BoundType(Selection):
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
         return tuple(v for v in self.values if v.role in roles and v not in self.exact)
+
+    def check(self, facts: Sequence[int], record: Any, *, answered: bool) -> None:  # noqa: ANN401  # a line or a mapping
+        """Refuse a record that does not meet a requirement.
+
+        Args:
+            facts: of the record.
+            record: as it came.
+            answered: whether it has a submission; else what reads the task alone is required.
+
+        Raises:
+            RecordError: with the code of the first requirement that is not met.
+        """
+        required = (own for own in self.requirements if answered or own.of_task)
+        broken = [own.unmet(record) for own in required if not own.compiled.holds(facts)]
+        if broken:
+            raise joined(broken)
 
     @cached_property
     def facts_of(self) -> FactsOf:

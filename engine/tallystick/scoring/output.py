@@ -1,24 +1,49 @@
-"""The formats of results: JSONL, Parquet and CSV, each written table after table."""
+"""The formats of results: JSONL, Parquet and CSV, each written table after table.
+
+Text is made column by column, by the kernels of Arrow. What has to be escaped is written by itself,
+as the format has it; nearly nothing has to be.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import attrs
+import pyarrow as pa
 
 from tallystick.errors import OutputError
+from tallystick.io.arrow import (
+    content,
+    filled,
+    joined,
+    where,
+    whole_texts,
+    without_end,
+)
+from tallystick.io.parquet import RowGroupWriter
 from tallystick.io.streams import is_stream
-from tallystick.scoring.result import GROUP, TEXTS, ResultLayout
-
-if TYPE_CHECKING:
-    from tallystick.io.parquet import RowGroupWriter
-    from tallystick.scoring.receipt import Writer
-    from tallystick.scoring.table import ResultTable
+from tallystick.scoring.receipt import Writer
+from tallystick.scoring.result import (
+    AXES,
+    FORMATS,
+    GROUP,
+    MEASURES,
+    TEXTS,
+    TIER,
+    WHOLE,
+    ResultLayout,
+)
+from tallystick.scoring.table import ResultTable, schema_of
 
 Encoded: TypeAlias = Any
 """Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
+_OF_JSON = bytes(range(0x20)) + b'"\\'
+"""The characters that JSON escapes."""
+_OF_CSV = b'",\r\n'
+"""The characters for which CSV quotes a cell."""
 
 
 @attrs.frozen
@@ -55,39 +80,18 @@ class Text:
         """Do nothing: there is no end to write."""
 
 
-def _encode_lines(table: ResultTable) -> bytes:
-    from tallystick.scoring.result_text import json_lines  # help needs no Arrow
-
-    return json_lines(table)
-
-
 def _write_lines(file: IO[bytes], _layout: ResultLayout) -> Text:
     return Text(file)
 
 
-def _encode_csv(table: ResultTable) -> bytes:
-    from tallystick.scoring.result_text import csv_lines
-
-    return csv_lines(table)
-
-
 def _write_csv(file: IO[bytes], layout: ResultLayout) -> Text:
     """Return the writer of CSV, whose header is written."""
-    from tallystick.scoring.result_text import csv_columns
-
     file.write(f"{','.join(csv_columns(layout))}\r\n".encode())
     return Text(file)
 
 
-def _encode_rows(table: ResultTable) -> Encoded:
-    return table.to_arrow()
-
-
 def _write_rows(file: IO[bytes], layout: ResultLayout) -> RowGroupWriter:
     """Return the writer of Parquet with decimals as decimal128 of nine places."""
-    from tallystick.io.parquet import RowGroupWriter
-    from tallystick.scoring.table import schema_of
-
     return RowGroupWriter(
         file,
         schema_of(layout),
@@ -97,14 +101,114 @@ def _write_rows(file: IO[bytes], layout: ResultLayout) -> RowGroupWriter:
     )
 
 
+def json_lines(table: ResultTable) -> bytes:
+    """Return the rows as JSON objects, fields and axes in order, decimals as text of nine places.
+
+    Args:
+        table: the results.
+    """
+    if not len(table):
+        return b""
+    parts = [_field(table, name, "," if n else "{") for n, name in enumerate(table.layout.fields)]
+    return content(joined(*parts, "}\n", null=""))
+
+
+def csv_lines(table: ResultTable) -> bytes:
+    """Return the rows as comma-separated values (RFC 4180); null is empty.
+
+    Args:
+        table: the results.
+    """
+    if not len(table):
+        return b""
+    *cells, last = (_cell(table, name) for name in csv_columns(table.layout))
+    return content(joined(*cells, joined(last, "\r\n", null=""), between=",", null=""))
+
+
+def csv_columns(layout: ResultLayout) -> list[str]:
+    """Return the names of the columns of CSV: one for each axis and each measure."""
+    flat = {AXES: layout.axes, MEASURES: tuple(layout.measures)}
+    return [
+        column
+        for field in layout.fields
+        for column in ([f"{field}.{name}" for name in flat[field]] if field in flat else [field])
+    ]
+
+
+def _cell(table: ResultTable, name: str) -> pa.Array:
+    """Return a column of CSV; null where there is none."""
+    if name in WHOLE:
+        return whole_texts(table.numbers(name))
+    if _is_text(name):
+        return _escaped(_texts(table, name), _OF_CSV, _quoted_cell)
+    return table.column(name).texts()
+
+
+def _field(table: ResultTable, name: str, start: str) -> pa.Array:
+    """Return a field of each row as JSON, behind its name; null where a row lacks the field."""
+    key = f'{start}"{name}":'
+    if name in {AXES, MEASURES}:
+        return joined(key, _object(table, name))
+    if name in WHOLE:
+        return joined(key, whole_texts(table.numbers(name)))
+    if not _is_text(name):
+        return filled(table.column(name).texts(f'{key}"', '"'), f"{key}null")
+    texts = _escaped(_texts(table, name), _OF_JSON, _escaped_json)
+    member = joined(f'{key}"', texts, '"')
+    # a row of a type without groups lacks that field
+    return member if name == GROUP else filled(member, f"{key}null")
+
+
+def _object(table: ResultTable, name: str) -> pa.Array | str:
+    """Return the axes of each row as an object, or the measures of its type."""
+    members = []
+    for key in table.layout.axes if name == AXES else table.layout.measures:
+        column = f"{name}.{key}"
+        member = table.column(column).texts(f'"{key}":"', '",')
+        if name == MEASURES:
+            declared = table.column(column).declared
+            member = where(declared, filled(member, f'"{key}":null,'))
+        members.append(member)
+    return joined("{", without_end(joined(*members, null=""), ","), "}") if members else "{}"
+
+
+def _is_text(name: str) -> bool:
+    return name in TEXTS or name == GROUP
+
+
+def _texts(table: ResultTable, name: str) -> pa.Array:
+    return table.tier if name == TIER else table.texts(name)
+
+
+def _escaped(texts: pa.Array, characters: bytes, escape: Callable[[str], str]) -> pa.Array:
+    """Return texts, those of them escaped that have one of some characters."""
+    data = content(texts)
+    if len(data.translate(None, characters)) == len(data):
+        return texts
+    special = frozenset(characters.decode())
+    return pa.array(
+        (
+            text if text is None or special.isdisjoint(text) else escape(text)
+            for text in texts.to_pylist()
+        ),
+        texts.type,
+    )
+
+
+def _escaped_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _quoted_cell(text: str) -> str:
+    return f'"{text.replace(chr(34), chr(34) * 2)}"'
+
+
 OUTPUT_FORMATS = {
-    "jsonl": OutputFormat(_encode_lines, _write_lines, streams=True),
-    "parquet": OutputFormat(_encode_rows, _write_rows, streams=False),
-    "csv": OutputFormat(_encode_csv, _write_csv, streams=True),
+    "jsonl": OutputFormat(json_lines, _write_lines, streams=True),
+    "parquet": OutputFormat(ResultTable.to_arrow, _write_rows, streams=False),
+    "csv": OutputFormat(csv_lines, _write_csv, streams=True),
 }
 """Every format of results by its name; the first is the one of a stream that names none."""
-FORMATS = tuple(OUTPUT_FORMATS)
-"""The names of all formats of results, which are extensions of file names too."""
 
 
 def format_of(path: Path, wanted: str | None) -> OutputFormat:

@@ -24,6 +24,8 @@ _TERMS = ("quality", "tier", "base_weight", "tier_multiplier")
 _LAST = "emission"
 AXES, GROUP, MEASURES = "axes", "group", "measures"
 """The field of the axes; those of rule sets that have groups of miners, or measures."""
+FORMATS = ("jsonl", "parquet", "csv")
+"""The names of all formats of results, which are extensions of file names too."""
 FIELDS = frozenset({*IDENTITY, GROUP, AXES, MEASURES, *_TERMS, _LAST})
 """The names of every field but the emission factors, which are those of the skill types."""
 

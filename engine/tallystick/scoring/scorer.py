@@ -23,7 +23,6 @@ from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
-from tallystick.scoring.requirements import check_requirements
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores, score_facts, thresholds_of
 from tallystick.scoring.threshold_snapshots import (
@@ -270,10 +269,10 @@ class Scorer(BoundRules):
             raise without_rules(decoded.skill_type, decoded.epoch, rules)
         bound = rules.types[decoded.skill_type]
         if isinstance(found, MissedDeadline):
-            check_requirements(bound, bound.task_facts_of(decoded), record, answered=False)
+            bound.check(bound.task_facts_of(decoded), record, answered=False)
         else:
             facts = bound.facts_of(decoded)
-            check_requirements(bound, facts, record)
+            bound.check(facts, record, answered=True)
             thresholds = thresholds_at(
                 rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch
             )

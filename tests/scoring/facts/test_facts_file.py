@@ -26,8 +26,14 @@ from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsRequest, FactsWriter, facts_metadata, read
-from tallystick.scoring.facts.metadata import KEY, sealed
+from tallystick.scoring.facts.file import (
+    KEY,
+    FactsRequest,
+    FactsWriter,
+    facts_metadata,
+    read,
+    sealed,
+)
 from tallystick.scoring.facts.run import extract_file
 
 CATALOGUES = catalog_of(installed())

@@ -20,8 +20,7 @@ from generators import SKILL_TYPES, lines
 import tallystick
 from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.file import facts_metadata
-from tallystick.scoring.facts.metadata import KEY, sealed
+from tallystick.scoring.facts.file import KEY, facts_metadata, sealed
 from tallystick.scoring.facts.run import extract_file
 
 RULES = ("--rules", "skills@1.0.0")

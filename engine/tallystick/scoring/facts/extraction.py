@@ -18,7 +18,6 @@ import pyarrow as pa
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
-from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
@@ -26,10 +25,9 @@ from tallystick.records.extraction import PackedFactsOf, compile_packed, is_doub
 from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED, Schema
-from tallystick.scoring.bound import Selection
+from tallystick.scoring.bound import BoundRequirement, Selection
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.isolation import Check, accepted
-from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import GROUP
 
 _NUMBERS = {
@@ -233,14 +231,14 @@ class _Taken:
         def item(rows: FactRows, row: int) -> Item:
             return items[int(rows.record[row]) - first]
 
-        def error(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
-            return unmet(requirement, item(rows, row))
+        def error(own: BoundRequirement, rows: FactRows, row: int) -> RecordError:
+            return own.unmet(item(rows, row))
 
         def checks(rows: FactRows) -> Iterator[Check]:
             columns = list(rows.facts.values())
             for own in self.plan.selection.requirements:
                 broken = own.broken(columns, rows.answered)
-                yield broken, partial(error, own.requirement, rows)
+                yield broken, partial(error, own, rows)
 
         return accepted(checks, self._rows(), lambda rows, row: identity_of(item(rows, row)))
 

@@ -17,8 +17,8 @@ from tallystick.errors import RecordError
 from tallystick.formula.columns import Truths
 from tallystick.records.defects import attempt
 from tallystick.records.rejects import Identity, Reject
+from tallystick.scoring.bound import joined
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.requirements import joined
 
 _Made = TypeVar("_Made")
 Who = Callable[[FactRows, int], Identity]

@@ -18,14 +18,13 @@ import numpy as np
 from tallystick.errors import InputError, RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
-from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
 from tallystick.io.sources import Chunk
 from tallystick.records.decoding import Decoded, Item, MissedDeadline
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound import BoundRequirement, BoundType
 from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
@@ -244,7 +243,7 @@ def _checks(rules: BoundRules, rows: FactRows) -> Iterator[Check]:
     for required in bound.requirements:
         if required.requirement not in own:
             broken = required.broken(columns, rows.answered)
-            yield broken, partial(_unmet, required.requirement, rows)
+            yield broken, partial(_unmet, required, rows)
 
 
 def _failed(fact: Node, column: Column, row: int) -> RecordError:
@@ -252,14 +251,17 @@ def _failed(fact: Node, column: Column, row: int) -> RecordError:
     return failed(fact, int(column[row]), NOTHING)
 
 
-def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
+def _unmet(required: BoundRequirement, rows: FactRows, row: int) -> RecordError:
     """Return the error of a row that does not meet a requirement."""
     value = NOTHING
-    for fact in leaves(requirement.condition, "fact"):
-        if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
+    for fact in leaves(required.requirement.condition, "fact"):
+        if path_of(fact) == required.requirement.path and reader_of(fact).name in (
+            "number",
+            "integer",
+        ):
             integer, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
             value = shown(integer if scale == 1 else integer / scale)
-    return RecordError(requirement.code, requirement.path, value, requirement.expected)
+    return required.error(value)
 
 
 def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Reject]:

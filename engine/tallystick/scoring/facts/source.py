@@ -15,8 +15,7 @@ from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import size_of
 from tallystick.scoring.facts.batch import FactBatch, shifted
-from tallystick.scoring.facts.file import FactsFile, FactsRequest, facts_metadata
-from tallystick.scoring.facts.metadata import FactsMetadata
+from tallystick.scoring.facts.file import FactsFile, FactsMetadata, FactsRequest, facts_metadata
 
 _LOG = logging.getLogger(__name__)
 
