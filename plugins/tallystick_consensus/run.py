@@ -117,7 +117,7 @@ def rules_of(group: GroupRecord, rules: BoundRules) -> BoundConsensus:
     """
     own = rules.rules_at(group.epoch)
     if group.skill_type not in own.types:
-        raise without_rules(group.skill_type, group.epoch, own)
+        raise without_rules(group.skill_type, group.epoch, own.types)
     line = own.line_of(group.skill_type)
     bound = bound_consensus(line)
     if bound is None:

@@ -6,7 +6,7 @@ the epoch that it names, and by those of the line that has its skill type where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -147,9 +147,9 @@ def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
     return BoundRules(loaded, registry, types, {name: bound.seeds for name, bound in types.items()})
 
 
-def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError:
-    """Return the error of a record whose skill type the rules of its epoch lack."""
-    wanted = f"one of the rules of epoch {epoch}: {', '.join(sorted(rules.types))}"
+def without_rules(skill_type: str, epoch: int, types: Iterable[str]) -> RecordError:
+    """Return the error of a record whose skill type is none of those of the rules of its epoch."""
+    wanted = f"one of the rules of epoch {epoch}: {', '.join(sorted(types))}"
     return RecordError("unknown-skill-type", "skill_type", shown(skill_type), wanted)
 
 

@@ -266,7 +266,7 @@ class Scorer(BoundRules):
         decoded = found.record if isinstance(found, MissedDeadline) else found
         rules = self.rules_at(decoded.epoch)
         if decoded.skill_type not in rules.types:
-            raise without_rules(decoded.skill_type, decoded.epoch, rules)
+            raise without_rules(decoded.skill_type, decoded.epoch, rules.types)
         bound = rules.types[decoded.skill_type]
         if isinstance(found, MissedDeadline):
             bound.check(bound.task_facts_of(decoded), record, answered=False)

@@ -127,12 +127,13 @@ class GroupHistory:
         decoded = [*decoder.records(items, chunk.first)]
         return _merged(
             [
-                extractor.decoded_facts(
+                batch
+                for groups in self._variants
+                for batch in extractor.batches(
                     decoded if groups is None else _filled(decoded, items, decoder, groups),
                     items,
                     chunk.first,
                 )
-                for groups in self._variants
             ]
         )
 

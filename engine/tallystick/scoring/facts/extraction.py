@@ -7,25 +7,25 @@ set reads. What a selection requires of records is checked here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
-import attrs
 import numpy as np
 import pyarrow as pa
 
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
-from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
-from tallystick.records.schema import MISSED, Schema
+from tallystick.records.schema import MISSED
 from tallystick.scoring.bound import BoundRequirement, Selection
+from tallystick.scoring.bound_rules import without_rules
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.isolation import Check, accepted
 from tallystick.scoring.result import GROUP
@@ -50,101 +50,98 @@ class Extractor:
     """Takes the facts of records of some skill types."""
 
     def __init__(
-        self, selections: Iterable[Selection], fields: Collection[str] = RECORD_FIELDS
+        self,
+        selections: Iterable[Selection],
+        fields: Collection[str] = RECORD_FIELDS,
+        later: Iterable[tuple[int, Iterable[Selection]]] = (),
     ) -> None:
         """Generate nothing yet: a function is made when the first record needs it.
 
         Args:
             selections: what is taken, by type.
             fields: of ``RECORD_FIELDS``, those that are taken; the others are 0 or null.
+            later: what is taken instead from which epoch on, ascending.
         """
-        plans = [_Plan(selection, fields) for selection in selections]
-        self._plans = {plan.selection.name: plan for plan in plans}
+        spans = [(0, selections), *later]
+        self._begins = [begin for begin, _ in spans]
+        self._plans = [{own.name: _Plan(own, fields) for own in of} for _, of in spans]
 
     @cached_property
     def decoder(self) -> Decoder:
         """Decodes the records of these types."""
-        return decoder_of({name: plan.selection.schema for name, plan in self._plans.items()})
+        plans = (plan for of_span in self._plans for plan in of_span.values())
+        return decoder_of({plan.selection.name: plan.selection.schema for plan in plans})
 
     def facts(self, items: Sequence[Item], first: int = 1) -> FactBatch:
         """The facts of consecutive lines or mappings; ``first`` is the number of the first."""
-        return self.decoded_facts(self.decoder.records(items, first), items, first)
+        (batch,) = self.batches(self.decoder.records(items, first), items, first)
+        return batch
 
-    def decoded_facts(
+    def batches(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
-    ) -> FactBatch:
-        """Return the facts of records that are decoded.
+    ) -> list[FactBatch]:
+        """Return the facts of records that are decoded and meet what their selection requires.
 
         Args:
             records: what the items hold, or some of them, with their numbers in order.
             items: consecutive records as they came.
             first: the number of the first.
+
+        Returns:
+            A batch for each epoch from which something else is taken; what cannot be taken is
+            among the rejects of the first.
         """
-        extraction = self.extraction(items, first)
-        extraction.take(records)
-        return extraction.batch()
-
-    def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """Return the extraction of some of the items, which are numbered from ``first``."""
-        return Extraction(self._plans, items, first)
-
-
-class Extraction:
-    """The facts of consecutive records, as they are taken bit by bit."""
-
-    def __init__(self, plans: Mapping[str, _Plan], items: Sequence[Item], first: int) -> None:
-        """Take nothing yet; `Extractor.extraction` makes it."""
-        self._plans, self._items, self._first = plans, items, first
-        self._taken, self._rejects = _TakenByType(plans), list[Reject]()
-
-    def take(self, records: Iterable[tuple[int, Decoded]]) -> None:
-        """Take the facts of the next records that are decoded, with their numbers in order."""
-        self._rejects += _take(records, self._taken)
-
-    def batch(self) -> FactBatch:
-        """Return the facts of all records that meet the requirements of the selection."""
-        selected, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
-        for name in self._plans:
-            if name in selected and selected[name].record:
-                rows, refused = selected[name].checked(self._items, self._first)
+        taken = [_TakenByType(plans) for plans in self._plans]
+        rejects, result = self._take(records, taken), list[FactBatch]()
+        for of_span in taken:
+            types = dict[str, FactRows]()
+            # in the order of the selections, not of the records
+            for name in (name for name in of_span.plans if name in of_span):
+                rows, refused = of_span[name].checked(items, first)
                 rejects += refused
                 if len(rows):
                     types[name] = rows
-        ordered = tuple(sorted(rejects, key=lambda reject: reject.line))
-        return FactBatch(self._first, len(self._items), types, ordered)
+            ordered = tuple(sorted(rejects, key=lambda reject: reject.line))
+            result.append(FactBatch(first, len(items), types, ordered))
+            rejects = []
+        return result
 
+    def _take(
+        self, records: Iterable[tuple[int, Decoded]], taken: Sequence[_TakenByType]
+    ) -> list[Reject]:
+        """Take the facts of records by epoch and type, and return the rejects.
 
-def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
-    """Take the facts of records by type, and return the rejects.
-
-    It is the one loop in Python that every record goes through, so nothing in it is a call that
-    could be spelled out.
-    """
-    rejects = []
-    for number, decoded in records:
-        record: Any = decoded
-        if record.__class__ is Reject:
-            rejects.append(record)
-            continue
-        try:
-            if record.__class__ is MissedDeadline:
+        It is the one loop in Python that every record goes through, so nothing in it is a call that
+        could be spelled out.
+        """
+        begins, (own, *later), rejects = self._begins, taken, list[Reject]()
+        for number, decoded in records:
+            record: Any = decoded
+            if record.__class__ is Reject:
+                rejects.append(record)
+                continue
+            is_missed = record.__class__ is MissedDeadline
+            if is_missed:
                 record = record.record
-                mine = taken[record.skill_type]
-                mine.values += mine.plan.task_of(record)
-                mine.unanswered.append(len(mine.record))
-            else:
-                mine = taken[record.skill_type]
-                mine.values += mine.packed_of(record)
-        except RecordError as error:
-            rejects.append(Reject.of(error, number, _identity(record)))
-            continue
-        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-            rejects.append(Reject.of(internal_error(error), number, _identity(record)))
-            continue
-        mine.record.append(number)
-        if record.events:
-            mine.events += record.events
-    return rejects
+            try:
+                if later:
+                    own = taken[bisect_right(begins, record.epoch) - 1]
+                mine = own.get(record.skill_type) or own.started(record)
+                if is_missed:
+                    mine.values += mine.plan.task_of(record)
+                    mine.unanswered.append(len(mine.record))
+                else:
+                    mine.values += mine.packed_of(record)
+            except RecordError as error:
+                rejects.append(Reject.of(error, number, _identity(record)))
+                continue
+            except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                rejects.append(Reject.of(internal_error(error), number, _identity(record)))
+                continue
+            mine.record.append(number)
+            if record.events:
+                mine.events += record.events
+        return rejects
 
 
 def _identity(record: Any) -> Identity:  # noqa: ANN401  # a decoded record
@@ -183,34 +180,13 @@ class _Plan:
         return self._compiled(self.selection.answers)
 
     def _compiled(self, zero: frozenset[str]) -> PackedFactsOf:
-        schema, may_fail = self.selection.schema, self.selection.may_fail
-        facts = tuple((fact.digest, id(fact.function)) for fact in self.packed)
-        texts = tuple(self.texts.values())
-        return _compiled(_PackedKey(id(schema), facts, texts, zero, may_fail, schema, self.packed))
-
-
-@attrs.frozen
-class _PackedKey:
-    """The key of a packing function; of an opaque fact its function counts, not its source alone.
-
-    The schema and the facts are remembered with the rest, so that no others can be at their place.
-    """
-
-    schema_id: int
-    identities: tuple[tuple[str, int], ...]
-    texts: tuple[str, ...]
-    zero: frozenset[str]
-    may_fail: frozenset[str]
-    schema: Schema = attrs.field(eq=False)
-    facts: tuple[Node, ...] = attrs.field(eq=False)
-
-
-@lru_cache(maxsize=1 << 8)
-def _compiled(key: _PackedKey) -> PackedFactsOf:
-    """Return the packing function; remembered, as successive rule sets read much the same."""
-    return compile_packed(
-        key.facts, key.schema, texts=key.texts, zero=key.zero, may_fail=key.may_fail
-    )
+        return compile_packed(
+            self.packed,
+            self.selection.schema,
+            texts=tuple(self.texts.values()),
+            zero=zero,
+            may_fail=self.selection.may_fail,
+        )
 
 
 class _Taken:
@@ -275,14 +251,22 @@ class _Taken:
 
 
 class _TakenByType(dict[str, _Taken]):
-    """The facts of a batch by skill type."""
+    """The facts of a batch by skill type, of those epochs in which the same is taken."""
 
     def __init__(self, plans: Mapping[str, _Plan]) -> None:
         super().__init__()
-        self._plans = plans
+        self.plans = plans
 
-    def __missing__(self, name: str) -> _Taken:
-        result = self[name] = _Taken(self._plans[name])
+    def started(self, record: Any) -> _Taken:  # noqa: ANN401  # a decoded record
+        """Return what is taken of the type of a record, which is the first of its type.
+
+        Raises:
+            RecordError: nothing is taken of the type in the epoch of the record.
+        """
+        name = record.skill_type
+        if name not in self.plans:
+            raise without_rules(name, record.epoch, self.plans)
+        result = self[name] = _Taken(self.plans[name])
         return result
 
 

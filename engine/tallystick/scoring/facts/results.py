@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import islice
-from typing import Any
 
 import attrs
 import numpy as np
@@ -20,12 +18,12 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.tree import Node, leaves
 from tallystick.io.sources import Chunk
-from tallystick.records.decoding import Decoded, Item, MissedDeadline
+from tallystick.records.decoding import Decoded, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.bound import BoundRequirement, BoundType
-from tallystick.scoring.bound_rules import BoundRules, without_rules
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
@@ -34,12 +32,10 @@ from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import score_columns
 from tallystick.scoring.table import ResultTable, ScoredRows
-from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
+from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot, thresholds_at
 
 Numbered = tuple[int, Decoded]
 """The content of an item, with its number."""
-_BLOCK = 1 << 8
-"""Decoded records that are held at a time, as the garbage collector visits them."""
 
 IDENTITY_FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """Fields of results that identify a record, beside its type and line."""
@@ -62,7 +58,6 @@ class Scoring:
     def __init__(self, rules: BoundRules) -> None:
         """Make nothing yet that is not needed; the rules are those of every epoch."""
         self.rules = rules
-        self._spans: dict[int, Scoring] = {}
         self._fields = (*IDENTITY_FIELDS, "epoch") if rules.pinned else IDENTITY_FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultTable:
@@ -79,17 +74,10 @@ class Scoring:
     def records(
         self, records: Iterable[Numbered], items: Sequence[Item], first: int
     ) -> ResultTable:
-        """Return the results of records that are decoded; see `Extractor.decoded_facts`."""
-        if not self.rules.later:
-            batch = self.extractor.decoded_facts(records, items, first)
-            return _scored([(batch, self.rules)], self.rules)
-        extractions = {0: self._of(0).extractor.extraction(items, first)}
-        for begin, group in _records_by_rules(records, self.rules):
-            if begin not in extractions:
-                extractions[begin] = self._of(begin).extractor.extraction(items, first)
-            extractions[begin].take(group)
-        spans = ((taken.batch(), self._of(begin).rules) for begin, taken in extractions.items())
-        return _scored(spans, self.rules)
+        """Return the results of records that are decoded; see `Extractor.batches`."""
+        batches = self.extractor.batches(records, items, first)
+        spans = (span for _, span in self.rules.spans())
+        return _scored(zip(batches, spans, strict=True), self.rules)
 
     def facts(self, batch: FactBatch) -> ResultTable:
         """Return the results of facts, the same as those of their records.
@@ -120,19 +108,13 @@ class Scoring:
             types = {name: rows.select(spans[name] == index) for name, rows in batch.types.items()}
             types = {name: rows for name, rows in types.items() if len(rows)}
             rejects = () if begin else batch.rejects
-            yield attrs.evolve(batch, types=types, rejects=rejects), self._of(begin).rules
-
-    def _of(self, begin: int) -> Scoring:
-        """Return the scoring by the rules that hold from an epoch on, whatever begins later."""
-        if begin not in self._spans:
-            own = self.rules.rules_at(begin)
-            self._spans[begin] = Scoring(attrs.evolve(own, pinned=self.rules.pinned, later=()))
-        return self._spans[begin]
+            yield attrs.evolve(batch, types=types, rejects=rejects), self.rules.rules_at(begin)
 
     @cached_property
     def extractor(self) -> Extractor:
         """Takes the facts that the rules read."""
-        return Extractor(self.rules.types.values(), self._fields)
+        later = ((begin, span.types.values()) for begin, span in self.rules.later)
+        return Extractor(self.rules.types.values(), self._fields, later)
 
     @cached_property
     def _request(self) -> FactsRequest:
@@ -140,37 +122,6 @@ class Scoring:
         return FactsRequest(
             catalog_of(rules.registry), wanted_by(rules), (*IDENTITY_FIELDS, "validator"), CODED
         )
-
-
-def _records_by_rules(
-    records: Iterable[Numbered], rules: BoundRules
-) -> Iterator[tuple[int, list[Numbered]]]:
-    """Yield records by the first epoch of their rules, a few at a time.
-
-    Of a skill type that those rules lack, a record becomes a reject. What was rejected before is
-    with the first rules.
-    """
-    waiting, begins = iter(records), dict[int, int]()
-    while block := list(islice(waiting, _BLOCK)):
-        result = defaultdict[int, list[Numbered]](list)
-        for number, decoded in block:
-            record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
-            if record.__class__ is Reject:
-                result[0].append((number, decoded))
-                continue
-            epoch = record.epoch
-            if epoch not in begins:
-                begins[epoch] = rules.begins(epoch)
-            begin = begins[epoch]
-            own = rules.rules_at(begin)
-            is_known = record.skill_type in own.types
-            result[begin].append((number, decoded if is_known else _refused(record, number, own)))
-        yield from result.items()
-
-
-def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: ANN401  # decoded
-    who = Identity(record.task_id, record.miner.uid, record.miner.hotkey, record.validator)
-    return Reject.of(without_rules(record.skill_type, record.epoch, rules), number, who)
 
 
 def _met(batch: FactBatch, rules: BoundRules) -> FactBatch:
@@ -195,8 +146,10 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
     rejects, scored, epochs = list[Reject](), list[ScoredRows](), set[int]()
     for batch, own in batches:
         rejects += batch.rejects
+        # snapshots stand over the rules of every epoch
+        work = partial(_scored_rows, own, rules.pinned)
         for every in batch.types.values():
-            parts, rows, failed_on = isolated(partial(_scored_rows, own), every, identity_at)
+            parts, rows, failed_on = isolated(work, every, identity_at)
             rejects += failed_on
             scored += parts
             if rules.pinned:
@@ -271,12 +224,14 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
 
 
-def _scored_rows(rules: BoundRules, rows: FactRows) -> list[ScoredRows]:
+def _scored_rows(
+    rules: BoundRules, pinned: Mapping[int, ThresholdSnapshot], rows: FactRows
+) -> list[ScoredRows]:
     """Return the rows of one type with their scores, apart by thresholds."""
     answered, bound = rows.select(rows.answered), rules.types[rows.skill_type]
     result = [
         ScoredRows(some, score_columns(bound, some.facts.__getitem__, thresholds, len(some)))
-        for some, thresholds in _by_thresholds(rules, answered)
+        for some, thresholds in _by_thresholds(rules, pinned, answered)
         if len(some)
     ]
     if len(answered) < len(rows):
@@ -284,14 +239,16 @@ def _scored_rows(rules: BoundRules, rows: FactRows) -> list[ScoredRows]:
     return result
 
 
-def _by_thresholds(rules: BoundRules, rows: FactRows) -> Iterator[tuple[FactRows, Thresholds]]:
+def _by_thresholds(
+    rules: BoundRules, pinned: Mapping[int, ThresholdSnapshot], rows: FactRows
+) -> Iterator[tuple[FactRows, Thresholds]]:
     """Yield rows of one type by the thresholds that score them."""
-    if not rules.pinned:
+    if not pinned:
         yield rows, rules.thresholds[rows.skill_type]
         return
     shared = defaultdict[tuple[tuple[str, int], ...], list[int]](list)
     for epoch in np.unique(rows.epoch).tolist():
-        thresholds = thresholds_at(rules.thresholds, rules.pinned, rows.skill_type, epoch)
+        thresholds = thresholds_at(rules.thresholds, pinned, rows.skill_type, epoch)
         shared[tuple(sorted(thresholds.items()))].append(epoch)
     for items, epochs in shared.items():
         yield rows.select(np.isin(rows.epoch, epochs)), dict(items)
