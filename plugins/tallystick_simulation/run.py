@@ -28,6 +28,7 @@ from tallystick.records.messages import shown
 from tallystick.records.schema import MISSED
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.planner import ScoreColumns
+from tallystick_allocation.population import EMISSION, QUALITY
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_simulation.dispatch import NO_PENALTY, Dispatch, Dispatcher
 from tallystick_simulation.network import Network, NetworkRun, Participant
@@ -35,9 +36,7 @@ from tallystick_simulation.pool import Pool
 from tallystick_simulation.switches import Switches
 from tallystick_simulation.type_run import ROLES, TypeRun, types_of
 from tallystick_state.collusion import AlignmentRow, collusion_of, flag_of, flags_of, row_of
-from tallystick_state.column_rounds import NOTHING_YET, Memory
-from tallystick_state.epoch import Owner
-from tallystick_state.epoch_columns import EpochOutcome, close
+from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, Memory, close
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import register, retire, without_slots
 from tallystick_state.model import State
@@ -48,10 +47,11 @@ from tallystick_state.record_columns import (
     alike,
     combined,
     consensus_events,
-    measures_of,
+    values_of,
 )
 from tallystick_state.reputation import clamped, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.samples import Owner
 
 _TABLES = (
     "weights",
@@ -224,28 +224,25 @@ class _Loop:
         """Return the records of a type in an epoch, and add up what participants did."""
         bound, answered = of_type.bound, answers.rows >= 0
         count = len(answers.rows)
-        quality, emission = np.zeros(count, np.int64), np.zeros(count, np.int64)
         consensus = np.full(count, _NO_CONSENSUS, np.int64)
-        measures: Mapping[str, Numbers] = {}
+        values: Mapping[str, Numbers] = {}
         if answered.any():
             scores = self._scores(of_type, answers.take(answered))
             self.switches.scores(scores)
-            if bound.has_quality:
-                quality[answered] = scores.quality
-            if scores.emission is not None:
-                emission[answered] = scores.emission
             for factor in bound.factors:
                 if factor.name == CONSENSUS:
                     applies = scores.given.get(factor)
-                    values = scores.columns[factor]
+                    published = scores.columns[factor]
                     consensus[answered] = (
-                        values if applies is None else np.where(applies, values, _NO_CONSENSUS)
+                        published
+                        if applies is None
+                        else np.where(applies, published, _NO_CONSENSUS)
                     )
             if scores.level is not None:
                 np.maximum.at(row["tiers"], answers.places[answered], scores.level)
-            measures = measures_of(scores, answered, count)
-        self._add_up(of_type, answers, row, quality, emission)
-        return self._columns(of_type, answers, consensus, quality, emission, measures)
+            values = values_of(scores, answered, count)
+        self._add_up(of_type, answers, row, values)
+        return self._columns(of_type, answers, consensus, values)
 
     def _scores(self, of_type: TypeRun, answers: _Answers) -> ScoreColumns:
         numbers, places = np.unique(answers.numbers, return_inverse=True)
@@ -265,14 +262,14 @@ class _Loop:
         of_type: TypeRun,
         answers: _Answers,
         row: Mapping[str, Column],
-        quality: Column,
-        emission: Column,
+        values: Mapping[str, Numbers],
     ) -> None:
         answered, places = answers.rows >= 0, answers.places
         np.add.at(row["tasks"], places, 1)
         np.add.at(row["answers"], places, answered)
-        np.add.at(row["quality"], places, quality)
-        np.add.at(row["emission"], places, emission)
+        for name in (QUALITY, EMISSION):
+            if name in values:
+                np.add.at(row[name], places, values[name].values)
         np.add.at(row["caught"], places, answers.penalties != NO_PENALTY)
         costs = self._costs(of_type, answers)
         # several hotkeys of one participant give an answer that is made once
@@ -294,14 +291,12 @@ class _Loop:
                 costs[own] = strategy.cost * accuracies // max(1, self.people[place].accuracy)
         return costs
 
-    def _columns(  # noqa: PLR0913, PLR0917  # what records are made of
+    def _columns(
         self,
         of_type: TypeRun,
         answers: _Answers,
         consensus: Column,
-        quality: Column,
-        emission: Column,
-        measures: Mapping[str, Numbers],
+        values: Mapping[str, Numbers],
     ) -> RecordColumns:
         """Return the records of answers as each validator has them."""
         bound, count, many = of_type.bound, len(answers.rows), self.network.validators
@@ -321,9 +316,7 @@ class _Loop:
             epochs,
             answers.rows < 0,
             answers.rows >= 0,
-            quality if bound.has_quality else None,
-            None if bound.emission is None else emission,
-            measures,
+            values,
         )
         validators = tuple(f"validator-{number}" for number in range(many))
         return attrs.evolve(

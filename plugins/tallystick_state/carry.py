@@ -16,7 +16,7 @@ from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.attributes import ATTRIBUTE_CODES, NO_ATTRIBUTES
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import Rounds
+from tallystick_state.samples import EpochRecords, Pins
 
 
 def carried_names(rules: StateRules) -> tuple[str, ...]:
@@ -27,10 +27,11 @@ def carried_names(rules: StateRules) -> tuple[str, ...]:
 def carried(  # noqa: PLR0913  # what is carried on, and over what
     rules: StateRules,
     before: Columns,
-    rounds: Rounds,
+    records: EpochRecords,
+    pins: Pins,
     hotkeys: Collection[str],
-    epoch: int,
     *,
+    epoch: int,
     attributes: RoundFile = NO_ATTRIBUTES,
 ) -> Columns:
     """Return the columns of a line after an epoch, or after what it has counted so far.
@@ -40,7 +41,8 @@ def carried(  # noqa: PLR0913  # what is carried on, and over what
     Args:
         rules: of the line.
         before: the columns as the epoch began.
-        rounds: the records of the line that the epoch has counted.
+        records: those of the line that the epoch has counted.
+        pins: what their rounds are pinned to.
         hotkeys: of the miners with a slot.
         epoch: with which windows of epochs end.
         attributes: what the rules ask of the rounds and of miners beside the records.
@@ -61,8 +63,8 @@ def carried(  # noqa: PLR0913  # what is carried on, and over what
         name: {key: nano for key, nano in before.get(name, {}).items() if key in keys}
         for name in bound.carried_names
     }
-    for number in rounds.numbers:
-        samples = rounds.samples(steps, keys, number, last=number)
+    for number in records.numbers:
+        samples = records.samples(pins, steps, keys, number, last=number)
         population = Population(
             miners,
             samples.of_all,

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from heapq import nlargest
-from itertools import chain
-from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import from_text, round_half_even
+from tallystick.numbers.nano import round_half_even
 from tallystick.numbers.statistics import median
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -31,10 +29,15 @@ from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import begun_anew, has_declared, pinned_reputation
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, effect, mean_delta
-from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import EventRounds, Rounds
+from tallystick_state.samples import (
+    EpochRecords,
+    EventRecords,
+    Owner,
+    RecordKey,
+    events_of_records,
+)
 from tallystick_state.sections.epochs import EPOCHS, EpochStep, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -42,44 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tallystick_state.store.transaction import Transaction
-
-Owner = tuple[str, str]
-"""Owner of a reputation: a hotkey and a skill type."""
-RecordKey = tuple[str, str, str, str, int, int]
-"""Key of a record: validator, hotkey, skill type, task, round, pinned epoch."""
-Alike = tuple[str, str, str, int, tuple[str, ...]]
-"""Records of one delta: validator, hotkey, skill type, pinned epoch, and events, sorted."""
-
-
-class EpochRecords(Protocol):
-    """The records of an epoch, as the steps of its closing read them.
-
-    There are two: state events (`EventRecords`), and columns.
-    """
-
-    @property
-    def owners(self) -> Collection[Owner]:
-        """The hotkeys and skill types of all events."""
-
-    def alike(self) -> Iterable[tuple[Alike, int]]:
-        """Yield the records of one delta, with their number; one key may come again."""
-
-    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
-        """Return the qualities of some roles that feed the thresholds of a type.
-
-        A late submission earns nothing, so it raises nobody's bar either (E96).
-
-        Args:
-            skill_type: the type.
-            roles: of the miners.
-            per_miner: whether only the best of each miner counts.
-
-        Returns:
-            The qualities in nano, in any order.
-        """
-
-    def rounds(self, closing: Closing) -> Rounds:
-        """Return the records by round."""
 
 
 @attrs.frozen
@@ -108,52 +73,6 @@ class Closing:
     def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
         """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
         return pinned_reputation(self.pinned.get(epoch), self.base_rules(epoch), hotkey, skill_type)
-
-
-@attrs.frozen
-class EventRecords:
-    """The state events of an epoch.
-
-    Attributes:
-        events: all of them.
-        newest: the records of a miner, newest first, those of earlier epochs too; read where what
-            is carried comes of more than the records of a round.
-    """
-
-    events: tuple[StateEvent, ...]
-    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
-
-    @cached_property
-    def owners(self) -> Collection[Owner]:
-        """The hotkeys and skill types of all events."""
-        return {(event.hotkey, event.skill_type) for event in self.events}
-
-    def alike(self) -> Iterator[tuple[Alike, int]]:
-        """Yield each record on its own."""
-        for key, events in _records(self.events).items():
-            validator, hotkey, skill_type, _, _, epoch = key
-            yield (validator, hotkey, skill_type, epoch, events), 1
-
-    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
-        """Return the qualities that feed thresholds; see `EpochRecords`."""
-        scored = [
-            (event.hotkey, from_text(event.quality))
-            for event in self._by_type.get(skill_type, ())
-            if event.quality is not None and not event.missed and event.role in roles
-        ]
-        # of a miner the last value stays, which is its best
-        return [*dict(sorted(scored)).values()] if per_miner else [quality for _, quality in scored]
-
-    def rounds(self, closing: Closing) -> Rounds:
-        """Return the records by round."""
-        return EventRounds.of(closing, self.events, self.newest)
-
-    @cached_property
-    def _by_type(self) -> Mapping[str, Sequence[StateEvent]]:
-        by_type = defaultdict[str, list[StateEvent]](list)
-        for event in self.events:
-            by_type[event.skill_type].append(event)
-        return by_type
 
 
 def close_epoch(  # noqa: PLR0913  # what a closing is made of
@@ -243,7 +162,7 @@ def record_deltas(
     """
     if closing.rules.rule_set.section(REPUTATION) is None:
         return {}
-    records = _records(events)
+    records = events_of_records(events)
     bases = _bases(closing, {_base(key) for key in records})
     effects = {events: effect(closing.rules, events) for events in set(records.values())}
     delta = cache(lambda events, base: effects[events].delta(base))
@@ -295,9 +214,10 @@ def carry_columns(closing: Closing) -> Closing:
         after = carried(
             closing.rules,
             before,
-            closing.records.rounds(closing),
+            closing.records,
+            closing,
             hotkeys,
-            closing.state.epoch,
+            epoch=closing.state.epoch,
             attributes=attributes,
         )
     except AllocationError as error:
@@ -340,9 +260,6 @@ def _check(closing: Closing) -> None:
             )
 
 
-_RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
-    "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
-)
 _Events = tuple[str, ...]
 _Base = tuple[int, str, str]
 """Key of the reputation of a round: the pinned epoch, the hotkey, the skill type."""
@@ -352,20 +269,6 @@ def _base(key: RecordKey) -> _Base:
     """Return the key of the reputation that a record's round pins."""
     _, hotkey, skill_type, _, _, epoch = key
     return epoch, hotkey, skill_type
-
-
-def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
-    """Return the events of each record; events that came alone join their record."""
-    records: dict[RecordKey, _Events] = {}
-    several: dict[RecordKey, list[_Events]] = {}
-    for event in events:
-        key = _RECORD_KEY(event)
-        if key in records:
-            several.setdefault(key, [records[key]]).append(event.events)
-        else:
-            records[key] = event.events
-    joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
-    return records | joined
 
 
 def _bases(closing: Closing, bases: Collection[_Base]) -> Mapping[_Base, int]:

@@ -6,7 +6,7 @@ names is coded, so that records are grouped by whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
@@ -54,6 +54,18 @@ class Coded(Generic[_Name]):
         """Return some of the rows."""
         return Coded(self.codes[rows], self.names)
 
+    @classmethod
+    def joined(cls, parts: Iterable[Coded[_Name]]) -> Coded[_Name]:
+        """Return the rows of several parts, with the names alone that a row has."""
+        places: dict[_Name, int] = {}
+        columns = []
+        for part in parts:
+            used, rows = np.unique(part.codes, return_inverse=True)
+            names = (part.names[code] for code in used.tolist())
+            codes = [places.setdefault(name, len(places)) for name in names]
+            columns.append(np.array(codes, np.int64)[rows])
+        return cls(np.concatenate(columns), tuple(places))
+
     def values(self) -> list[_Name]:
         """Return the name of each row."""
         names = self.names
@@ -77,6 +89,19 @@ class Numbers:
         """Return some of the rows."""
         return Numbers(self.values[rows], self.present[rows])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Numbers]) -> Numbers:
+        """Return the rows of several parts."""
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.present for part in parts]),
+        )
+
+    @classmethod
+    def none(cls, rows: int) -> Numbers:
+        """Return rows without a number."""
+        return cls(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+
 
 @attrs.frozen(eq=False)
 class RecordColumns:
@@ -92,10 +117,9 @@ class RecordColumns:
         round: of the dispatch.
         epoch: whose snapshot the round is pinned to.
         missed: whether the record says that the deadline was missed.
-        scored: whether it has a submission, hence a quality, an emission and measures.
-        quality: the composite in nano; None where the rule set gives none.
-        emission: in nano; None where the rule set gives none.
-        measures: by name; of a record without a submission there is none.
+        scored: whether it has a submission.
+        values: the quality, the emission and the measures that the rule set gives, by name; of a
+            record without a submission there is none.
         group: of the miner, ``""`` for none; None where the allocation names no field for it.
     """
 
@@ -109,9 +133,7 @@ class RecordColumns:
     epoch: Ints
     missed: Truths
     scored: Truths
-    quality: Ints | None = None
-    emission: Ints | None = None
-    measures: Mapping[str, Numbers] = attrs.field(factory=dict)
+    values: Mapping[str, Numbers] = attrs.field(factory=dict)
     group: Coded[str] | None = None
 
     def __len__(self) -> int:
@@ -126,40 +148,61 @@ class RecordColumns:
                 taken[field.name] = column.take(rows)
             elif isinstance(column, np.ndarray):
                 taken[field.name] = column[rows]
-        measures = {name: numbers.take(rows) for name, numbers in self.measures.items()}
-        return attrs.evolve(self, **taken, measures=measures)
+        values = {name: numbers.take(rows) for name, numbers in self.values.items()}
+        return attrs.evolve(self, **taken, values=values)
 
-    def numbers(self, value: str) -> Numbers | None:
-        """Return the values that a step collects; None where the records have none."""
-        if value in {QUALITY, EMISSION}:
-            column = self.quality if value == QUALITY else self.emission
-            return None if column is None else Numbers(column, self.scored)
-        return self.measures.get(value)
+    def is_of(self, hotkeys: Collection[str]) -> Truths:
+        """Return which rows are of some miners."""
+        codes = [code for code, name in enumerate(self.hotkey.names) if name in hotkeys]
+        return np.isin(self.hotkey.codes, codes)
 
 
-def spread(column: Any, answered: Rows | Truths, rows: int) -> Any:  # noqa: ANN401  # of either kind
-    """Return a column of all rows from that of those with an answer; the others have 0."""
-    every = np.zeros(rows, column.dtype)
-    every[answered] = column
-    return every
+def joined(parts: Sequence[RecordColumns]) -> RecordColumns:
+    """Return the records of several parts of one skill type, one part after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns: dict[str, Any] = {}
+    for field in attrs.fields(RecordColumns):
+        own = [getattr(part, field.name) for part in parts]
+        if field.name == "group" and any(own):
+            own = [
+                group or Coded(np.zeros(len(p), np.int64), ("",))
+                for group, p in zip(own, parts, strict=True)
+            ]
+        if isinstance(own[0], Coded):
+            columns[field.name] = Coded.joined(own)
+        elif isinstance(own[0], np.ndarray):
+            columns[field.name] = np.concatenate(own)
+    values = {
+        name: Numbers.joined([part.values.get(name) or Numbers.none(len(part)) for part in parts])
+        for name in dict.fromkeys(name for part in parts for name in part.values)
+    }
+    return attrs.evolve(first, **columns, values=values)
 
 
-def measures_of(scores: ScoreColumns, answered: Rows | Truths, rows: int) -> dict[str, Numbers]:
-    """Return the measures of records by name, present where they apply.
+def values_of(scores: ScoreColumns, answered: Rows | Truths, rows: int) -> dict[str, Numbers]:
+    """Return the quality, the emission and the measures of records, present where they apply.
 
     Args:
         scores: of the records with an answer.
         answered: which they are.
         rows: the number of all records.
     """
-    measures = {}
+
+    def spread(column: Any, applies: Truths | None = None) -> Numbers:  # noqa: ANN401  # of either kind
+        every, present = np.zeros(rows, column.dtype), np.zeros(rows, np.bool_)
+        every[answered] = column
+        present[answered] = True if applies is None else applies
+        return Numbers(every, present)
+
+    values = {QUALITY: spread(scores.quality)} if scores.bound.has_quality else {}
+    if scores.emission is not None:
+        values[EMISSION] = spread(scores.emission)
     for value in scores.bound.measures:
         column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-        applies = scores.given.get(value)
-        present = np.zeros(rows, np.bool_)
-        present[answered] = True if applies is None else applies
-        measures[value.name] = Numbers(spread(column, answered, rows), present)
-    return measures
+        values[value.name] = spread(column, scores.given.get(value))
+    return values
 
 
 def first_of_each(records: RecordColumns) -> Rows:

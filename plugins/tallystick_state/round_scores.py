@@ -14,10 +14,7 @@ from tallystick_allocation.population import UNGROUPED
 from tallystick_allocation.rules import ALLOCATION, AllocationRules, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRounds, Pins, Rounds
-
-_THE_ROUND = 0
-"""The key of events that are all of one round, whichever it is."""
+from tallystick_state.samples import EpochRecords, EventRecords, Pins
 
 
 def round_epoch(events: Iterable[StateEvent]) -> int | None:
@@ -41,19 +38,21 @@ def round_scores(events: Iterable[StateEvent], rules: StateRules, pins: Pins) ->
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
-    rounds = EventRounds(pins, {_THE_ROUND: [*events]})
-    hotkeys = {event.hotkey for event in rounds.events[_THE_ROUND]}
-    return scores_of_round(rules, rounds, _THE_ROUND, hotkeys)
+    records = EventRecords([*events])
+    hotkeys = {event.hotkey for event in records.events}
+    scores = (scores_of_round(rules, records, pins, n, hotkeys) for n in records.numbers)
+    return next(scores, {})
 
 
 def scores_of_round(
-    rules: StateRules, rounds: Rounds, number: int, hotkeys: Collection[str]
+    rules: StateRules, records: EpochRecords, pins: Pins, number: int, hotkeys: Collection[str]
 ) -> dict[str, int]:
     """Return the scores of some miners in a round, in nano; see `round_scores`.
 
     Args:
         rules: the rules of the round.
-        rounds: the records by round.
+        records: those of the round, and of others.
+        pins: of the round.
         number: of the round.
         hotkeys: of the miners.
 
@@ -64,7 +63,7 @@ def scores_of_round(
     # with groups there is no one score of a miner
     if step is None or (allocation is not None and allocation.groups):
         return {}
-    collected = rounds.samples(AllocationRules((step,)), hotkeys, number)
+    collected = records.samples(pins, AllocationRules((step,)), hotkeys, number)
     samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
     scores = {hotkey: step.value_of(own) for hotkey, own in samples.items()}
     return {hotkey: real.publish(score) for hotkey, score in scores.items() if score is not None}

@@ -1,24 +1,38 @@
-"""Samples: values of the records of a state that the steps of an allocation collect."""
+"""The records of an epoch as what reads them sees them, and the samples that steps collect."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import Protocol
 
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.numbers.nano import from_text
 from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
 from tallystick_state.event import StateEvent
+from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 
 BASE_WEIGHT, REPUTATION_FACTOR = FACTORS = ("base_weight", "reputation")
 """Factors, in nano, by which a weighted mean of a state can weigh a record."""
 SamplesByValue = Mapping[str, Mapping[str, Mapping[str, Sequence[Sample]]]]
 """Samples by the ``value`` of steps, by group and by hotkey."""
+Owner = tuple[str, str]
+"""Owner of a reputation: a hotkey and a skill type."""
+RecordKey = tuple[str, str, str, str, int, int]
+"""Key of a record: validator, hotkey, skill type, task, round, pinned epoch."""
+Alike = tuple[str, str, str, int, tuple[str, ...]]
+"""Records of one delta: validator, hotkey, skill type, pinned epoch, and events, sorted."""
+
+_RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
+    "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
+)
 
 
 def factors_of(rules: AllocationRules) -> tuple[str, ...]:
@@ -107,18 +121,40 @@ class Samples:
         }
 
 
-class Rounds(Protocol):
-    """The records of one line, round by round, as carried columns and weights read them.
+class EpochRecords(Protocol):
+    """The records of one line that an epoch has counted, as its closing and weights read them.
 
-    There are two: of state events (`EventRounds`), and of columns.
+    There are two: state events (`EventRecords`), and columns.
     """
 
     @property
+    def owners(self) -> Collection[Owner]:
+        """The hotkeys and skill types of all events."""
+
+    @property
     def numbers(self) -> Sequence[int]:
-        """The rounds that an epoch has counted, ascending."""
+        """The rounds, ascending."""
+
+    def alike(self) -> Iterable[tuple[Alike, int]]:
+        """Yield the records of one delta, with their number; one key may come again."""
+
+    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
+        """Return the qualities of some roles that feed the thresholds of a type.
+
+        A late submission earns nothing, so it raises nobody's bar either (E96).
+
+        Args:
+            skill_type: the type.
+            roles: of the miners.
+            per_miner: whether only the best of each miner counts.
+
+        Returns:
+            The qualities in nano, in any order.
+        """
 
     def samples(
         self,
+        pins: Pins,
         rules: AllocationRules,
         hotkeys: Collection[str],
         number: int | None,
@@ -127,67 +163,106 @@ class Rounds(Protocol):
         """Return the samples of some steps.
 
         Args:
+            pins: what the rounds are pinned to.
             rules: the steps.
             hotkeys: of the population.
             number: the round that steps collect of which read one alone; None for no round.
             last: windows end with this round; by default with the newest.
 
         Raises:
-            StateError: a mean is weighed by what no state knows.
+            StateError: a mean is weighed by what no state knows, or a record has no emission.
         """
 
 
 @attrs.frozen
-class EventRounds:
-    """The rounds of state events of one line.
+class EventRecords:
+    """State events of one line.
 
     Attributes:
-        pins: of its rounds.
-        events: by round.
-        newest: the records of a miner in all rounds, newest first: by round, task, skill type and
-            validator.
+        events: all of them, in any order.
+        newest: the records of a miner in all rounds, those of earlier epochs too, newest first: by
+            round, task, skill type and validator; read where steps look back.
     """
 
-    pins: Pins
-    events: Mapping[int, Sequence[StateEvent]]
+    events: Collection[StateEvent]
     newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
 
-    @classmethod
-    def of(
-        cls, pins: Pins, events: Iterable[StateEvent], newest: Callable[[str], Iterable[StateEvent]]
-    ) -> EventRounds:
-        """Return the rounds of some events of a line, in any order."""
-        rounds = defaultdict[int, list[StateEvent]](list)
-        for event in events:
-            rounds[event.round].append(event)
-        return cls(pins, rounds, newest)
+    @cached_property
+    def owners(self) -> Collection[Owner]:
+        """The hotkeys and skill types of all events."""
+        return {(event.hotkey, event.skill_type) for event in self.events}
 
     @property
     def numbers(self) -> Sequence[int]:
         """The rounds, ascending."""
-        return sorted(self.events)
+        return sorted(self._rounds)
+
+    def alike(self) -> Iterator[tuple[Alike, int]]:
+        """Yield each record on its own."""
+        for key, events in events_of_records(self.events).items():
+            validator, hotkey, skill_type, _, _, epoch = key
+            yield (validator, hotkey, skill_type, epoch, events), 1
+
+    def qualities(self, skill_type: str, roles: Roles, *, per_miner: bool) -> Sequence[int]:
+        """Return the qualities that feed thresholds; see `EpochRecords`."""
+        scored = [
+            (event.hotkey, from_text(event.quality))
+            for event in self._by_type.get(skill_type, ())
+            if event.quality is not None and not event.missed and event.role in roles
+        ]
+        # of a miner the last value stays, which is its best
+        return [*dict(sorted(scored)).values()] if per_miner else [quality for _, quality in scored]
 
     def samples(
         self,
+        pins: Pins,
         rules: AllocationRules,
         hotkeys: Collection[str],
         number: int | None,
         last: int | None = None,
     ) -> Samples:
-        """Return the samples of some steps; see `Rounds`."""
-        events = () if number is None else self.events.get(number, ())
+        """Return the samples of some steps; see `EpochRecords`."""
+        events = () if number is None else self._rounds.get(number, ())
         records = [event for event in events if event.is_record and event.hotkey in hotkeys]
         of_round = ((value, event) for value in values_of_round(rules) for event in records)
         of_all = chain.from_iterable(
             read_by_windows(rules, self._until(hotkey, last)) for hotkey in hotkeys
         )
-        return Samples(_collected(rules, self.pins, of_round), _collected(rules, self.pins, of_all))
+        return Samples(_collected(rules, pins, of_round), _collected(rules, pins, of_all))
 
     def _until(self, hotkey: str, last: int | None) -> Iterator[StateEvent]:
         """Yield the records of a miner up to a round, newest first; nothing is read before."""
         for event in self.newest(hotkey):
             if last is None or event.round <= last:
                 yield event
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, Sequence[StateEvent]]:
+        by_type = defaultdict[str, list[StateEvent]](list)
+        for event in self.events:
+            by_type[event.skill_type].append(event)
+        return by_type
+
+    @cached_property
+    def _rounds(self) -> Mapping[int, Sequence[StateEvent]]:
+        rounds = defaultdict[int, list[StateEvent]](list)
+        for event in self.events:
+            rounds[event.round].append(event)
+        return rounds
+
+
+def events_of_records(events: Iterable[StateEvent]) -> Mapping[RecordKey, tuple[str, ...]]:
+    """Return the names of the events of each record; events that came alone join their record."""
+    records: dict[RecordKey, tuple[str, ...]] = {}
+    several: dict[RecordKey, list[tuple[str, ...]]] = {}
+    for event in events:
+        key = _RECORD_KEY(event)
+        if key in records:
+            several.setdefault(key, [records[key]]).append(event.events)
+        else:
+            records[key] = event.events
+    joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
+    return records | joined
 
 
 def read_by_windows(

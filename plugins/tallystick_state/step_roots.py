@@ -46,8 +46,6 @@ from tallystick.numbers.nano import to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
     Closing,
-    EventRecords,
-    Owner,
     aggregate_deltas,
     recompute_baselines,
     recompute_thresholds,
@@ -58,6 +56,7 @@ from tallystick_state.miners import ENGINE
 from tallystick_state.model import State
 from tallystick_state.reputation import damped
 from tallystick_state.rules import StateRules
+from tallystick_state.samples import EventRecords, Owner
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust.merkle import Tree, leaf_hash

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 
 import attrs
@@ -38,7 +39,7 @@ from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import EventRounds, Samples
+from tallystick_state.samples import EventRecords, Samples
 from tallystick_state.store.transaction import Transaction
 
 
@@ -85,7 +86,7 @@ def weigh(  # noqa: PLR0913  # what weights are of
 
     Args:
         rules: which give them.
-        samples: collects those of the line, as `Rounds.samples`.
+        samples: collects those of the line, as `EpochRecords.samples`.
         hotkeys: of the miners with a slot.
         number: the round that steps collect of which read one alone; None for no round.
         epoch: with which windows of epochs end.
@@ -229,7 +230,7 @@ class LineRecords:
         return self.in_force.lines[self.line]
 
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
-        """Return the records of a miner, newest first; see `EventRounds`."""
+        """Return the records of a miner, newest first; see `EventRecords`."""
         # lazily: a window ends long before the records do
         first = begun_anew(self.miners, hotkey)
         return self.own(self.transaction.scored(hotkey, self.counted_by, first))
@@ -282,11 +283,11 @@ class LineRecords:
         if last is None or state is None:
             return {}
         events = self.own(self.transaction.events(last))
-        counted = (event for event in events if begun_anew(self.miners, event.hotkey) <= last)
+        counted = [event for event in events if begun_anew(self.miners, event.hotkey) <= last]
         before = without_former(state.carry.get(self.line, {}), self.miners, last)
         attributes = self.attributes(last)
-        rounds = EventRounds.of(self, counted, self.newest)
-        return carried(rules, before, rounds, hotkeys, last, attributes=attributes)
+        records = EventRecords(counted, self.newest)
+        return carried(rules, before, records, self, hotkeys, epoch=last, attributes=attributes)
 
     def weighed(
         self,
@@ -311,7 +312,7 @@ class LineRecords:
             return LineWeights({}, {}, None, str(error))
         return weigh(
             rules,
-            EventRounds.of(self, self.of_round(number), self.newest).samples,
+            partial(EventRecords(self.of_round(number), self.newest).samples, self),
             hotkeys,
             number,
             epoch,

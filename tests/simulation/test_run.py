@@ -99,12 +99,10 @@ def test_scores_are_those_of_each_record_with_the_consensus_of_its_group(
                 components = {name: nano / NANO for name, nano in member.components.items()}
                 with_consensus = {**record, "consensus": components} if components else record
                 result = rules.score(with_consensus)  # type: ignore[attr-defined]  # a scorer
-                assert part.quality is not None
-                assert part.emission is not None
-                assert part.quality[row] == int(result.quality * NANO)
-                assert part.emission[row] == int(result.emission * NANO)
+                quality, emission = (part.values[v].values[row] for v in ("quality", "emission"))
+                assert (quality, emission) == (result.quality * NANO, result.emission * NANO)
                 assert (member.event in part.events.values()[row]) == (member.event is not None)
-                emissions[record["miner"]["uid"]] += int(part.emission[row])
+                emissions[record["miner"]["uid"]] += int(emission)
                 scored += 1
     assert scored == 2 * 2 * 5 * len(rules.types)
     assert outcome.emission.sum(axis=0).tolist() == [emissions[n] for n in range(12)]

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from types import ModuleType
 
 import attrs
@@ -20,18 +20,16 @@ from state.subnet import under
 import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
-from tallystick_allocation.population import Sample
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_allocation.steps.memory import Average, Hold
 from tallystick_allocation.steps.mix import Mix, Pools
 from tallystick_allocation.steps.select import Filter
 from tallystick_allocation.steps.share import Equal, Share
-from tallystick_state import column_rounds, epoch_columns
+from tallystick_state import epoch_columns
 from tallystick_state.adoption import adopt
-from tallystick_state.column_rounds import NOTHING_YET
 from tallystick_state.epoch import close_epoch
-from tallystick_state.epoch_columns import close
+from tallystick_state.epoch_columns import NOTHING_YET, close
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import FLAG, begun_anew, flag, pinned_reputation
 from tallystick_state.model import MinerEntry, State, unstructure
@@ -45,7 +43,7 @@ from tallystick_state.record_columns import (
 )
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.samples import EventRounds
+from tallystick_state.samples import EventRecords
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import LineWeights, weigh
 
@@ -197,9 +195,10 @@ def column_of(name: str, own: Sequence[StateEvent]) -> RecordColumns:
         np.array([event.epoch for event in own]),
         np.array([event.missed for event in own]),
         np.array([event.quality is not None for event in own]),
-        np.array([event.value("quality") or 0 for event in own]),
-        np.array([event.value("emission") or 0 for event in own]),
-        {measure: numbers_of([event.value(measure) for event in own]) for measure in measures},
+        {
+            name: numbers_of([event.value(name) for event in own])
+            for name in ("quality", "emission", *measures)
+        },
         Coded.of(event.group or "" for event in own),
     )
 
@@ -311,10 +310,9 @@ def weighed(
     of_round = [event for event in records.own if event.round == number]
     epoch = round_epoch(event for event in records.events if event.round == number)
     rules = records.base_rules(after.epoch - 1 if epoch is None else epoch)
-    rounds = EventRounds(records, {} if number is None else {number: of_round}, records.newest)
     return weigh(
         rules,
-        rounds.samples,
+        partial(EventRecords(of_round, records.newest).samples, records),
         [m.hotkey for m in after.miners.values() if m.uid is not None],
         number,
         after.epoch - 1,
@@ -408,8 +406,10 @@ def test_columns_end_as_state_events_where_rules_change(line: str, seeds: range)
     assert [seed for seed in seeds if not agrees(seed, versions.__getitem__)] == []
 
 
-def _one_task_too_few(samples: Sequence[Sample], most: int | None) -> list[Sample]:
-    return _NEWEST(samples, None if most is None else most - 1)
+def _one_task_too_few(
+    rules: AllocationRules, part: RecordColumns, value: str, most: int | None
+) -> np.ndarray:
+    return _IN_WINDOW(rules, part, value, None if most is None else most - 1)
 
 
 def _nobody_shares(missed: np.ndarray, *_: np.ndarray) -> list[np.ndarray]:
@@ -421,15 +421,15 @@ def _one_of_each(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.ones(len(starts), np.int64)
 
 
-_NEWEST = column_rounds._newest
+_IN_WINDOW = epoch_columns._in_window
 
 
 @pytest.mark.parametrize(
     ("module", "name", "variant", "mutant"),
     [
-        (column_rounds, "_newest", "mean of the last, window", _one_task_too_few),
-        (column_rounds, "_sharing", "sum of tasks, round", _nobody_shares),
-        (column_rounds, "counts_of", "skills@1.0.0", _one_of_each),
+        (epoch_columns, "_in_window", "mean of the last, window", _one_task_too_few),
+        (epoch_columns, "_sharing", "sum of tasks, round", _nobody_shares),
+        (epoch_columns, "counts_of", "skills@1.0.0", _one_of_each),
         (epoch_columns, "_without_former", "mean of the last, window", lambda memory, _: memory),
         (epoch_columns, "FLAG", "skills@1.2.0", "rerun_pass"),
     ],
@@ -478,7 +478,7 @@ def test_what_cannot_be_is_refused() -> None:
     columns = columns_of(records_of(rng, rules, 0))
     with pytest.raises(StateError, match="pinned to epoch 0, expected one whose state is kept"):
         close(state, columns, rules, {})
-    without = [attrs.evolve(part, emission=None) for part in columns]
+    without = [attrs.evolve(part, values={"quality": part.values["quality"]}) for part in columns]
     with pytest.raises(StateError, match="without an emission"):
         close(state, without, rules, {0: state})
 

@@ -13,7 +13,7 @@ from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
 from tallystick_state import epoch as module
-from tallystick_state import reputation
+from tallystick_state import reputation, samples
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import State
@@ -144,7 +144,7 @@ def _unpinned(_: State, rules: StateRules, *__: str) -> int:
     return rules.initial_reputation
 
 
-_RECORD_KEY = module._RECORD_KEY
+_RECORD_KEY = samples._RECORD_KEY
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ _RECORD_KEY = module._RECORD_KEY
         (module, "round_half_even", lambda n, d: n // d),
         (module, "median", lambda values: sorted(values)[len(values) // 2]),
         (module, "nlargest", lambda count, values: sorted(values)[:count]),
-        (module, "_RECORD_KEY", _whatever_the_epoch),
-        (module, "_records", _without_late_events),
+        (samples, "_RECORD_KEY", _whatever_the_epoch),
+        (samples, "events_of_records", _without_late_events),
         (module, "pinned_reputation", _unpinned),
     ],
     ids=["update", "smoothing", "median", "best", "epoch", "late events", "pin"],

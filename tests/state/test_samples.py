@@ -8,7 +8,7 @@ from tallystick.errors import StateError
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRounds
+from tallystick_state.samples import EventRecords
 
 
 class NoPins:
@@ -29,7 +29,7 @@ def mean(*over: str) -> AllocationRules:
 
 
 def test_a_mean_of_a_state_is_weighed_by_what_a_state_knows() -> None:
-    rounds = EventRounds(NoPins(), {})
-    assert not rounds.samples(mean("base_weight", "reputation"), ["a"], 0).hotkeys
+    records = EventRecords(())
+    assert not records.samples(NoPins(), mean("base_weight", "reputation"), ["a"], 0).hotkeys
     with pytest.raises(StateError, match="weighed by stake, expected base_weight or reputation"):
-        rounds.samples(mean("reputation", "stake"), ["a"], 0)
+        records.samples(NoPins(), mean("reputation", "stake"), ["a"], 0)

@@ -13,9 +13,10 @@ from rules.documents import with_section
 from state.subnet import under
 
 from tallystick.numbers import nano
-from tallystick_state.epoch import EventRecords, next_baselines, next_threshold
+from tallystick_state.epoch import next_baselines, next_threshold
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
+from tallystick_state.samples import EventRecords
 from tallystick_state.sections.epochs import EPOCHS
 
 NANO = 10**9

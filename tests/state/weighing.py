@@ -1,6 +1,7 @@
 """What rules make of records that are made by hand, without a store."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import attrs
 
@@ -8,7 +9,7 @@ from tallystick.numbers.nano import to_text
 from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRounds
+from tallystick_state.samples import EventRecords
 from tallystick_state.weights import LineWeights, weigh
 
 NANO = 10**9
@@ -38,7 +39,7 @@ def weighed(
     """The weights of some miners, of one round where the rules read one."""
     return weigh(
         made.rules,
-        EventRounds.of(made, made.events, made.newest).samples,
+        partial(EventRecords(made.events, made.newest).samples, made),
         [*hotkeys],
         number,
         0,

@@ -30,13 +30,14 @@ from tallystick.scoring.compiled import compile_tree
 from tallystick.scoring.composite import Mean
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain import GENESIS_HASH, chained
-from tallystick_state.epoch import EventRecords, close_epoch, next_threshold
+from tallystick_state.epoch import close_epoch, next_threshold
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import candidate_pool, select_group
 from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstructure
 from tallystick_state.reputation import consensus_event, damped, mean_delta, record_delta
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.samples import EventRecords
 from tallystick_state.weights import weighed_by
 from vectors import cases
 

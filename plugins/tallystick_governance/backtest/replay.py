@@ -43,6 +43,7 @@ from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import accepted_by, identity_at
 from tallystick.scoring.planner import ScoreColumns, score_columns
+from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
@@ -72,9 +73,8 @@ from tallystick_governance.backtest.type_totals import exact_sum
 from tallystick_simulation.switches import of_scores, of_weights
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
-from tallystick_state.column_rounds import NOTHING_YET
 from tallystick_state.epoch import close_epoch
-from tallystick_state.epoch_columns import EpochOutcome, close
+from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, close
 from tallystick_state.miners import without_slots
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.record_columns import (
@@ -83,8 +83,7 @@ from tallystick_state.record_columns import (
     combined,
     consensus_events,
     first_of_each,
-    measures_of,
-    spread,
+    values_of,
 )
 from tallystick_state.reputation import events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
@@ -314,8 +313,8 @@ class _EpochReplay:
 
     def _sum(self, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
         for part in records:
-            if part.emission is not None:
-                self.emission[part.skill_type] += exact_sum(part.emission)
+            if EMISSION in part.values:
+                self.emission[part.skill_type] += exact_sum(part.values[EMISSION].values)
         for of_round in outcome.round_scores.values():
             self.scores.update(of_round)
 
@@ -363,7 +362,6 @@ class _EpochReplay:
         group = None if bound.group is None or rows.group is None else coded(rows.group)
         answered = np.flatnonzero(rows.answered)
         scores = self._scores(bound, rows.select(rows.answered))
-        emission = None if scores.emission is None else spread(scores.emission, answered, len(rows))
         return RecordColumns(
             rows.skill_type,
             coded(rows.validator),
@@ -375,9 +373,7 @@ class _EpochReplay:
             rows.epoch,
             rows.missed,
             rows.answered,
-            spread(scores.quality, answered, len(rows)) if bound.has_quality else None,
-            emission,
-            measures_of(scores, answered, len(rows)),
+            values_of(scores, answered, len(rows)),
             group,
         )
 

@@ -246,7 +246,7 @@ class TypeTotals:
         self.measures[name] = records + more[0], total + more[1]
 
 
-def exact_sum(column: Column) -> int:
+def exact_sum(column: npt.NDArray[Any]) -> int:
     """Return the sum of 64-bit numbers, which may need more bits."""
     largest = max(-int(column.min(initial=0)), int(column.max(initial=0)))
     fits = largest * len(column) <= _LARGEST

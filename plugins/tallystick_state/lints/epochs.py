@@ -10,10 +10,11 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import both, check, comparison, finding, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.epoch import EventRecords, next_threshold
+from tallystick_state.epoch import next_threshold
 from tallystick_state.event import StateEvent
 from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.samples import EventRecords
 from tallystick_state.sections.epochs import EPOCHS, Epochs, EpochStep
 from tallystick_state.sections.reputation import REPUTATION
 

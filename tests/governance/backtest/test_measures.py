@@ -76,7 +76,7 @@ def events_in(columns: RecordColumns) -> Iterator[StateEvent]:
                 numbers.values.tolist(), numbers.present.tolist(), strict=True
             )
         ]
-        for name, numbers in columns.measures.items()
+        for name, numbers in columns.values.items()
     }
     for row in range(len(columns)):
         yield StateEvent(
