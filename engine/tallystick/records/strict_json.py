@@ -11,7 +11,7 @@ import gc
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,25 +59,23 @@ def parse(line: bytes) -> object:
     text = _text(line)
     if is_deep:
         raise RecordError("too-deep", "", _start(text), _TOO_DEEP)
-    value = _loaded(text, _CONSTANTS.__getitem__, is_long=is_long)
+    constants: list[str] = []
+
+    def constant(name: str) -> float:
+        constants.append(name)
+        return _CONSTANTS[name]
+
+    integer = _whole_number if is_long else None
+    try:
+        with uncollected(len(text)):
+            value = json.loads(text, parse_int=integer, parse_constant=constant)
+    except (ValueError, RecursionError) as error:
+        raise _invalid_json(text, error) from error
     check(value)
     # of a key that stands twice only the last value was checked
-    constants: list[str] = []
-    if any(name in text for name in _CONSTANTS):
-        _loaded(text, lambda name: _note(name, constants), is_long=is_long)
     if constants:
         raise RecordError("not-finite", "", constants[0], "a finite number")
     return value
-
-
-def _loaded(text: str, constant: Callable[[str], float], *, is_long: bool) -> object:
-    try:
-        with uncollected(len(text)):
-            return json.loads(
-                text, parse_int=_whole_number if is_long else None, parse_constant=constant
-            )
-    except (ValueError, RecursionError) as error:
-        raise _invalid_json(text, error) from error
 
 
 @contextmanager
@@ -97,26 +95,32 @@ def uncollected(size: int = sys.maxsize) -> Iterator[None]:
             gc.enable()
 
 
-def check(value: object) -> None:
-    """Refuse what is no JSON value.
+def check(value: Any, path: Path = ()) -> None:  # noqa: ANN401  # any value of a program
+    """Refuse what is no JSON value, in the order of the values.
+
+    Args:
+        value: the value.
+        path: where it is.
 
     Raises:
         RecordError: some part is of another class, not finite, has a lone surrogate, or lies too
             deep, with its path.
     """
-    try:
-        _check(value, 0)
-    except _FlawError as flaw:
-        path = path_text(flaw.path[::-1])
-        raise RecordError(flaw.code, path, flaw.found, flaw.expected) from flaw.__cause__
-
-
-class _FlawError(Exception):
-    """A part that is no JSON value; its path is put together on the way up, from its end."""
-
-    def __init__(self, code: str, found: str, expected: str, *path: str | int) -> None:
-        super().__init__(code)
-        self.code, self.found, self.expected, self.path = code, found, expected, [*path]
+    kind = type(value)
+    if kind is dict or kind is list:
+        if len(path) >= MAX_DEPTH:
+            raise RecordError("too-deep", path_text(path), NOTHING, _TOO_DEEP)
+        _check_entries(value, path)
+    elif kind is str:
+        _check_text(value, path)
+    elif kind is float:
+        if not math.isfinite(value):
+            raise RecordError("not-finite", path_text(path), shown(value), "a finite number")
+    elif kind is int:
+        _check_int(value, path)
+    elif value is not None and kind is not bool:
+        expected = "a JSON value: dict, list, str, int, float, bool or None"
+        raise RecordError("wrong-type", path_text(path), shown(_named(value)), expected)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -194,11 +198,6 @@ def _whole_number(digits: str) -> int | float:
     return math.inf if len(digits) > _INT_DIGITS else int(digits)
 
 
-def _note(name: str, constants: list[str]) -> float:
-    constants.append(name)
-    return _CONSTANTS[name]
-
-
 def _invalid_json(text: str, error: Exception) -> RecordError:
     position = ""
     if isinstance(error, json.JSONDecodeError):
@@ -218,61 +217,40 @@ def _named(value: object) -> str:
     return f"a Python {module}{kind.__name__}"
 
 
-def _check(value: Any, depth: int) -> None:  # noqa: ANN401  # any value of a program
-    """Refuse what is no JSON value, in the order of the values."""
-    kind = type(value)
-    if kind is dict or kind is list:
-        if depth >= MAX_DEPTH:
-            raise _FlawError("too-deep", NOTHING, _TOO_DEEP)
-        _check_entries(value, depth + 1)
-    elif kind is str:
-        _check_text(value)
-    elif kind is float:
-        if not math.isfinite(value):
-            raise _FlawError("not-finite", shown(value), "a finite number")
-    elif kind is int:
-        _check_int(value)
-    elif value is not None and kind is not bool:
-        expected = "a JSON value: dict, list, str, int, float, bool or None"
-        raise _FlawError("wrong-type", shown(_named(value)), expected)
-
-
-def _check_entries(value: Any, depth: int) -> None:  # noqa: ANN401  # a dict or a list
+def _check_entries(value: Any, path: Path) -> None:  # noqa: ANN401  # a dict or a list
     is_dict = type(value) is dict
     if is_dict and value and set(map(type, value)) != {str}:
         key = next(key for key in value if type(key) is not str)
-        raise _FlawError("wrong-type", shown(_named(key)), "text as the key of a field")
-    step: str | int = 0
-    try:
-        for step, item in value.items() if is_dict else enumerate(value):
-            if is_dict and not step.isascii():  # type: ignore[union-attr]  # a key, as seen above
-                _check_text(str(step))
-            kind = type(item)
-            # nearly all values end here, without a call
-            if kind is str:
-                if item.isascii():
-                    continue
-            elif kind is int and -_SURELY_DOUBLE < item < _SURELY_DOUBLE:
+        expected = "text as the key of a field"
+        raise RecordError("wrong-type", path_text(path), shown(_named(key)), expected)
+    for step, item in value.items() if is_dict else enumerate(value):
+        if isinstance(step, str) and not step.isascii():
+            _check_text(step, (*path, step))
+        kind = type(item)
+        # nearly all values end here, without a call
+        if kind is str:
+            if item.isascii():
                 continue
-            _check(item, depth)
-    except _FlawError as flaw:
-        flaw.path.append(step)
-        raise
+        elif kind is int and -_SURELY_DOUBLE < item < _SURELY_DOUBLE:
+            continue
+        check(item, (*path, step))
 
 
-def _check_text(value: str) -> None:
+def _check_text(value: str, path: Path) -> None:
     if value.isascii():
         return
     try:
         value.encode()
     except UnicodeEncodeError as error:
         expected = "text without lone surrogates such as \\ud800"
-        raise _FlawError("invalid-utf8", shown(value[error.start :][:10]), expected) from error
+        found = shown(value[error.start :][:10])
+        raise RecordError("invalid-utf8", path_text(path), found, expected) from error
 
 
-def _check_int(value: int) -> None:
+def _check_int(value: int, path: Path) -> None:
     try:
         float(value)
     except OverflowError as error:
         size = shown(f"a whole number of {value.bit_length()} bits")
-        raise _FlawError("not-finite", size, "a number a double can be") from error
+        expected = "a number a double can be"
+        raise RecordError("not-finite", path_text(path), size, expected) from error
