@@ -25,7 +25,6 @@ from state.signing import (
     batch,
     digest,
     envelope,
-    key,
     late_digest,
     record_digest,
     root,
@@ -140,28 +139,6 @@ def test_one_signature_is_not_two(ledger: Ledger) -> None:
     assert ledger.adopt(NEW, 3, authority=authority(signed_adoption(ALICE, CAROL))).statement
 
 
-def test_a_key_under_two_names_counts_once(tmp_path: Path) -> None:
-    keys = {**FIRST["keys"], "alias": key(ALICE)}
-    groups = {"council": {"keys": ["alice", "alias", "bob"], "threshold": 2}}
-    said = root(keys=keys, groups=groups)
-    with begun(tmp_path / "state.db", tmp_path, said) as ledger:
-        assert adopting(ledger, signed_adoption(ALICE, genesis=began(said))) == "threshold-not-met"
-        signed = signed_adoption(ALICE, BOB, genesis=began(said))
-        assert ledger.adopt(NEW, 3, authority=authority(signed)).sequence == 1
-
-
-def test_a_key_in_two_groups_counts_in_each(tmp_path: Path) -> None:
-    groups = {
-        "one": {"keys": ["alice", "bob"], "threshold": 1},
-        "two": {"keys": ["alice", "carol"], "threshold": 1},
-    }
-    said = root(groups=groups, adopt=["one", "two"], root=["one"])
-    with begun(tmp_path / "state.db", tmp_path, said) as ledger:
-        assert adopting(ledger, signed_adoption(BOB, genesis=began(said))) == "threshold-not-met"
-        signed = signed_adoption(ALICE, genesis=began(said))
-        assert ledger.adopt(NEW, 3, authority=authority(signed)).sequence == 1
-
-
 # ------------------------------------------------------------------------- rollback and replay
 
 
@@ -237,13 +214,6 @@ def test_an_expired_trust_file_allows_its_successor_alone(tmp_path: Path) -> Non
         assert adopting(ledger, signed, 99) == "block-went-back"
         assert ledger.adopt(NEW, 3, authority=authority(signed, 100)).block == 100
         assert verify(ledger).entries
-
-
-def test_a_statement_expires_at_a_block(ledger: Ledger) -> None:
-    signed = signed_adoption(ALICE, BOB, expires_at_block=50)
-    assert adopting(ledger, signed) == "block-needed"
-    assert adopting(ledger, signed, 50) == "expired-statement"
-    assert ledger.adopt(NEW, 3, authority=authority(signed, 49)).block == 49
 
 
 # ------------------------------------------------------------------------------------- batches

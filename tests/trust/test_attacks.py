@@ -15,7 +15,6 @@ from tallystick_state.trust.policy import (
     TrustRoot,
     authorise,
     authorise_rotation,
-    check_succession,
 )
 from tallystick_state.trust.statement import RULE_SET, Statement, Subject, events
 
@@ -37,31 +36,6 @@ def code(
     except TrustError as error:
         return error.code
     return ""
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, ""),
-        ({"genesis": OTHER}, "other-genesis"),
-        ({"network": "subnet-7"}, "other-network"),
-        ({"line": "workflow"}, "other-line"),
-        ({"previous": OTHER}, "other-previous"),
-        ({"rule_set": OTHER}, "other-rules"),
-        ({"epoch": 21}, "other-epoch"),
-        ({"sequence": 2}, "other-sequence"),
-        ({"major": True}, "other-action"),
-    ],
-    ids=lambda each: each if isinstance(each, str) else "-".join(each),
-)
-def test_mix_and_match(changes: dict[str, Any], expected: str) -> None:
-    assert code(to_adopt(**changes)) == expected
-
-
-def test_a_withdrawal_is_no_adoption() -> None:
-    assert code(to_adopt("withdraw")) == "other-action"
-    assert code(to_adopt(), expected=to_adopt("withdraw")) == "other-action"
-    assert code(to_adopt("withdraw"), expected=to_adopt("withdraw")) == ""
 
 
 def test_a_statement_of_another_kind() -> None:
@@ -109,32 +83,6 @@ def rotation_code(old: TrustRoot, new: TrustRoot, *held: str, block: int | None 
     except TrustError as error:
         return error.code
     return ""
-
-
-def test_rollback() -> None:
-    old, new = root(), rotation()
-    assert rotation_code(old, new) == ""
-    assert rotation_code(new, old, old.digest) == "circular-rotation"
-    assert rotation_code(new, rotation(previous=new.digest)) == "rollback"
-    assert rotation_code(old, root(version=1, previous=old.digest)) == "rollback"
-
-
-def test_rotation_in_a_circle() -> None:
-    first, second = root(), rotation()
-    third = root(version=3, previous=second.digest)
-    check_succession(second, third, held=[first.digest])
-    for before in (first, second):
-        with pytest.raises(TrustError) as error:
-            check_succession(third, before, held=[first.digest, second.digest])
-        assert error.value.code == "circular-rotation"
-    assert rotation_code(first, first) == "circular-rotation"
-
-
-def test_a_rotation_past_the_one_in_force() -> None:
-    old = root()
-    assert rotation_code(old, root(version=3, previous=OTHER)) == "other-previous"
-    assert rotation_code(old, root(version=3)) == "other-previous"
-    assert rotation_code(old, rotation(network="subnet-7")) == "other-network"
 
 
 def test_freeze() -> None:

@@ -111,14 +111,3 @@ def test_a_rotation_is_signed_by_the_old_and_the_new() -> None:
         with pytest.raises(TrustError) as error:
             authorise_rotation(old, new, signed(said, lacking), None)
         assert error.value.code == "threshold-not-met"
-
-
-def test_an_expired_root_signs_its_successor_and_nothing_else() -> None:
-    old = root(expires_at_block=100)
-    new = root(version=2, previous=old.digest, expires_at_block=200)
-    council = ["alice", "bob"]
-    authorise_rotation(old, new, signed(new.statement(), council), 150)
-    authorise(old, to_adopt(), signed(to_adopt(), council), 99)
-    with pytest.raises(TrustError) as error:
-        authorise(old, to_adopt(), signed(to_adopt(), council), 100)
-    assert error.value.code == "expired-root"
