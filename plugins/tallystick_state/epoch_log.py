@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, partial
+from typing import Any
 
 import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import json_value
+from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import round_score
 from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
@@ -23,11 +25,13 @@ from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import (
+    ANEW,
     Counted,
     EpochLeaf,
+    LeafRow,
     RootedStep,
-    Share,
     StepRoot,
+    decimal_text,
     step_rows,
     step_tree,
 )
@@ -167,7 +171,7 @@ class EpochLog:
             before=self.state(epoch),
             after=self.state(epoch + 1),
             pinned={pin: self.state(pin) for pin in pins},
-            scores=dict(self._scores(epoch)),
+            weights=self._weight_rows(epoch),
         )
 
     def _known(self, epoch: int) -> State | None:
@@ -220,8 +224,8 @@ class EpochLog:
                 weights = records.weighed(rules, epoch, slots, last)
                 yield ClosedWeights(line, of_rules, rules, last, weights)
 
-    def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
-        """Yield hotkey and line with the weight as an epoch closes."""
+    def _weight_rows(self, epoch: int) -> Iterator[LeafRow]:
+        """Yield the row of the weight of each miner in each line, as an epoch closes."""
         after = self.state(epoch + 1)
         slots = after.slots
         for closed in self.weighed(epoch):
@@ -229,18 +233,19 @@ class EpochLog:
             number = None if round_score(rule_set) is None else closed.round
             columns = after.carry.get(closed.line, {})
             for hotkey in weights.scores if is_of_round(rule_set) else slots:
-                share = Share(
-                    uid=slots[hotkey],
-                    epoch=closed.epoch,
-                    round=number,
-                    score=weights.scores.get(hotkey),
-                    weight=weights.weights.get(hotkey),
-                    carry={
-                        name: column[hotkey] for name, column in columns.items() if hotkey in column
-                    },
-                    anew=after.miners[hotkey].anew,
-                )
-                yield (hotkey, closed.line), share
+                value: dict[str, Any] = {
+                    "epoch": closed.epoch,
+                    "round": number,
+                    "score": decimal_text(weights.scores.get(hotkey)),
+                    "uid": slots[hotkey],
+                    "weight": decimal_text(weights.weights.get(hotkey)),
+                }
+                carried = {name: to_text(c[hotkey]) for name, c in columns.items() if hotkey in c}
+                if carried:
+                    value["carry"] = carried
+                if after.miners[hotkey].anew is not None:
+                    value[ANEW] = after.miners[hotkey].anew
+                yield hotkey, closed.line, value
 
 
 def _root(rows: list[bytes] | None) -> StepRoot | None:

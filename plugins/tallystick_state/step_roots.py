@@ -161,7 +161,7 @@ class Counted:
         before: the state as it began.
         after: the state as the next epoch begins.
         pinned: by epoch, the state at its start: of each epoch that an event is pinned to.
-        scores: by hotkey and line, what weights come of.
+        weights: the rows of weights, in any order.
     """
 
     epoch: int
@@ -173,7 +173,7 @@ class Counted:
     before: State
     after: State
     pinned: Mapping[int, State]
-    scores: Mapping[tuple[str, str], Share]
+    weights: Iterable[LeafRow]
 
     def own(self, line: str) -> tuple[StateEvent, ...]:
         """Return the events of a line."""
@@ -184,29 +184,6 @@ class Counted:
         for line, rules in self.rules.items():
             records = EventRecords(self.own(line))
             yield Closing(rules, self.pinned, records, self.before, self.rules_at[line])
-
-
-@attrs.frozen
-class Share:
-    """The weight of a miner in one line, with the values that it comes from.
-
-    Attributes:
-        uid: its slot.
-        epoch: whose rules give the weights: that which the last closed round is pinned to.
-        round: that round, where steps read its records alone; None where a window is counted.
-        score: the last rounded value that the weight comes of, in nano; None without one.
-        weight: in nano; None where nobody has a score above 0.
-        carry: by column, what the next epoch begins with, in nano.
-        anew: the epoch in which it began anew; None where it never did.
-    """
-
-    uid: int
-    epoch: int
-    round: int | None
-    score: int | None
-    weight: int | None
-    carry: Mapping[str, int] = attrs.field(factory=dict)
-    anew: int | None = None
 
 
 def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
@@ -220,9 +197,7 @@ def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
         ),
         "reputations": sorted_rows(_reputation_rows(counted)),
         "thresholds": sorted_rows(_threshold_rows(counted)),
-        "weights": sorted_rows(
-            weight_row(*owner, share) for owner, share in counted.scores.items()
-        ),
+        "weights": sorted_rows(counted.weights),
     }
 
 
@@ -301,22 +276,6 @@ def delta_rows(closing: Closing, events: Iterable[StateEvent]) -> Iterable[LeafR
         yield (hotkey, skill_type, validator, number, task, epoch, value)
 
 
-def weight_row(hotkey: str, line: str, share: Share) -> LeafRow:
-    """Return the row of the weight of a miner in a line."""
-    value: dict[str, Any] = {
-        "epoch": share.epoch,
-        "round": share.round,
-        "score": _text(share.score),
-        "uid": share.uid,
-        "weight": _text(share.weight),
-    }
-    if share.carry:
-        value["carry"] = {name: to_text(nano) for name, nano in share.carry.items()}
-    if share.anew is not None:
-        value[ANEW] = share.anew
-    return (hotkey, line, value)
-
-
 _THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
     "recompute_baselines": recompute_baselines,
     "recompute_thresholds": recompute_thresholds,
@@ -343,8 +302,8 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
             if line in counted.adopted:
                 after = before if before is None or rules is None else damped(rules, before, mean)
             value = {
-                "after": _text(after),
-                "before": _text(before),
+                "after": decimal_text(after),
+                "before": decimal_text(before),
                 "mean": None if mean is None else str(mean),
                 "next": to_text(nano),
             }
@@ -376,11 +335,12 @@ def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
         ending = stored if adopted is None else after
         for name, threshold in owners:
             value = {
-                part: _text(thresholds.get(name, {}).get(threshold))
+                part: decimal_text(thresholds.get(name, {}).get(threshold))
                 for part, thresholds in (("after", ending), ("before", before), ("next", stored))
             }
             yield (name, threshold, value)
 
 
-def _text(nano: int | None) -> str | None:
+def decimal_text(nano: int | None) -> str | None:
+    """Return a decimal as a row has it; None where there is none."""
     return None if nano is None else to_text(nano)
