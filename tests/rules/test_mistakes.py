@@ -45,6 +45,7 @@ EDITS = [
     (r"format = 1", 'format = "1"', "format", "rule_set.format", '"1"', "1 (the version of this"),
     (r"format = 1", "format = 2", "format", "rule_set.format", "2", "1 (the version of this"),
     (r'"1.0.0"', '"1.0"', "version", "rule_set.version", '"1.0"', 'a version such as "1.0.0"'),
+    (r'"1.0.0"', r'"1.0.0\\n"', "version", "rule_set.version", r'"1.0.0\n"', "a version such"),
     (
         r"base_weight = 1.6",
         'base_weight = "1.6"',
