@@ -9,7 +9,7 @@ from typing import Any
 
 from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoder
-from tallystick.records.extraction import compile_extraction, compile_packed, is_double
+from tallystick.records.extraction import compile_extraction, compile_packed
 from tallystick.records.struct_builder import Record
 
 Schema = dict[str, Any]
@@ -68,11 +68,9 @@ def facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, 
 
 
 def packed_facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, ...]:
-    """The same facts as columns have them: packed, decimals as doubles until they are nano."""
+    """The same facts as columns have them: packed."""
     (packed,) = compile_packed(facts, schema)(decoded(schema, **fields))
-    layout = "".join("d" if is_double(fact) else "q" for fact in facts)
-    values = struct.unpack(f"={layout}", packed)
-    return tuple(round(v * 1e9) if isinstance(v, float) else v for v in values)
+    return struct.unpack(f"={len(facts)}q", packed)
 
 
 def fact_of(fact: Node, schema: Schema, **fields: object) -> int:

@@ -22,8 +22,7 @@ from tallystick.records.struct_builder import Record
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
 PackedFactsOf = Callable[[Record], tuple[Any, ...]]
-"""The same packed in 8 bytes of this machine each: ``number`` facts as the doubles that the record
-has, not yet nano, the others as integers. Texts that were asked for follow the bytes."""
+"""The same, packed in 8 bytes of this machine each; texts that were asked for follow the bytes."""
 
 FAILURES = (-(1 << 63), 1 - (1 << 63))
 """Integers in place of a failed opaque fact: its function raised, or gave none of its range."""
@@ -69,17 +68,13 @@ def compile_packed(
     code = ExtractionCode(
         schema, _OBJECTS, lambda fact: (_marked if fact.digest in may_fail else _guarded)(fact)
     )
-    values = ["0" if fact.digest in zero else reader_of(fact).packed(fact, code) for fact in facts]
-    layout = "".join("d" if is_double(fact) else "q" for fact in facts)
-    pack = code.constant(struct.Struct(f"={layout}").pack)
+    values = [
+        "0" if fact.digest in zero else reader_of(fact).extraction(fact, code) for fact in facts
+    ]
+    pack = code.constant(struct.Struct(f"={len(facts)}q").pack)
     answer = [f"{pack}({', '.join(values)})", *(code.read(path) for path in texts)]
     function: PackedFactsOf = code.compile(f"({', '.join(answer)},)")
     return function
-
-
-def is_double(fact: Node) -> bool:
-    """Return whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
-    return reader_of(fact).is_double(fact)
 
 
 def _guarded(fact: Node) -> Callable[[Record], int]:

@@ -100,15 +100,6 @@ class FactReader(ABC):
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return an expression for the integer of a fact."""
 
-    def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """Return an expression for the packed fact: a double, an integer, or a truth."""
-        return self.extraction(fact, code)
-
-    def is_double(self, fact: Node) -> bool:
-        """Return whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
-        del fact
-        return False
-
     def paths(self, fact: Node) -> tuple[str, ...]:
         """Return every path that a fact reads."""
         return (path_of(fact),)
@@ -217,10 +208,6 @@ class TruthReader(FactReader):
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """Return code for 1 or 0."""
         return f"(1 if {self.condition(fact, code)} else 0)"
-
-    def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """Return code for a truth, which is packed as 1 or 0."""
-        return f"({self.condition(fact, code)})"
 
 
 def bound_of(alternative: Schema, keyword: str, path: str) -> Any:  # noqa: ANN401  # a number

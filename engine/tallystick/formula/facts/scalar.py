@@ -139,20 +139,6 @@ class Number(_Numeric):
         value = code.read(path_of(fact))
         return _or_missing(fact, f"round({value} * 1e9)", code.is_number(path_of(fact), value))
 
-    def is_double(self, fact: Node) -> bool:
-        """Return whether the value for what is missing comes back from a double."""
-        return all(round(missing / 1e9 * 1e9) == missing for missing in arguments_of(fact))
-
-    def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """Return code for the record's double, where that is enough."""
-        if not self.is_double(fact):
-            return self.extraction(fact, code)
-        value = code.read(path_of(fact))
-        missing = [nano / 1e9 for nano in arguments_of(fact)]
-        if not missing:
-            return value
-        return f"({value} if {code.is_number(path_of(fact), value)} else {missing[0]})"
-
 
 class Integer(_Numeric):
     """A whole number; ``missing`` if it is left out."""

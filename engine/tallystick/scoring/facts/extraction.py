@@ -20,7 +20,7 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
-from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
+from tallystick.records.extraction import PackedFactsOf, compile_packed
 from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import MISSED
@@ -157,7 +157,6 @@ class _Plan:
         numbers: what is packed first, of who a record is.
         texts: the texts that are taken beside, in order, and where they are.
         packed: numbers and facts.
-        doubles: the positions of the facts that are packed as doubles.
     """
 
     def __init__(self, selection: Selection, fields: Collection[str]) -> None:
@@ -167,7 +166,6 @@ class _Plan:
         group = {} if selection.group is None else {GROUP: selection.group}
         self.texts = {name: p for name, p in (_TEXTS | group).items() if name in {*wanted, *group}}
         self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
-        self.doubles = tuple(index for index, fact in enumerate(self.packed) if is_double(fact))
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:
@@ -244,10 +242,7 @@ class _Taken:
         """Return a column for each packed value, as integers."""
         packed = self.values[:: len(self.plan.texts) + 1]
         values = np.frombuffer(b"".join(packed), np.int64)
-        columns = values.reshape(len(self.record), len(self.plan.packed)).T.copy()
-        for index in self.plan.doubles:
-            columns[index] = np.rint(columns[index].view(np.float64) * 1e9)
-        return list(columns)
+        return list(values.reshape(len(self.record), len(self.plan.packed)).T.copy())
 
 
 class _TakenByType(dict[str, _Taken]):
