@@ -15,9 +15,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tallystick.errors import NumberError
 from tallystick.numbers.functions import whole_root
-from tallystick.numbers.nano import NANO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,26 +27,13 @@ def geometric_mean(values: Sequence[int], weights: Weights) -> int:
     """Return the weighted geometric mean of nano values, rounded once; 0 if a weighed value is 0.
 
     Args:
-        values: nano in [0, 1e9], one for each weight that was given.
+        values: nano in [0, 1e9], one for each weight.
         weights: their weights.
-
-    Raises:
-        NumberError: a value is outside [0, 1e9], or there are more or fewer than weights.
     """
-    if len(values) != len(weights.numerators):
-        raise NumberError(f"found {len(values)} values, expected {len(weights.numerators)}")
-    for index, value in enumerate(values):
-        if not 0 <= value <= NANO:
-            raise NumberError(f"value {index}: found {value}, expected nano from 0 to {NANO}")
-    return decide(tuple(values), weights)
-
-
-def decide(values: tuple[int, ...], weights: Weights) -> int:
-    """Return the mean of values that are known to be as `geometric_mean` expects them."""
     degree = weights.denominator
     power = math.prod(n**a for n, a in zip(values, weights.numerators, strict=True))
     return (whole_root(power << degree, degree) + 1) // 2
 
 
-decide_remembered = lru_cache(maxsize=1 << 14)(decide)
-"""`decide` with a memory: a column that repeats one hard row does not pay for it again."""
+remembered_geometric_mean = lru_cache(maxsize=1 << 14)(geometric_mean)
+"""`geometric_mean` with a memory: a column that repeats one hard row does not pay for it again."""

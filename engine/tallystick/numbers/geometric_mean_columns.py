@@ -11,22 +11,19 @@ units. They are measured at first use (`doubles.exp_and_log_are_trusted`); if th
 no row is accepted, and none of a short column, for which they are not measured.
 
 A value of zero gives S = -inf and y = 0. The few rows that are not accepted are decided by
-correctly rounded decimal logarithms where those settle it, and else by integers. So the results do
-not depend on the machine, its vector instructions, the C library or the version of NumPy; no BLAS
-is used.
+integers. So the results do not depend on the machine, its vector instructions, the C library or
+the version of NumPy; no BLAS is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Context, Decimal
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from tallystick.numbers.doubles import exp_and_log_are_trusted
-from tallystick.numbers.geometric_mean import decide_remembered
+from tallystick.numbers.geometric_mean import remembered_geometric_mean
 from tallystick.numbers.weights import Weights
 
 Column = npt.NDArray[np.int64]
@@ -35,13 +32,8 @@ Doubles = npt.NDArray[np.float64]
 _SCALE = 2.0**-30
 _MARGIN = 2.0**-16
 _AXES = 2.0**-8
-_CHEAP = 1 << 7
-"""Up to this degree integers decide a row faster than decimals do."""
-_CONTEXT = Context(prec=50)
 _SHORT = 8
 """Maximum rows that are decided exactly, each, as to measure exp and log would take longer."""
-_NEAR = Decimal(10) ** -40
-"""Bound of the error of a sum of 1000 logarithms below 30, each off by less than 1e-48."""
 
 
 def logarithms(columns: Sequence[Column]) -> Doubles:
@@ -79,24 +71,5 @@ def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) 
     hard = np.flatnonzero(~(total <= 1 / 2 - margin))
     if len(hard):
         rows = zip(*(column[hard].tolist() for column in columns), strict=True)
-        guesses = result[hard].tolist()
-        result[hard] = [_decided(row, weights, g) for row, g in zip(rows, guesses, strict=True)]
+        result[hard] = [remembered_geometric_mean(row, weights) for row in rows]
     return result
-
-
-def _decided(row: tuple[int, ...], weights: Weights, guess: int) -> int:
-    if weights.denominator > _CHEAP and 0 not in row:
-        powers = zip(row, weights.numerators, strict=True)
-        power = sum((_logarithm(2 * n) * a for n, a in powers), Decimal(0))
-        for k in (guess, guess - 1, guess + 1):
-            low, high = (_logarithm(max(2 * k + side, 1)) for side in (-1, 1))
-            degree = weights.denominator
-            if k > 0 and degree * low + _NEAR < power < degree * high - _NEAR:
-                return k
-    return decide_remembered(row, weights)
-
-
-@lru_cache(maxsize=1 << 14)
-def _logarithm(value: int) -> Decimal:
-    """Correctly rounded in fifty digits, as decimal arithmetic promises of ``ln``."""
-    return Decimal(value).ln(_CONTEXT)
