@@ -85,7 +85,7 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
 def written(batch: ResultTable, layout: ResultLayout) -> None:
     """Write one batch as Parquet, to memory."""
     parquet = OUTPUT_FORMATS["parquet"]
-    out = parquet.writer(io.BytesIO(), layout)
+    out = parquet.writer(layout, io.BytesIO())
     out.append(parquet.encode(batch))
     out.close()
 

@@ -105,7 +105,7 @@ class LoweredFormula:
         if self.mean is not None:
             return partial(_mean, self.mean)
         if not self.program.is_rational:
-            return compile_reference(self.tree, self._inputs)
+            return compile_reference(self.tree, self.reads)
         return compile_integers(self.program)
 
     @cached_property
@@ -124,7 +124,7 @@ class LoweredFormula:
         if not self.program.is_rational:
             from tallystick.formula.balls import BallProgram
 
-            return BallProgram(self.tree, self._inputs)
+            return BallProgram(self.tree, self.reads)
         from tallystick.formula.columns import ColumnProgram  # loads NumPy
 
         return ColumnProgram(self.program)
@@ -140,7 +140,8 @@ class LoweredFormula:
         return weights_of(tree) if within and len({*names}) == len(names) else None
 
     @property
-    def _inputs(self) -> list[Node]:
+    def reads(self) -> list[Node]:
+        """The facts and published values that the program reads, in order."""
         return [atom.node for _, atom in self.program.inputs]
 
 
@@ -212,12 +213,9 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    lowered = _proved(LoweredFormula.of(tree, facts, published, requirements))
+    lowered, read = _proved(LoweredFormula.of(tree, facts, published, requirements))
     order = {digest: position for position, digest in enumerate(facts)}
-    sources = tuple(
-        order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (atom.node for _, atom in lowered.program.inputs)
-    )
+    sources = tuple(order[node.digest] if node.op == "fact" else str(node.data[0]) for node in read)
     return Compiled(tree, lowered, tuple(facts), sources)
 
 
@@ -240,11 +238,10 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _proved(lowered: LoweredFormula) -> LoweredFormula:
-    """Return the lowered form that all who ask the same share, proved.
+def _proved(lowered: LoweredFormula) -> tuple[LoweredFormula, tuple[Node, ...]]:
+    """Return the lowered form that all who ask the same share, proved, and what it reads.
 
     Raises:
         FormulaError: it cannot be proved safe; that is not remembered, as it is said with labels.
     """
-    _ = lowered.program  # made here, so that an error is not remembered
-    return lowered
+    return lowered, tuple(lowered.reads)

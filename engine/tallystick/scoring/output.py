@@ -53,13 +53,13 @@ class OutputFormat:
     Attributes:
         encode: makes of a table the bytes, or the Arrow batch, that the writer appends, in any
             process.
-        writer: returns the writer of an open file.
+        writer: returns the writer of results of a layout to an open file.
         streams: whether its bytes can go to a pipe as they are made: the writer only appends,
             never seeks, and what it has written before its end is of use to a reader.
     """
 
     encode: Callable[[ResultTable], Encoded]
-    writer: Callable[[IO[bytes], ResultLayout], Writer]
+    writer: Callable[[ResultLayout, IO[bytes]], Writer]
     streams: bool
 
 
@@ -80,17 +80,17 @@ class Text:
         """Do nothing: there is no end to write."""
 
 
-def _write_lines(file: IO[bytes], _layout: ResultLayout) -> Text:
+def _write_lines(_layout: ResultLayout, file: IO[bytes]) -> Text:
     return Text(file)
 
 
-def _write_csv(file: IO[bytes], layout: ResultLayout) -> Text:
+def _write_csv(layout: ResultLayout, file: IO[bytes]) -> Text:
     """Return the writer of CSV, whose header is written."""
     file.write(f"{','.join(csv_columns(layout))}\r\n".encode())
     return Text(file)
 
 
-def _write_rows(file: IO[bytes], layout: ResultLayout) -> RowGroupWriter:
+def _write_rows(layout: ResultLayout, file: IO[bytes]) -> RowGroupWriter:
     """Return the writer of Parquet with decimals as decimal128 of nine places."""
     return RowGroupWriter(
         file,

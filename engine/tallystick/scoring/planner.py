@@ -9,6 +9,7 @@ with one candidate.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -29,8 +30,6 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import Value
 
-Slot = int
-"""The position of a column among the results of a plan."""
 Compute = Callable[[list[Any], int], Any]
 """A computation over columns: from those that it reads and the number of rows."""
 Ratios = npt.NDArray[np.object_]
@@ -131,31 +130,12 @@ class _Step:
     """The step that computes one result.
 
     Attributes:
-        slot: where it stands.
-        inputs: the slots that it reads.
-        compute: how; of the column of a fact its digest.
-        dropped: slots that nothing reads when it is done.
+        inputs: the steps whose results it reads.
+        compute: how; of the column of a fact its digest; None of a value that is given.
     """
 
-    slot: Slot
-    inputs: tuple[Slot, ...]
-    compute: Compute | str
-    dropped: list[Slot] = attrs.field(factory=list)
-
-
-@attrs.frozen(eq=False)
-class _Work:
-    """The steps of one target beyond those of earlier ones.
-
-    Attributes:
-        steps: in their order.
-        scores: the slots of its scores.
-        dropped: slots that nothing reads when its scores are taken.
-    """
-
-    steps: tuple[_Step, ...]
-    scores: ScoreColumns
-    dropped: list[Slot] = attrs.field(factory=list)
+    inputs: tuple[_Step, ...] = ()
+    compute: Compute | str | None = None
 
 
 class Plan:
@@ -169,10 +149,11 @@ class Plan:
             given: values that are not computed.
         """
         planner = _Planner(given)
+        self._given, self._uses = planner.given, Counter[_Step]()
         self._works = [planner.work(target) for target in targets]
-        self._given, self._slots = planner.given, len(planner.slots)
-        for slot, reader in planner.last.items():
-            reader.dropped.append(slot)
+        for steps, scores in self._works:
+            self._uses.update(read for step in steps for read in step.inputs)
+            scores.each(lambda step: self._uses.update([step]))
 
     def run(
         self, facts: Facts, rows: int, given: Mapping[Value, Column] | None = None
@@ -184,22 +165,24 @@ class Plan:
             rows: how many rows it has, at least 1.
             given: the columns of the values that are not computed.
         """
-        held: list[Any] = [None] * self._slots
-        for value, column in (given or {}).items():
-            held[self._given[value]] = column
+        results: dict[_Step, Any] = {
+            self._given[value]: column for value, column in (given or {}).items()
+        }
+        uses = self._uses.copy()
+
+        def read(step: _Step) -> Any:  # noqa: ANN401  # a column
+            """Return a result, which is dropped when nobody further reads it."""
+            uses[step] -= 1
+            return results[step] if uses[step] else results.pop(step)
+
         with np.errstate(all="ignore"):
-            for work in self._works:
-                for step in work.steps:
+            for steps, scores in self._works:
+                for step in steps:
                     if isinstance(step.compute, str):
-                        held[step.slot] = facts(step.compute)
-                    else:
-                        held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
-                    for slot in step.dropped:
-                        held[slot] = None
-                scores = work.scores.each(held.__getitem__)
-                for slot in work.dropped:
-                    held[slot] = None
-                yield scores
+                        results[step] = facts(step.compute)
+                    elif step.compute is not None:
+                        results[step] = step.compute([*map(read, step.inputs)], rows)
+                yield scores.each(read)
 
 
 def score_columns(
@@ -223,33 +206,30 @@ def _plan(bound: BoundType, constants: tuple[tuple[Value, int], ...]) -> Plan:
 
 
 class _Planner:
-    """Gives every different result a slot, and every slot the step that fills it.
+    """Gives every different result one step.
 
     Two shapes of trees have kernels of their own, as many candidates share most of their work: a
     geometric mean takes the logarithms of its axes once, and a product multiplies first what
     candidates seldom differ in.
 
     Attributes:
-        slots: by what is computed.
-        given: the slots of values that are not computed.
-        last: by slot, what reads it last.
+        given: the steps of values that are not computed.
     """
 
     def __init__(self, given: Iterable[Value]) -> None:
-        self.given = {value: slot for slot, value in enumerate(given)}
-        self.slots: dict[Hashable, Slot] = dict(self.given.items())
-        self.last: dict[Slot, _Step | _Work] = {}
-        self._values: dict[Value, Slot] = {}
+        self.given = {value: _Step() for value in given}
+        self._known: dict[Hashable, _Step] = {}
+        self._values: dict[Value, _Step] = {}
         self._steps: list[_Step] = []
 
-    def work(self, target: Target) -> _Work:
-        """Return the work of a target; what earlier ones do is not done again."""
+    def work(self, target: Target) -> tuple[list[_Step], ScoreColumns]:
+        """Return the steps of a target beyond those of earlier ones, and those of its scores."""
         self._steps, self._values = [], dict(self.given)
         for value, nano in target.constants.items():
             self._values[value] = self._constant(nano)
         scores = ScoreColumns(
             target.bound,
-            {value: self._slot(value) for value in target.values},
+            {value: self._of(value) for value in target.values},
             {
                 value: self._holds(value.applies)
                 for value in (*target.values, *target.ratios)
@@ -257,17 +237,15 @@ class _Planner:
             },
             {value: self._ratio(value) for value in target.ratios},
         )
-        work = _Work(tuple(self._steps), scores)
-        scores.each(lambda slot: self.last.update({slot: work}))
-        return work
+        return self._steps, scores
 
-    def _slot(self, value: Value) -> Slot:
-        """Return the slot of a value, 1 where it does not apply."""
+    def _of(self, value: Value) -> _Step:
+        """Return the step of a value, 1 where it does not apply."""
         if value not in self._values:
             self._values[value] = self._planned(value)
         return self._values[value]
 
-    def _planned(self, value: Value) -> Slot:
+    def _planned(self, value: Value) -> _Step:
         inputs, compiled = self._inputs(value.compiled, value), value.compiled
         if value.applies is None:
             return self._formula(compiled, inputs, value)
@@ -284,36 +262,34 @@ class _Planner:
         key = ("applied", compiled.lowered)
         return self._step(key, (holds, *inputs), _applied(_telling(value)))
 
-    def _step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute | str) -> Slot:
-        """Return the slot of a result, which is the same for the same key and inputs."""
+    def _step(self, key: Hashable, inputs: tuple[_Step, ...], compute: Compute | str) -> _Step:
+        """Return the step of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
-        if whole not in self.slots:
-            step = _Step(len(self.slots), inputs, compute)
-            self.slots[whole] = step.slot
-            self._steps.append(step)
-            self.last |= dict.fromkeys((step.slot, *inputs), step)
-        return self.slots[whole]
+        if whole not in self._known:
+            self._known[whole] = _Step(inputs, compute)
+            self._steps.append(self._known[whole])
+        return self._known[whole]
 
-    def _constant(self, number: int) -> Slot:
+    def _constant(self, number: int) -> _Step:
         def compute(_: list[Any], rows: int) -> Column:
             return np.broadcast_to(np.int64(number), (rows,))
 
         return self._step(("constant", number), (), compute)
 
-    def _inputs(self, compiled: Compiled, value: Value | None = None) -> tuple[Slot, ...]:
-        """Return the slots of what a tree reads: facts, and inputs of a value."""
+    def _inputs(self, compiled: Compiled, value: Value | None = None) -> tuple[_Step, ...]:
+        """Return the steps of what a tree reads: facts, and inputs of a value."""
         named = {} if value is None else {read.name: read for read in value.inputs}
         return tuple(
-            self._fact(compiled.facts[s]) if isinstance(s, int) else self._slot(named[s])
+            self._fact(compiled.facts[s]) if isinstance(s, int) else self._of(named[s])
             for s in compiled.sources
         )
 
-    def _fact(self, digest: str) -> Slot:
+    def _fact(self, digest: str) -> _Step:
         return self._step(("fact", digest), (), digest)
 
     def _formula(
-        self, compiled: Compiled, inputs: tuple[Slot, ...], value: Value | None = None
-    ) -> Slot:
+        self, compiled: Compiled, inputs: tuple[_Step, ...], value: Value | None = None
+    ) -> _Step:
         """Return a tree over facts and the inputs of a value, rounded."""
         lowered, weights = compiled.lowered, compiled.lowered.mean
         if weights is not None:
@@ -329,7 +305,7 @@ class _Planner:
         compute = lowered.columns if value is None else _telling(value)
         return self._step(("formula", lowered), inputs, compute)
 
-    def _product(self, product: Product, inputs: tuple[Slot, ...], value: Value) -> Slot:
+    def _product(self, product: Product, inputs: tuple[_Step, ...], value: Value) -> _Step:
         """Return a product: first the factors in which candidates seldom differ."""
         own = [
             place
@@ -349,7 +325,7 @@ class _Planner:
 
         return self._step(("product", lowered), (partial, *inputs), compute)
 
-    def _ratio(self, value: Value) -> Slot:
+    def _ratio(self, value: Value) -> _Step:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
         function = value.compiled.lowered.ratio
 
@@ -362,7 +338,7 @@ class _Planner:
         inputs = self._inputs(value.compiled, value)
         return self._step(("ratio", value.compiled.lowered), inputs, compute)
 
-    def _holds(self, condition: Compiled) -> Slot:
+    def _holds(self, condition: Compiled) -> _Step:
         """Plan the rows where a condition on facts holds."""
         truth = self._formula(condition, self._inputs(condition))
         return self._step("holds", (truth,), lambda columns, _: columns[0] == NANO)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, Protocol
 
 import attrs
 
@@ -57,9 +57,6 @@ class Writer(Protocol):
         """Let go of a file that is thrown away."""
 
 
-Writing = TypeVar("Writing", bound=Writer)
-
-
 @attrs.frozen
 class Part:
     """The part of a run's files that a chunk adds.
@@ -98,20 +95,23 @@ class RunFiles:
     progress: Progress | None
 
     def write(
-        self, parts: Generator[Part, None, None], writer: Writer, records: Source
+        self,
+        parts: Generator[Part, None, None],
+        begin: Callable[[IO[bytes]], Writer],
+        records: Source,
     ) -> tuple[Counts, set[int]]:
         """Write every part as it comes; return the counts and the snapshots of all.
 
         Args:
             parts: in the order of their records; closed at the end, with which workers end.
-            writer: of the output.
+            begin: returns the writer of the output, which is open.
             records: what they are made of.
 
         Raises:
             TallystickError: of the parts, or a file cannot be written.
         """
         counts, snapshots, defects = Counts(), set[int](), DefectLog(self.source)
-        with closing(parts):
+        with closing(parts), self._writer(begin) as writer:
             for part in parts:
                 with output_errors(self.output.path):
                     writer.append(part.output)
@@ -123,6 +123,20 @@ class RunFiles:
                     self.progress(records.bytes_read, records.size)
         defects.close()
         return counts, snapshots
+
+    @contextmanager
+    def _writer(self, begin: Callable[[IO[bytes]], Writer]) -> Iterator[Writer]:
+        """Yield the writer of the output, closed at the end, abandoned where the block fails."""
+        with output_errors(self.output.path):
+            writer = begin(self.output.file)
+        try:
+            yield writer
+        except BaseException:
+            # a writer that is left open complains when it is collected
+            writer.abandon()
+            raise
+        with output_errors(self.output.path):
+            writer.close()
 
 
 @contextmanager
@@ -174,29 +188,6 @@ def run_files(  # noqa: PLR0913  # the files of a run
             opened[receipt] if receipt else nowhere(),
             progress,
         )
-
-
-@contextmanager
-def writing(output: OutputFile, begin: Callable[[IO[bytes]], Writing]) -> Iterator[Writing]:
-    """Yield the writer of an output, closed at the end of the block, abandoned where that fails.
-
-    Args:
-        output: where the bytes go.
-        begin: returns the writer of the open file.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    with output_errors(output.path):
-        writer = begin(output.file)
-    try:
-        yield writer
-    except BaseException:
-        # a writer that is left open complains when it is collected
-        writer.abandon()
-        raise
-    with output_errors(output.path):
-        writer.close()
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:

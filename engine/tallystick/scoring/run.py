@@ -12,7 +12,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -37,7 +37,6 @@ from tallystick.scoring.receipt import (
     plugin_names,
     rules_by_epoch,
     run_files,
-    writing,
 )
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
@@ -86,9 +85,9 @@ def score_file(  # noqa: PLR0913  # what a run needs
         chosen = format_of(output, format_name)
         # as it is when the run begins: a long one may outlive an installation
         records, code = source_of(source), code_of(rules)
-        with writing(files.output, lambda file: chosen.writer(file, rules.layout)) as writer:
-            made = parts(rules, records, chosen, executor or InProcess())
-            counts, epochs = files.write(made, writer, records)
+        made = parts(rules, records, chosen, executor or InProcess())
+        begin = partial(chosen.writer, rules.layout)
+        counts, epochs = files.write(made, begin, records)
         formulas = {n for r in rules.each() for n in used_formulas(r.rule_set, r.registry)}
         spans = tuple(rules_by_epoch(rules))
         result = Receipt(

@@ -25,6 +25,7 @@ from tallystick.errors import InputError
 from tallystick.formula.text import fact_text
 from tallystick.io.documents import parse_json
 from tallystick.io.parquet import ParquetReader, RowGroupWriter, parquet_errors
+from tallystick.io.sources import Source
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
 
@@ -223,16 +224,14 @@ _UNIQUE = ("record", "task_id")
 
 
 class FactsWriter:
-    """Writes batches of consecutive records; close it to complete the file.
-
-    Attributes:
-        input_digest: of the records, for the metadata.
-    """
-
-    input_digest = ""
+    """Writes batches of consecutive records; close it to complete the file."""
 
     def __init__(
-        self, file: IO[bytes], catalogs: Mapping[str, FactCatalog], chunk: int = CHUNK
+        self,
+        file: IO[bytes],
+        catalogs: Mapping[str, FactCatalog],
+        chunk: int = CHUNK,
+        source: Source | None = None,
     ) -> None:
         """Begin a file.
 
@@ -240,8 +239,9 @@ class FactsWriter:
             file: where the bytes go; it stays open.
             catalogs: what the facts were taken by.
             chunk: how many lines a chunk covers.
+            source: the records, whose digest is a part of the metadata.
         """
-        self._catalogues, self._chunk = catalogs, chunk
+        self._catalogues, self._chunk, self._source = catalogs, chunk, source
         self._facts = sorted({d for catalog in catalogs.values() for d in catalog.by_digest})
         self._schema = pa.schema(
             [*RECORD_FIELDS.items(), *((column_name(d), pa.int64()) for d in self._facts)]
@@ -278,7 +278,7 @@ class FactsWriter:
             "lines": self._lines,
             "records": sum(rows for _, _, rows in self._groups),
             "groups": self._groups,
-            "input_digest": self.input_digest,
+            "input_digest": "" if self._source is None else self._source.digest,
         }
         self._writer.close({KEY.decode(): sealed(metadata)})
 

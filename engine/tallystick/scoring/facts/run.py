@@ -28,7 +28,6 @@ from tallystick.scoring.receipt import (
     engine_name,
     plugin_names,
     run_files,
-    writing,
 )
 from tallystick.scoring.sources import source_of
 
@@ -148,15 +147,13 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     beside = None if rejects is None else path_of(rejects)
     with run_files(source, output, beside, follow_links=follow_links, progress=progress) as files:
         records, code = source_of(source), Code.of(registry)
-        begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk)
-        with writing(files.output, begin) as writer:
-            if executor.is_elsewhere:
-                there = ExtractionSpec(Installation.of(registry))
-                parts = executor.map(there, records.places())
-            else:
-                parts = executor.map(ChunkExtraction(catalogs), records)
-            counts, _ = files.write(parts, writer, records)
-            writer.input_digest = records.digest
+        if executor.is_elsewhere:
+            there = ExtractionSpec(Installation.of(registry))
+            parts = executor.map(there, records.places())
+        else:
+            parts = executor.map(ChunkExtraction(catalogs), records)
+        begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk, source=records)
+        counts, _ = files.write(parts, begin, records)
         receipt = FactsReceipt(
             schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
             definitions={name: catalog.definitions for name, catalog in catalogs.items()},
