@@ -21,7 +21,6 @@ COMMANDS = CommandRows(
             help="Read the miners from a chain in place of FILE, such as sdk11:finney.",
             kind=INPUT,
             home="tallystick_chain.cli.inputs:miners_of_chain",
-            after="--state",
             paragraph="With --chain the miners are those of a subnet at a finalized block, by the "
             "network file, each with the block of its registration.",
             example="tallystick miner sync --chain sdk11:finney --network network.toml \\\n"
@@ -34,7 +33,6 @@ COMMANDS = CommandRows(
             help="The network file, whose digest every digest of the state then covers.",
             kind=INPUT,
             home="tallystick_chain.cli.inputs:network_of_state",
-            after="--carry",
         ),
         CommandOption(
             command=("state", "init"),
@@ -43,7 +41,6 @@ COMMANDS = CommandRows(
             help="Of state.npz, take the hotkeys alone that have their slots on this chain still.",
             kind=VALUE,
             home="tallystick_chain.cli.inputs:check_both",
-            after="--network",
         ),
         CommandOption(
             command=("groups", "select"),
@@ -52,7 +49,6 @@ COMMANDS = CommandRows(
             help="Take the seed from a chain: the hash of the round's block.",
             kind=INPUT,
             home="tallystick_chain.cli.inputs:seed_of_chain",
-            after="--seed",
         ),
         *(
             CommandOption(
@@ -62,7 +58,6 @@ COMMANDS = CommandRows(
                 help="With --chain, the network file.",
                 kind=VALUE,
                 home="tallystick_chain.cli.inputs:check_both",
-                after="--chain",
             )
             for command in (("miner", "sync"), ("groups", "select"))
         ),
@@ -73,7 +68,6 @@ COMMANDS = CommandRows(
             help="With --chain, the block; by default the newest finalized one.",
             kind=VALUE,
             home="tallystick_chain.cli.inputs:check_block",
-            after="--network",
         ),
     ),
 )

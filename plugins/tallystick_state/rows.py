@@ -96,17 +96,12 @@ COMMANDS = CommandRows(
             help=SCORED_STATE_HELP,
             kind=SOURCE,
             home="tallystick_state.cli.options:scoring_by_state",
-            after=after,
             example=example,
         )
-        for command, after, example in (
-            (("consensus",), "--follow-links", ""),
-            (("explain",), "--line", ""),
-            (
-                ("score",),
-                "--follow-links",
-                "tallystick score records.jsonl --state subnet.db -o results.jsonl",
-            ),
+        for command, example in (
+            (("consensus",), ""),
+            (("explain",), ""),
+            (("score",), "tallystick score records.jsonl --state subnet.db -o results.jsonl"),
         )
     ),
     settings=(SettingRow("state", is_path=True),),

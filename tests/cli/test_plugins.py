@@ -56,8 +56,8 @@ def test_refused_ones_of_every_kind_are_named(tmp_path: Path) -> None:
         refused = run("plugins", "list", "--json").json()["refused"]
     reason = "found tallystick_api = 2 in acme_{}, expected 1: install a version of the plugin"
     assert [each["name"] for each in refused] == ["acme"] * 4
-    for each, kind in zip(refused, ("commands", "sections", "exports", "lints"), strict=True):
-        assert each["reason"].startswith(f"{kind.removesuffix('s')}")
+    for each, kind in zip(refused, ("commands", "exports", "lints", "sections"), strict=True):
+        assert each["reason"].startswith(f"{kind}: ")
         assert reason.format(kind) in each["reason"]
 
 

@@ -102,22 +102,12 @@ def _run() -> None:
             "--memory, or give it less at a time"
         )
         sys.exit(2)
-    except (ImportError, SyntaxError) as error:
-        module = _module_of(error)
-        if module is None:
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in own_packages():
             raise
-        _complain(PluginError(f"{module} cannot be imported ({error}): install tallystick again"))
+        message = f"{error.name} cannot be imported ({error}): install tallystick again"
+        _complain(PluginError(message))
         sys.exit(2)
-
-
-def _module_of(error: ImportError | SyntaxError) -> str | None:
-    """Return the module of the project that cannot be imported; None where it is another's."""
-    name = error.name if isinstance(error, ImportError) else error.filename
-    packages = own_packages()
-    words = [*Path(name or "").with_suffix("").parts] if isinstance(error, SyntaxError) else []
-    words = words or (name or "").split(".")
-    start = next((n for n, word in enumerate(words) if word in packages), None)
-    return None if start is None else ".".join(words[start:])
 
 
 def _status_of(error: TallystickError) -> int:

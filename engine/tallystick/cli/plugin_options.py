@@ -149,7 +149,7 @@ class ExtensibleCommand(AnswerCommand):
         flags = {flag for param in self.params for flag in param.opts}
         for owner, _, row in installed_commands().options():
             if row.command == path and row.flag not in flags:
-                self.params.insert(self._index_behind(row.after), PluginOption(owner, row))
+                self.params.append(PluginOption(owner, row))
                 own = cleandoc(self.help or "")
                 self.help = "\n\n".join(filter(None, (own, row.paragraph)))
                 self.epilog = "\n  ".join(filter(None, (self.epilog, row.example)))
@@ -157,10 +157,6 @@ class ExtensibleCommand(AnswerCommand):
         for param in self.params:
             if sources and isinstance(param, click.Option) and param.name == "reference":
                 param.help = f"{param.help} By default those of {sources}."
-
-    def _index_behind(self, flag: str) -> int:
-        places = (n for n, param in enumerate(self.params, 1) if flag in param.opts)
-        return next(places, len(self.params))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
         """Run the command with the values of the options of plugins as one argument."""

@@ -25,7 +25,7 @@ from tallystick.plugins.entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tallystick.plugins.commands import CommandOption
     from tallystick.plugins.registry import Plugin
@@ -52,10 +52,8 @@ def list_command() -> None:
 
     registry = installed()
     rows = [_row(plugin) for plugin in registry.plugins.values()]
-    refused = [{"name": name, "reason": why} for name, why in registry.refused.items()]
-    refused += [{"name": name, "reason": f"commands: {why}"} for name, why in _refused_commands()]
-    refused += [{"name": name, "reason": f"section: {why}"} for name, why in _refused_sections()]
-    refused += [{"name": name, "reason": why} for name, why in _refused_others()]
+    reasons = [*registry.refused.items(), *_refused_beside()]
+    refused = [{"name": name, "reason": why} for name, why in reasons]
     if wants_json():
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
@@ -67,6 +65,24 @@ def list_command() -> None:
         for refusal in refused:
             tell_refusal(f"{refusal['name']}  refused: {refusal['reason']}")
     sys.exit(1 if refused else 0)
+
+
+def _refused_beside() -> Iterator[tuple[str, str]]:
+    """Yield why commands, sections, lints and the like are not used, by their names."""
+    from tallystick.plugins import commands
+    from tallystick.plugins.registry import installed_sections
+    from tallystick.rules.section_lookup import refused_sections
+    from tallystick.scoring import lint
+
+    for group in sorted({entry.group for entry in every_installed_entry()} - {GROUP}):
+        if group == commands.GROUP:
+            reasons = _refused_commands()
+        elif group == SECTIONS:
+            reasons = refused_sections(installed_sections()).items()
+        else:
+            load = lint.load_lints if group == lint.GROUP else imported
+            reasons = Extensions[object].installed(group, load).loaded()[1].items()
+        yield from ((name, f"{_kind(group)}: {why}") for name, why in reasons)
 
 
 def _refused_commands() -> Iterable[tuple[str, str]]:
@@ -106,27 +122,6 @@ def _refused_option(row: CommandOption, whole: click.Command) -> str:
     if any(row.flag in param.opts for param in others):
         return f"found the option {row.flag} of {words} itself, which is used: rename yours"
     return ""
-
-
-def _refused_sections() -> Iterable[tuple[str, str]]:
-    """Return the reasons why sections of rule sets are not used, by their names."""
-    from tallystick.plugins.registry import installed_sections
-    from tallystick.rules.section_lookup import refused_sections
-
-    return refused_sections(installed_sections()).items()
-
-
-def _refused_others() -> Iterable[tuple[str, str]]:
-    """Return the reasons why lints, exports and the like are not used, by their names."""
-    from tallystick.plugins import commands
-    from tallystick.scoring import lint
-
-    groups = {entry.group for entry in every_installed_entry()}
-    for group in sorted(groups - {GROUP, SECTIONS, commands.GROUP}):
-        load = lint.load_lints if group == lint.GROUP else imported
-        _, refused = Extensions[object].installed(group, load).loaded()
-        for name, why in refused.items():
-            yield name, f"{_kind(group)}: {why}"
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:

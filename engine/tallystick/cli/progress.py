@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import is_on
-from tallystick.cli.shown import error_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,12 @@ Progress = Callable[[int, int], None]
 
 def _terminal() -> Console | None:
     """Return the error output, if somebody looks at it and no log is written there."""
-    return None if is_on() else error_terminal()
+    # a process without an error output has none here
+    if is_on() or sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console  # 17 ms that only a terminal needs
+
+    return Console(stderr=True)
 
 
 @contextmanager

@@ -21,8 +21,6 @@ from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tallystick.scoring.receipt import Counts
 
 
@@ -127,13 +125,3 @@ def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
     cells = [list(headings), *([on_one_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-
-
-def error_terminal() -> Console | None:
-    """Return the error output where it is a terminal, for signs of progress."""
-    # a process without an error output has none here
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-    from rich.console import Console  # 17 ms that only a terminal needs
-
-    return Console(stderr=True)

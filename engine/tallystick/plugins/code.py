@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
-from importlib.metadata import distribution, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from tallystick import resources
 from tallystick.canonical import PREFIX, digest, digest_of_bytes
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
+from tallystick.plugins.entries import every_installed_entry, is_own
 from tallystick.source_code import outermost
 
 if TYPE_CHECKING:
@@ -177,8 +178,8 @@ def plugin_files(module: str) -> CodeFiles | None:
     Raises:
         PluginError: a file cannot be read or is shadowed, or a link leads in a circle.
     """
-    is_own = any(module == entry.module for entry in distribution(_ENGINE).entry_points)
-    return closure_files(module) if is_own else package_files(module)
+    own = {entry.module for entry in every_installed_entry() if is_own(entry)}
+    return closure_files(module) if module in own else package_files(module)
 
 
 @cache

@@ -78,7 +78,6 @@ class CommandOption(NamedTuple):
         kind: `SOURCE`, `INPUT` or `VALUE`.
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
             `tallystick.cli.plugin_options`.
-        after: the flag of the command behind which help shows it; by default at the end.
         paragraph: how the help of the command goes on; empty for nothing.
         example: the command line that the help of the command shows; empty for none.
     """
@@ -89,7 +88,6 @@ class CommandOption(NamedTuple):
     help: str
     kind: str
     home: str
-    after: str = ""
     paragraph: str = ""
     example: str = ""
 
