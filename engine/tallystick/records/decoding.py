@@ -1,9 +1,9 @@
 """Decoding: from one line, or one Python object, to a record or a reject.
 
 A record is accepted if and only if its skill type's JSON Schema accepts it. The fast type of its
-skill type, made when the first record of it comes, decides nearly always; what it refuses, such as
-a record without an answer, the schema validates. Both ways lead to the same values, and nothing
-that a record holds makes the decoder raise.
+skill type decides nearly always; what it refuses, such as a record without an answer, the schema
+validates. Both ways lead to the same values, and nothing that a record holds makes the decoder
+raise.
 """
 
 from __future__ import annotations
@@ -110,23 +110,13 @@ class Decoder:
                 raise SchemaError(
                     f"found the schema of {skill_type_of(schema)!r}, expected that of {name!r}"
                 )
-        self._schemas, self._limit = schemas, limit
-        self._know({})
-
-    def _know(self, known: dict[str, _Known]) -> None:
-        """Decode fast the records of these skill types."""
-        kinds = (of_type.fast for of_type in known.values() if of_type.fast is not None)
-        fast: Any = Union[(_Never, *kinds)]
-        decode: Callable[[bytes], Record] = msgspec.json.Decoder(fast).decode
-        self._known, self._fast, self._decode = known, fast, decode
-
-    def _learns(self, name: object) -> bool:
-        """Make the fast types of a skill type; return whether it is one that had none."""
-        if not isinstance(name, str) or name in self._known or name not in self._schemas:
-            return False
-        schema = self._schemas[name]
-        self._know({**self._known, name: _Known(name, schema, fast_type(name, schema))})
-        return True
+        self._limit = limit
+        self._known = {
+            name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
+        }
+        kinds = (known.fast for known in self._known.values() if known.fast is not None)
+        self._fast: Any = Union[(_Never, *kinds)]
+        self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
         """Return the records of consecutive items, each with its number.
@@ -149,19 +139,16 @@ class Decoder:
             line: the bytes of the line; a line end is white space.
             number: the line's number, from 1, for the reject.
         """
-        if len(line) <= self._limit:
-            try:
-                return self._decode(line)
-            except Exception:  # noqa: BLE001  # refused, or failed: the schema validates it
-                if len(self._known) < len(self._schemas) and self._learns(_tag_of(line)):
-                    return self.decode(line, number)
-        outcome = attempt(lambda: self._judged(line, number))
+        if len(line) > self._limit:
+            return _rejected(_too_long(line, self._limit), number, line)
+        try:
+            return self._decode(line)
+        except Exception:  # noqa: BLE001  # refused, or failed: the schema validates it
+            outcome = attempt(lambda: self._judged(line, number))
         return _rejected(outcome, number, line) if isinstance(outcome, RecordError) else outcome
 
     def _judged(self, line: bytes, number: int) -> Decoded:
         """Decode a line that the fast types refuse, by the schema itself."""
-        if len(line) > self._limit:
-            return _rejected(_too_long(line, self._limit), number, line)
         # a small compressed file may have millions of them
         if is_blank(line):
             return Reject.of(empty_line(), number)
@@ -185,7 +172,6 @@ class Decoder:
 
     def _converted(self, record: Mapping[str, Any]) -> Record | MissedDeadline:
         record = plain(record)
-        self._learns(record.get("skill_type") if isinstance(record, dict) else None)
         try:
             return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
         except _REFUSALS:
@@ -204,15 +190,14 @@ class Decoder:
         return MissedDeadline(record) if missing else record
 
     def _type_of(self, record: Mapping[str, Any]) -> _Known:
-        names = "one of " + ", ".join(sorted(self._schemas))
+        names = "one of " + ", ".join(sorted(self._known))
         if "skill_type" not in record:
             raise RecordError("missing-field", "skill_type", NOTHING, names)
         name = record["skill_type"]
         if not isinstance(name, str):
             raise RecordError("wrong-type", "skill_type", shown(name), names)
-        if name not in self._schemas:
+        if name not in self._known:
             raise RecordError("unknown-skill-type", "skill_type", shown(name), names)
-        self._learns(name)
         return self._known[name]
 
 
@@ -240,23 +225,6 @@ def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
 
 _MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
 _MOST_MADE = 16
-
-
-class _Tagged(msgspec.Struct):
-    """A record of which the skill type alone is read."""
-
-    skill_type: str
-
-
-_tagged = msgspec.json.Decoder(_Tagged).decode
-
-
-def _tag_of(line: bytes) -> str:
-    """Return the skill type of a line; empty where it has none that can be read."""
-    try:
-        return _tagged(line).skill_type
-    except _REFUSALS:
-        return ""
 
 
 def _rejected(error: RecordError, number: int, item: Item) -> Reject:
