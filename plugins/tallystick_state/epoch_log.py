@@ -125,7 +125,14 @@ class EpochLog:
         Raises:
             StateError: the epoch is not closed.
         """
-        return step_rows(self._counted(epoch))
+        if not 0 <= epoch < len(self.closed):
+            raise StateError(
+                f"found the epoch {epoch}, expected one of the {len(self.closed)} that are closed"
+            )
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
+        events, weights = [*self.transaction.events(epoch)], self._weight_rows(epoch)
+        return step_rows(Counted(epoch, self.in_force, events, self.state, weights))
 
     def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
         if stored is not None:
@@ -135,7 +142,9 @@ class EpochLog:
             epoch=epoch,
             genesis=self.in_force.genesis,
             rules={line_rules.line: line_rules.digest for line_rules in rules.lines},
-            adopted={line: line_rules.digest for line, line_rules in self._adopted(epoch).items()},
+            adopted={
+                line: begun.digest for line, begun in self.in_force.beginning(epoch + 1).items()
+            },
             steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
             snapshot=closed.snapshot,
             salt=closed.salt,
@@ -144,35 +153,6 @@ class EpochLog:
         if self.keeps:
             self.transaction.put_epoch_leaf(epoch, leaf.to_bytes().decode())
         return leaf
-
-    def _adopted(self, epoch: int) -> dict[str, StateRules]:
-        """Return by line the rules that begin with the epoch after this."""
-        begun = (
-            (line, timeline.begins(epoch + 1)) for line, timeline in self.in_force.lines.items()
-        )
-        return {line: rules for line, rules in begun if rules is not None}
-
-    def _counted(self, epoch: int) -> Counted:
-        if not 0 <= epoch < len(self.closed):
-            raise StateError(
-                f"found the epoch {epoch}, expected one of the {len(self.closed)} that are closed"
-            )
-        if self.pruned is not None:
-            self.pruned.check_epoch(epoch)
-        events = [*self.transaction.events(epoch)]
-        pins = sorted({each.epoch for each in events if each.epoch <= epoch})
-        return Counted(
-            epoch=epoch,
-            rules={each.line: each for each in self.in_force.at(epoch).lines},
-            line_of=self.in_force.line_of,
-            adopted=self._adopted(epoch),
-            rules_at={line: each.at for line, each in self.in_force.lines.items()},
-            events=events,
-            before=self.state(epoch),
-            after=self.state(epoch + 1),
-            pinned={pin: self.state(pin) for pin in pins},
-            weights=self._weight_rows(epoch),
-        )
 
     def _known(self, epoch: int) -> State | None:
         snapshot = self.transaction.snapshot(epoch)

@@ -94,7 +94,6 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
     moves = [*_reputations(before.state, after.state, in_force.at(epoch))]
     moved = [move for move in moves if move.before != move.after]
     moved.sort(key=lambda move: (-abs(move.after - move.before), move.hotkey, move.skill_type))
-    begun = ((line, move.begins(epoch + 1)) for line, move in in_force.lines.items())
     return EpochReport(
         records=records.total(),
         miners=len(records),
@@ -105,7 +104,9 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
         thresholds=tuple(_thresholds(before.state, after.state)),
         tracked=sum(map(len, after.state.thresholds.values())),
         flagged={hotkey: many for hotkey, many in sorted(flagged.items()) if many},
-        begins={line: move.rule_set.reference for line, move in begun if move is not None},
+        begins={
+            line: rules.rule_set.reference for line, rules in in_force.beginning(epoch + 1).items()
+        },
         waiting={reason: many for reason, many in waiting.items() if reason != DROPPED},
     )
 

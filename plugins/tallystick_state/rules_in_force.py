@@ -111,6 +111,11 @@ class RulesInForce:
         """Return the rules of every line in an epoch."""
         return self._epochs.at(epoch)
 
+    def beginning(self, epoch: int) -> dict[str, StateRules]:
+        """Return by line the rules that begin with an epoch."""
+        begun = ((line, timeline.begins(epoch)) for line, timeline in self.lines.items())
+        return {line: rules for line, rules in begun if rules is not None}
+
     def of_type(self, skill_type: str, epoch: int) -> StateRules | None:
         """Return the rules of a skill type in an epoch; None where they have no such type then."""
         return self.at(epoch).type_rules.get(skill_type)

@@ -35,6 +35,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import attrs
@@ -56,6 +57,7 @@ from tallystick_state.miners import ENGINE
 from tallystick_state.model import State
 from tallystick_state.reputation import damped
 from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import EventRecords, Owner
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
@@ -147,43 +149,54 @@ class EpochLeaf:
         return canonical_bytes(json_value(self))
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Counted:
     """The inputs of the rows of an epoch.
 
     Attributes:
         epoch: its number.
-        rules: by line, the rules that count it.
-        line_of: the line of a skill type.
-        adopted: by line, rules that begin with the next epoch.
-        rules_at: by line, the rules in an epoch.
+        in_force: the rules of each epoch.
         events: all that were recorded while it was open.
-        before: the state as it began.
-        after: the state as the next epoch begins.
-        pinned: by epoch, the state at its start: of each epoch that an event is pinned to.
+        state: returns the state as an epoch began.
         weights: the rows of weights, in any order.
     """
 
     epoch: int
-    rules: Mapping[str, StateRules]
-    line_of: Callable[[str], str | None]
-    adopted: Mapping[str, StateRules]
-    rules_at: Mapping[str, Callable[[int], StateRules]]
+    in_force: RulesInForce
     events: Sequence[StateEvent]
-    before: State
-    after: State
-    pinned: Mapping[int, State]
+    state: Callable[[int], State]
     weights: Iterable[LeafRow]
+
+    @cached_property
+    def rules(self) -> Mapping[str, StateRules]:
+        """By line, the rules that count the epoch."""
+        return {rules.line: rules for rules in self.in_force.at(self.epoch).lines}
+
+    @cached_property
+    def adopted(self) -> Mapping[str, StateRules]:
+        """By line, rules that begin with the next epoch."""
+        return self.in_force.beginning(self.epoch + 1)
+
+    @cached_property
+    def after(self) -> State:
+        """The state as the next epoch begins."""
+        return self.state(self.epoch + 1)
 
     def own(self, line: str) -> tuple[StateEvent, ...]:
         """Return the events of a line."""
-        return tuple(event for event in self.events if self.line_of(event.skill_type) == line)
+        line_of = self.in_force.line_of
+        return tuple(event for event in self.events if line_of(event.skill_type) == line)
 
-    def closings(self) -> Iterable[Closing]:
-        """The closing of each line; its state has the reputations and thresholds of before."""
-        for line, rules in self.rules.items():
-            records = EventRecords(self.own(line))
-            yield Closing(rules, self.pinned, records, self.before, self.rules_at[line])
+    @cached_property
+    def closings(self) -> Sequence[Closing]:
+        """The closing of each line; its state is that of the epoch's beginning."""
+        pins = {event.epoch for event in self.events if event.epoch <= self.epoch}
+        states = {epoch: self.state(epoch) for epoch in {*pins, self.epoch}}
+        begun, lines = states[self.epoch], self.in_force.lines
+        return [
+            Closing(rules, states, EventRecords(self.own(line)), begun, lines[line].at)
+            for line, rules in self.rules.items()
+        ]
 
 
 def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
@@ -192,7 +205,7 @@ def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
         **event_rows(counted.events),
         "deltas": sorted_rows(
             row
-            for closing in counted.closings()
+            for closing in counted.closings
             for row in delta_rows(closing, counted.own(closing.rules.line))
         ),
         "reputations": sorted_rows(_reputation_rows(counted)),
@@ -284,13 +297,14 @@ _THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
 
 def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
     means = dict[Owner, Fraction]()
-    for closing in counted.closings():
+    for closing in counted.closings:
         means.update(aggregate_deltas(closing).means)
+    before_closing = counted.state(counted.epoch).miners
     for hotkey, miner in counted.after.miners.items():
         is_anew = miner.anew == counted.epoch
-        begun = None if is_anew else counted.before.miners.get(hotkey)
+        begun = None if is_anew else before_closing.get(hotkey)
         for skill_type, nano in miner.reputation.items():
-            owner, line = (hotkey, skill_type), counted.line_of(skill_type) or ""
+            owner, line = (hotkey, skill_type), counted.in_force.line_of(skill_type) or ""
             rules, mean = counted.rules.get(line), means.get(owner)
             if rules is not None and rules.rule_set.section(REPUTATION) is None:
                 rules = None
@@ -312,7 +326,7 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
 
 def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
     stored = counted.after.thresholds
-    for closing in counted.closings():
+    for closing in counted.closings:
         rules, adopted = closing.rules, counted.adopted.get(closing.rules.line)
         before = {
             name: {**seeds, **closing.state.thresholds.get(name, {})}
