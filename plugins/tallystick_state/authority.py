@@ -166,11 +166,6 @@ class TrustInForce:
     first: TrustRoot | None = None
     held: frozenset[str] = frozenset()
 
-    @classmethod
-    def begun(cls, root: TrustRoot | None) -> TrustInForce:
-        """Return the trust of a state that begins with a trust file, or without one."""
-        return cls(root, root)
-
     def allowed(self, named: AllowedValidators) -> AllowedValidators:
         """Return the allowed validators: those that the trust file names, where there is one.
 
@@ -218,38 +213,30 @@ def read_root(path: PathLike) -> TrustRoot:
     return trust_file.read(path_of(path, "a trust file"))
 
 
-def root_to_dict(root: TrustRoot) -> dict[str, Any]:
-    """Return a trust file as an entry holds it."""
-    return {"digest": root.digest, "text": root.text}
-
-
-def root_of(body: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
+def root_of(digest: str, text: str, where: str) -> TrustRoot:
     """Return the trust file that an entry holds.
 
     Args:
-        body: what `root_to_dict` gave.
-        where: the store or the file, for errors.
+        digest: of the file.
+        text: of the file, whole.
+        where: the store or the file of the entry, for errors.
 
     Raises:
-        DamagedError: it holds none, or another one than it says.
+        DamagedError: it is none, or another one than the entry says.
     """
     from tallystick_state.trust import trust_file  # where there is a trust file
 
-    text = body.get("text") if isinstance(body, Mapping) else None
-    if not isinstance(text, str):
-        raise _damaged(where, "no trust file")
+    found = "a trust file that does not hold"
     try:
         root = trust_file.parse(text, f"{where}#trust.toml")
     except TrustError as error:
-        raise _damaged(where, f"a trust file that does not hold ({error})") from error
-    if root_to_dict(root) != {name: body.get(name) for name in ("digest", "text")}:
-        raise _damaged(where, f"a trust file {root.digest} that is not the one of its entry")
-    return root
-
-
-def _damaged(where: str, content: str) -> DamagedError:
-    return DamagedError(
-        f"{where}: found an entry with {content}, expected one with the file, whole: restore a copy"
+        found = f"{found} ({error})"
+    else:
+        if (root.digest, root.text) == (digest, text):
+            return root
+        found = f"a trust file {root.digest} that is not the one of its entry"
+    raise DamagedError(
+        f"{where}: found an entry with {found}, expected one with the file, whole: restore a copy"
     )
 
 

@@ -37,7 +37,6 @@ from tallystick_state.authority import (
     authority_of,
     nothing_to_sign,
     root_of,
-    root_to_dict,
 )
 from tallystick_state.claims import DROPPED, AllowedValidators, Claim
 from tallystick_state.epoch import next_epoch
@@ -97,7 +96,7 @@ class Genesis(Stating, frozen=True, kw_only=True):
             format=FORMAT,
             rules=[json_value(rules) for rules in in_force.at(0).lines],
             **json_value(named),
-            trust=None if root is None else root_to_dict(root),
+            trust=None if root is None else {"digest": root.digest, "text": root.text},
             pools=None if pools is None else json_value(pools),
             network=origin.network,
             carry=None if origin.carry is None else origin.carry.body,
@@ -164,8 +163,10 @@ class Genesis(Stating, frozen=True, kw_only=True):
             TrustError: what is carried must be signed, and is not as it must.
         """
         loading = plugins or installed_plugins()
-        root = None if self.trust is None else root_of(self.trust, where)
+        root, trust = None, self.trust
         try:
+            if trust is not None:
+                root = root_of(trust["digest"], trust["text"], where)
             rules = [load_rules(rule_set, where, loading) for rule_set in self.rules]
             lines = begun(rules, loading)
             pools = read_pools(self.pools, lines.lines)
@@ -469,16 +470,16 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
     @classmethod
     def of(cls, root: TrustRoot) -> Self:
         """Return the decision to put a trust file in force."""
-        return cls(**root_to_dict(root), version=root.version)
+        return cls(digest=root.digest, text=root.text, version=root.version)
 
     def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:  # noqa: ARG002  # of all
         """Return the entry with the version of its trust file, which its signers answer for."""
-        root = root_of({"digest": self.digest, "text": self.text}, "the log")
+        root = root_of(self.digest, self.text, "the log")
         return msgspec.structs.replace(self, version=root.version)
 
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the same rules under the trust file."""
-        root = root_of({"digest": self.digest, "text": self.text}, "the log")
+        root = root_of(self.digest, self.text, "the log")
         return attrs.evolve(in_force, trust=in_force.trust.rotated(root, authority), seq=seq)
 
 

@@ -77,14 +77,6 @@ class EntryBody(
         """
         raise NotImplementedError
 
-    def canonical(self) -> str:
-        """Return the canonical JSON of the body.
-
-        Raises:
-            CanonicalError: it has none.
-        """
-        return canonical_bytes(msgspec.to_builtins(self)).decode()
-
 
 class Stating(EntryBody, frozen=True, kw_only=True):
     """An entry that may state a block, and name the signed statement behind it.
@@ -250,7 +242,7 @@ class EventLog:
             if authority.envelope is not None:
                 self.transaction.put_envelope(authority.envelope)
         try:
-            text = whole.canonical()
+            text = canonical_bytes(msgspec.to_builtins(whole)).decode()
         except CanonicalError as error:
             raise StateError(
                 f"found a value that has no canonical form ({error}), expected Unicode text and "

@@ -271,7 +271,7 @@ class RulesInForce:
         self, root: TrustRoot | None, pools: Pools | None = None, origin: Origin = NO_ORIGIN
     ) -> RulesInForce:
         """Return the rules of a state that begins with a trust file, pools and an origin."""
-        trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
+        trust, shared = TrustInForce(root, root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared, origin=origin)
 
     def adopted(self, adoption: Adoption, seq: int) -> RulesInForce:

@@ -105,8 +105,8 @@ class StoredState:
         """Give a scorer that scores each record by its pinned rules and snapshot.
 
         Args:
-            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
-                other, this one is used. By default the rules in force are bound.
+            scorer: of a rule set that the state must follow, in whatever epoch; by default it may
+                follow any.
 
         Raises:
             RuleSetError: rules of the state do not bind.
@@ -121,9 +121,7 @@ class StoredState:
                     f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
                     f"that of the state, {names}"
                 )
-            if scorer is None or len(rule_sets) > 1:
-                scorer = in_force.scorer
-            yield scorer.with_snapshots(StoredSnapshots(transaction))
+            yield in_force.scorer.with_snapshots(StoredSnapshots(transaction))
 
     @property
     def scorer(self) -> Scorer:

@@ -100,8 +100,9 @@ _OTHER = "found that the database refuses ({reason}), expected it to agree: noth
 # what Python's sqlite3 says of text that is none
 _NO_TEXT = "Could not decode to UTF-8"
 
-# by the beginning of the name of SQLite's extended error code
-_SQLITE = {
+# by the beginning of the name of SQLite's extended error code, or of PostgreSQL's five letters (its
+# manual, appendix A)
+_MESSAGES = {
     "SQLITE_BUSY": _BUSY,
     "SQLITE_LOCKED": _BUSY,
     "SQLITE_READONLY": _READ_ONLY,
@@ -115,11 +116,6 @@ _SQLITE = {
     "SQLITE_AUTH": _CANNOT_OPEN,
     "SQLITE_NOTADB": _NOT_OURS,
     "SQLITE_CORRUPT": _DAMAGED,
-    "SQLITE_CONSTRAINT": _OTHER,
-}
-
-# by the beginning of PostgreSQL's five-letter code (its manual, appendix A)
-_POSTGRESQL = {
     "55P03": _BUSY,
     "40P01": _BUSY,
     "25006": _READ_ONLY,
@@ -562,17 +558,15 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
 
 
 def _template(error: BaseException) -> str:
-    if isinstance(error, sqlite3.Error):
-        # a store has each of its tables, unless its file was emptied under whoever has it open
-        if str(error).startswith((_NO_TEXT, f"no such table: {PREFIX}")):
-            return _DAMAGED
-        name = getattr(error, "sqlite_errorname", "")
-        return next((t for code, t in _SQLITE.items() if name.startswith(code)), _OTHER)
-    # psycopg leaves it out when it never reached a server, or lost it
-    state = getattr(error, "sqlstate", None)
-    if state is None:
-        return _LOST
-    return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
+    # a store has each of its tables, unless its file was emptied under whoever has it open
+    if str(error).startswith((_NO_TEXT, f"no such table: {PREFIX}")):
+        return _DAMAGED
+    is_sqlite = isinstance(error, sqlite3.Error)
+    name = getattr(error, "sqlite_errorname" if is_sqlite else "sqlstate", None)
+    if name is None:
+        # psycopg leaves it out when it never reached a server, or lost it
+        return _OTHER if is_sqlite else _LOST
+    return next((text for code, text in _MESSAGES.items() if name.startswith(code)), _OTHER)
 
 
 def _first_line(text: str) -> str:
