@@ -289,9 +289,13 @@ def counts_of(order: Rows, starts: Rows) -> Ints:
 
 def totals_of(values: Any, order: Rows, starts: Rows) -> list[Any]:  # noqa: ANN401  # of either kind
     """Return the exact sum of the values of each group of `alike`."""
+    return sums_of(values[order], starts)
+
+
+def sums_of(ordered: Any, starts: Rows) -> list[Any]:  # noqa: ANN401  # of either kind
+    """Return the exact sum of the values from each start to the next, the first of which is 0."""
     if not len(starts):
         return []
-    ordered = values[order]
     if ordered.dtype != np.object_:
         largest = max(abs(int(ordered.min())), abs(int(ordered.max())))
         if largest * len(ordered) >= _LARGEST_KEY:
@@ -299,3 +303,8 @@ def totals_of(values: Any, order: Rows, starts: Rows) -> list[Any]:  # noqa: ANN
             ordered = ordered.astype(np.object_)
     totals: list[Any] = np.add.reduceat(ordered, starts).tolist()
     return totals
+
+
+def total_of(values: Any) -> Any:  # noqa: ANN401  # of either kind
+    """Return the exact sum of some values; 0 of none."""
+    return sum(sums_of(values, np.zeros(min(len(values), 1), np.intp)))

@@ -69,7 +69,6 @@ from tallystick_governance.backtest.switches import (
     of_records,
     switches_of,
 )
-from tallystick_governance.backtest.type_totals import exact_sum
 from tallystick_simulation.switches import of_scores, of_weights
 from tallystick_state.adoption import adopt
 from tallystick_state.attributes import NO_ATTRIBUTES
@@ -83,6 +82,7 @@ from tallystick_state.record_columns import (
     combined,
     consensus_events,
     first_of_each,
+    total_of,
     values_of,
 )
 from tallystick_state.reputation import events_of_record
@@ -314,7 +314,7 @@ class _EpochReplay:
     def _sum(self, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
         for part in records:
             if EMISSION in part.values:
-                self.emission[part.skill_type] += exact_sum(part.values[EMISSION].values)
+                self.emission[part.skill_type] += total_of(part.values[EMISSION].values)
         for of_round in outcome.round_scores.values():
             self.scores.update(of_round)
 

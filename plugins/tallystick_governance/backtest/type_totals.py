@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import attrs
 import numpy as np
@@ -23,7 +22,6 @@ import pyarrow as pa
 from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column, Rows, Truths
 from tallystick.formula.facts import is_opaque
-from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
@@ -42,11 +40,8 @@ from tallystick_governance.backtest.outcome import (
     TrackedThresholds,
     TypeOutcome,
 )
+from tallystick_state.record_columns import sums_of, total_of
 
-_LARGEST = (1 << 63) - 1
-"""Maximum magnitude of a sum of 64 bits."""
-_UNBOUNDED = 1 << 63
-"""Bound of values that may be any 64-bit integer."""
 _ROWS = 1 << 15
 """Rows of a block: the columns of all candidates' shared axes then stay in the cache."""
 
@@ -59,13 +54,11 @@ class MinerGroups:
         miners: the positions of the miners that have rows, ascending.
         starts: the first row of each.
         sizes: how many rows each has.
-        rows: how many rows there are.
     """
 
     miners: npt.NDArray[np.intp]
     starts: npt.NDArray[np.intp]
     sizes: Column
-    rows: int
 
     @classmethod
     def of(cls, miners: npt.NDArray[np.intp]) -> MinerGroups:
@@ -73,44 +66,34 @@ class MinerGroups:
         first = np.ones(len(miners), np.bool_)
         np.not_equal(miners[1:], miners[:-1], out=first[1:])
         starts = np.flatnonzero(first)
-        return cls(miners[starts], starts, np.diff(starts, append=len(miners)), len(miners))
+        return cls(miners[starts], starts, np.diff(starts, append=len(miners)))
 
 
 class Sums:
     """A whole number for each miner, exact whatever its size.
 
     `reserve` makes room for miners before anything is added of them.
-
-    Invariants:
-
-    - no sum is larger than ``_largest``, either way;
-    - sums are of 64 bits as long as ``_largest`` fits them, and of any size from then on.
     """
 
-    def __init__(self, most: int = _UNBOUNDED) -> None:
-        """Begin with 0 for every miner; ``most`` bounds the magnitude of each value."""
-        self._most, self._largest = most, 0
-        self._sums: npt.NDArray[Any] = np.zeros(0, np.int64)
+    def __init__(self) -> None:
+        """Begin without miners."""
+        self._sums: npt.NDArray[np.object_] = np.zeros(0, np.object_)
 
     def reserve(self, miners: int) -> None:
         """Make room for a number of miners."""
         missing = max(0, miners - len(self._sums))
-        self._sums = np.append(self._sums, np.zeros(missing, self._sums.dtype))
+        self._sums = np.append(self._sums, np.zeros(missing, np.object_))
 
     def add(self, values: Column, groups: MinerGroups) -> None:
         """Add the sum of the rows of each miner."""
-        self._grow(self._most * groups.rows)
-        values = values.astype(self._sums.dtype, copy=False)
-        self._sums[groups.miners] += np.add.reduceat(values, groups.starts)
+        self._sums[groups.miners] += np.array(sums_of(values, groups.starts), np.object_)
 
     def count(self, groups: MinerGroups) -> None:
         """Add the number of rows of each miner."""
-        self._grow(groups.rows)
         self._sums[groups.miners] += groups.sizes
 
     def merge(self, other: Sums, positions: npt.NDArray[np.intp]) -> None:
         """Add other sums, whose miners have these positions here."""
-        self._grow(other._largest)
         self._sums[positions[: len(other._sums)]] += other._sums
 
     def totals(self, order: Sequence[int]) -> Counts:
@@ -118,21 +101,15 @@ class Sums:
         sums = self._sums.tolist()
         return tuple(sums[m] if m < len(sums) else 0 for m in order)
 
-    def _grow(self, largest: int) -> None:
-        """Raise the bound of all sums; take integers of any size where it does not fit."""
-        self._largest += largest
-        if self._largest > _LARGEST:
-            self._sums = self._sums.astype(np.object_)
-
 
 @attrs.define(eq=False)
 class TypeTotals:
     """Running sums and counts of one candidate over the records of one skill type.
 
     Attributes:
-        most: the largest emission, either way, in nano; None without an emission.
         tiers: the tiers of the baseline and of the candidate; None where either has none.
         has_quality: whether records have a quality.
+        has_emission: whether they have an emission.
         records: by miner, how many records are scored.
         quality: by miner, in nano.
         emission: by miner, in nano.
@@ -146,12 +123,12 @@ class TypeTotals:
         flips: records with either.
     """
 
-    most: int | None
     tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
-    has_quality: bool = True
+    has_quality: bool
+    has_emission: bool
     records: Sums = attrs.field(factory=Sums)
-    quality: Sums = attrs.field(factory=lambda: Sums(NANO))
-    emission: Sums = attrs.field(init=False)
+    quality: Sums = attrs.field(factory=Sums)
+    emission: Sums = attrs.field(factory=Sums)
     measures: dict[str, Total] = attrs.field(factory=dict)
     missed: int = 0
     rejected: Counter[str] = attrs.field(factory=Counter)
@@ -162,8 +139,7 @@ class TypeTotals:
     flips: int = 0
 
     def __attrs_post_init__(self) -> None:
-        """Begin with no emission and no migration."""
-        self.emission = Sums(self.most or 0)
+        """Begin with no migration."""
         before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
         self.migration = np.zeros((before, after), np.int64)
 
@@ -174,7 +150,7 @@ class TypeTotals:
 
     def empty(self) -> TypeTotals:
         """Return totals of the same kind with nothing counted."""
-        return TypeTotals(self.most, self.tiers, self.has_quality)
+        return TypeTotals(self.tiers, self.has_quality, self.has_emission)
 
     def add(self, scores: ScoreColumns, groups: MinerGroups) -> None:
         """Add the scores of rows that are sorted by miner."""
@@ -183,13 +159,13 @@ class TypeTotals:
         for value in scores.bound.measures:
             column, applies = scores.columns[value], scores.given.get(value)
             applying = column if applies is None else column[applies]
-            self._add_measure(value.name, (len(applying), exact_sum(applying)))
+            self._add_measure(value.name, (len(applying), total_of(applying)))
         if scores.emission is not None:
             self.emission.add(scores.emission, groups)
 
     def sums(self, measure: str) -> Sums | None:
         """Return the sums of a measure; None where the type does not have it."""
-        if measure == EMISSION and self.most is not None:
+        if measure == EMISSION and self.has_emission:
             return self.emission
         return self.quality if measure == QUALITY else None
 
@@ -226,7 +202,7 @@ class TypeTotals:
             skill_type=skill_type,
             records=self.records.totals(order),
             quality=self.quality.totals(order) if self.has_quality else None,
-            emission=self.emission.totals(order) if self.most is not None else None,
+            emission=self.emission.totals(order) if self.has_emission else None,
             missed=self.missed,
             rejected=dict(sorted(self.rejected.items())),
             measures=dict(sorted(self.measures.items())),
@@ -244,13 +220,6 @@ class TypeTotals:
     def _add_measure(self, name: str, more: Total) -> None:
         records, total = self.measures.get(name, (0, 0))
         self.measures[name] = records + more[0], total + more[1]
-
-
-def exact_sum(column: npt.NDArray[Any]) -> int:
-    """Return the sum of 64-bit numbers, which may need more bits."""
-    largest = max(-int(column.min(initial=0)), int(column.max(initial=0)))
-    fits = largest * len(column) <= _LARGEST
-    return int((column if fits else column.astype(np.object_)).sum())
 
 
 @attrs.frozen(eq=False)
@@ -479,11 +448,8 @@ class TypeCandidates:
         """Return totals for each candidate, with nothing counted."""
         totals = dict[int, TypeTotals]()
         for position, bound in self.bounds.items():
-            most = None
-            if bound.emission is not None:
-                most = max(abs(bound.emission.domain.low), abs(bound.emission.domain.high))
             tiers = self.flip_rules[position].tiers
-            totals[position] = TypeTotals(most, tiers, bound.has_quality)
+            totals[position] = TypeTotals(tiers, bound.has_quality, bound.emission is not None)
         return totals
 
 
@@ -502,9 +468,8 @@ def totals_of(spans: Sequence[TypeCandidates]) -> dict[int, TypeTotals]:
                     f"found the tiers {totals.tiers} in epochs after those with {earlier.tiers}, "
                     "expected the same in all: compare the rule sets without an adoption"
                 )
-            if totals.most is not None:
-                most, has_quality = max(earlier.most or 0, totals.most), earlier.has_quality
-                whole[position] = TypeTotals(most, earlier.tiers, has_quality or totals.has_quality)
+            earlier.has_quality |= totals.has_quality
+            earlier.has_emission |= totals.has_emission
     return whole
 
 
