@@ -246,7 +246,7 @@ def test_parquet_is_exact_decimals_under_one_schema(scorers: Scorers, tmp_path: 
         assert pa.types.is_decimal128(found.field(name).type)
         assert found.field(name).type.scale == 9
     axes = found.field("axes").type
-    assert [field.name for field in axes] == list(scorers["skills@1.0.0"].axis_names)
+    assert [field.name for field in axes] == list(scorers["skills@1.0.0"].layout.axes)
     assert {field.type for field in axes} == {found.field("quality").type}
 
 

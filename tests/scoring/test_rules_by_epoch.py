@@ -227,7 +227,7 @@ def test_the_columns_of_a_table_are_those_of_every_epoch(scorers: Scorers, tmp_p
     source.write_bytes(b"\n".join(records(60)))
     changing(scorers).score_file(source, tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
-    axes = {name for version in (OLD, NEW, NEWEST) for name in scorers[version].axis_names}
+    axes = {name for version in (OLD, NEW, NEWEST) for name in scorers[version].layout.axes}
     assert {field.name for field in table.schema.field("axes").type} == axes
 
 

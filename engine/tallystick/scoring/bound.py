@@ -211,11 +211,6 @@ class BoundType(Selection):
         """The position of the tier, if the type has tiers."""
         return self.only("tier")
 
-    @cached_property
-    def tier_multiplier(self) -> Value | None:
-        """The multiplier of the tier, if the type has tiers."""
-        return self.only("tier_multiplier")
-
     def tracked(self, thresholds: Thresholds) -> dict[Value, int]:
         """Return the thresholds that the tier reads, by those in nano; none of none.
 

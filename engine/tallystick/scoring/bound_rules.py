@@ -99,26 +99,25 @@ class BoundRules:
         yield from result.values()
 
     @cached_property
+    def every_type(self) -> tuple[BoundType, ...]:
+        """The skill types of every epoch, those of one epoch by name."""
+        # the order of a file is no part of its digest
+        return tuple(span.types[name] for _, span in self.spans() for name in sorted(span.types))
+
+    @cached_property
     def schemas(self) -> Mapping[str, Schema]:
         """The record schema of every skill type of every epoch, by name."""
         types = (item for _, span in self.spans() for item in span.types.items())
         return {name: bound.schema for name, bound in types}
 
     @cached_property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis of every type, each once, sorted."""
-        types = (bound for _, span in self.spans() for bound in span.types.values())
-        return tuple(sorted({name for bound in types for name in bound.axis_order}))
-
-    @cached_property
     def layout(self) -> ResultLayout:
         """The fields of results of every epoch."""
-        # by name, as the order of a file is no part of its digest
-        types = [span.types[name] for _, span in self.spans() for name in sorted(span.types)]
+        types = self.every_type
         measures = [measure for bound in types for measure in bound.measures]
         ratios = {measure.name for measure in measures if measure.is_exact}
         return ResultLayout(
-            axes=self.axis_names,
+            axes=tuple(sorted({axis.name for bound in types for axis in bound.axes})),
             measures={name: name in ratios for name in sorted({m.name for m in measures})},
             has_group=any(bound.group is not None for bound in types),
             factors=tuple(dict.fromkeys(name for each in types for name in each.shown_factors)),
@@ -127,9 +126,8 @@ class BoundRules:
     @cached_property
     def tier_names(self) -> tuple[str, ...]:
         """The names of the tiers, from the lowest, each once."""
-        types = (bound for _, span in self.spans() for bound in span.types.values())
-        levels = (bound.tiers.levels for bound in types if bound.tiers is not None)
-        return tuple(dict.fromkeys(name for names in levels for name in names))
+        tiers = (bound.tiers for bound in self.every_type if bound.tiers is not None)
+        return tuple(dict.fromkeys(name for own in tiers for name in own.levels))
 
     @cached_property
     def decoder(self) -> Decoder:

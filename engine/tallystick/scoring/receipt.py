@@ -66,14 +66,12 @@ class Part:
         rejects: the rejected records.
         counts: how many records there were.
         snapshots: the epochs of records whose snapshots were pinned.
-        missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
     """
 
     output: Any
     rejects: tuple[Reject, ...]
     counts: Counts
     snapshots: frozenset[int] = frozenset()
-    missing: frozenset[int] = frozenset()
 
 
 @attrs.frozen

@@ -118,48 +118,65 @@ def _snapshot_digests(rules: BoundRules, epochs: Iterable[int]) -> dict[str, str
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
 
 
+class PartScoring:
+    """Scores chunks into parts of a run; a function that executors map."""
+
+    def __init__(self, rules: BoundRules, output_format: OutputFormat) -> None:
+        """Take the rule set and the format of the results."""
+        self._scoring, self._format = Scoring(rules), output_format
+
+    def __call__(self, chunk: Chunk) -> Part:
+        """Return the part of one chunk.
+
+        Raises:
+            TallystickError: as scoring.
+        """
+        table = self._scoring.chunk(chunk)
+        counts = Counts.of(len(table), table.answered, table.rejects)
+        return Part(self._format.encode(table), table.rejects, counts, table.snapshots)
+
+
 @attrs.frozen
 class ScoringTask:
     """A chunk, and the snapshots by which a worker may score it.
 
     Attributes:
         chunk: the records.
-        snapshots: pickled, those that are known by now; None where the rule set has its own.
+        snapshots: pickled, those that are known by now.
     """
 
     chunk: Chunk
-    snapshots: bytes | None = attrs.field(default=None, repr=False)
+    snapshots: bytes = attrs.field(default=pickle.dumps({}), repr=False)
 
 
-class PartScoring:
-    """Scores chunks into parts of a run; a function that executors map over tasks."""
+Missing = frozenset[int]
+"""The epochs whose snapshots a worker did not have; in place of a part."""
 
-    def __init__(self, rules: BoundRules, output_format: OutputFormat) -> None:
-        """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
-        self._scoring, self._pinned = Scoring(rules), rules.pinned
-        self._format, self._lock = output_format, Lock()
 
-    def __call__(self, task: ScoringTask) -> Part:
-        """Return the part of one chunk.
+class WorkerScoring:
+    """Scores chunks in a worker, by the snapshots that are sent with each."""
+
+    def __init__(self, rules: BoundRules, output_format: OutputFormat, epochs: Missing) -> None:
+        """Take the rule set, the format of the results and the epochs that have a snapshot."""
+        self._sent, self._lock = SnapshotCache(epochs), Lock()
+        # a snapshot is complete already, so it is not completed once more
+        self._score = PartScoring(attrs.evolve(rules, pinned=self._sent), output_format)
+
+    def __call__(self, task: ScoringTask) -> Part | Missing:
+        """Return the part of one chunk, or the epochs whose snapshots are missing.
 
         Raises:
             TallystickError: as scoring.
         """
         # the threads of a worker share the rule set, and one interpreter
         with self._lock:
-            cache = self._pinned if isinstance(self._pinned, SnapshotCache) else None
-            if cache is not None and task.snapshots is not None:
-                cache.turn_to(_unpickled(task.snapshots))
-            table = self._scoring.chunk(task.chunk)
-            if cache is not None and cache.missing:
-                return Part(b"", (), Counts(), missing=frozenset(cache.missing))
-            counts = Counts.of(len(table), table.answered, table.rejects)
-            encoded = self._format.encode(table)
-            return Part(encoded, table.rejects, counts, table.snapshots)
+            self._sent.turn_to(_unpickled(task.snapshots))
+            part = self._score(task.chunk)
+            return frozenset(self._sent.missing) or part
 
 
 @attrs.frozen
-class ScoringSpec(PortableFunction[ScoringTask, Part]):
+class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
     """Scores chunks in a worker.
 
     Attributes:
@@ -172,11 +189,9 @@ class ScoringSpec(PortableFunction[ScoringTask, Part]):
     output_format: OutputFormat
     epochs: frozenset[int] = frozenset()
 
-    def make(self) -> PartScoring:
+    def make(self) -> WorkerScoring:
         """Bind the rule set."""
-        # a snapshot is complete already, so it is not completed once more
-        rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
-        return PartScoring(rules, self.output_format)
+        return WorkerScoring(self.scorer.rules(), self.output_format, self.epochs)
 
 
 @lru_cache(maxsize=2)
@@ -239,11 +254,9 @@ def parts(
     """
     here = PartScoring(rules, output_format)
     if not executor.is_elsewhere:
-        return executor.map(here, map(ScoringTask, source))
+        return executor.map(here, source)
     function = ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned))
-    if rules.pinned:
-        return _Learning(rules, here).parts(executor, function, source.places())
-    return executor.map(function, map(ScoringTask, source.places()))
+    return _Learning(rules, here).parts(executor, function, source.places())
 
 
 @attrs.define(eq=False)
@@ -251,7 +264,7 @@ class _Learning:
     """The snapshots of a state that workers have."""
 
     rules: BoundRules
-    here: Callable[[ScoringTask], Part]
+    here: Callable[[Chunk], Part]
     known: dict[int, ThresholdSnapshot] = attrs.field(factory=dict)
     snapshots: bytes = attrs.field(default=pickle.dumps({}))
     waiting: deque[Chunk] = attrs.field(factory=deque)
@@ -259,22 +272,22 @@ class _Learning:
     def parts(
         self,
         executor: Executor,
-        function: Callable[[ScoringTask], Part],
+        function: Callable[[ScoringTask], Part | Missing],
         chunks: Iterable[Chunk],
     ) -> Generator[Part, None, None]:
         with closing(executor.map(function, self._tasks(chunks))) as result:
             for part in result:
                 chunk = self.waiting.popleft()
-                yield self._again(chunk, part.missing) if part.missing else part
+                if isinstance(part, Part):
+                    yield part
+                else:
+                    self._learn(sorted(part))
+                    yield self.here(chunk)
 
     def _tasks(self, chunks: Iterable[Chunk]) -> Iterator[ScoringTask]:
         for chunk in chunks:
             self.waiting.append(chunk)
             yield ScoringTask(chunk, self.snapshots)
-
-    def _again(self, chunk: Chunk, missing: Iterable[int]) -> Part:
-        self._learn(sorted(missing))
-        return self.here(ScoringTask(chunk))
 
     def _learn(self, missing: list[int]) -> None:
         before = len(self.known)

@@ -46,9 +46,8 @@ CODED = ("miner_hotkey", "role", "validator")
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     """Return by skill type the digests of the facts that a rule set reads, of any epoch."""
     result = defaultdict[str, frozenset[str]](frozenset)
-    for _, span in rules.spans():
-        for name, bound in span.types.items():
-            result[name] |= bound.domains.keys()
+    for bound in rules.every_type:
+        result[bound.name] |= bound.domains.keys()
     return dict(result)
 
 
