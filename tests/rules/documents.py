@@ -14,7 +14,8 @@ from tallystick.rules.structure import structure
 
 
 def rule_set_of(data: Mapping[str, Any]) -> RuleSet:
-    return structure(data, sections_in(data, installed_plugins()).values())
+    sections, _ = sections_in(data, installed_plugins().sections)
+    return structure(data, sections.values())
 
 
 def with_section(rule_set: RuleSet, kind: SectionKind[Any], value: object) -> RuleSet:

@@ -15,7 +15,7 @@ from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared, schema_of, sound_part
-from tallystick.rules.section_lookup import owner_refusal, refusal, sections_in
+from tallystick.rules.section_lookup import owner_refusal, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import Document, KeyPath, Positions, parse
 
@@ -96,9 +96,8 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
 
 
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
-    sections, others = sections_in(document.data, plugins), plugins.sections
-    refused = {name: refusal(name, others) for name in document.data if name not in sections}
-    refused = {name: why for name, why in refused.items() if why}
+    others = plugins.sections
+    sections, refused = sections_in(document.data, others)
     usable = {name: table for name, table in document.data.items() if name not in refused}
     schema = schema_of(tuple(sections[name].part for name in sorted(sections)))
     validation = schema.validate(usable, others.names())

@@ -6,7 +6,7 @@ An installed one that cannot be used is refused by name, with the reason, and th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def section_of(name: str, sections: Extensions[object]) -> Section[Any] | None:
-    """Return the section of a name; None where nothing that may be used offers one.
+    """Return the section of a name; None where no distribution offers one.
 
     Raises:
         RefusedPluginError: the section of the name cannot be used.
@@ -49,43 +49,37 @@ def section_of(name: str, sections: Extensions[object]) -> Section[Any] | None:
     try:
         value = sections.value(name)
     except KeyError:
+        if sections.is_installed(name):
+            raise RefusedPluginError("not-allowed", f"{ALLOWED} does not name it") from None
         return None
     return _sound(name, value, sections)
 
 
-def sections_in(data: Mapping[str, Any], plugins: Plugins) -> dict[str, Section[Any]]:
-    """Return the sections of a document that plugins bring and that can be used, by name."""
-    by_name: dict[str, Section[Any]] = {}
-    for name in data:
+def sections_in(
+    names: Iterable[str], sections: Extensions[object]
+) -> tuple[dict[str, Section[Any]], dict[str, str]]:
+    """Return the sections of some names that can be used, and why the others cannot, by name.
+
+    Names of the format itself, and those that no distribution offers, are among neither.
+    """
+    usable, refused = dict[str, Section[Any]](), dict[str, str]()
+    for name in names:
         try:
-            section = section_of(name, plugins.sections)
-        except RefusedPluginError:
+            section = section_of(name, sections)
+        except RefusedPluginError as error:
+            refused[name] = str(error)
             continue
         if section is not None:
-            by_name[name] = section
-    return by_name
-
-
-def refusal(name: str, sections: Extensions[object]) -> str:
-    """Return why a section is not used that a distribution offers; empty where none offers it."""
-    try:
-        section_of(name, sections)
-    except RefusedPluginError as error:
-        return str(error)
-    if sections.is_installed(name) and name not in CORE and name not in sections.names():
-        return f"{ALLOWED} does not name it"
-    return ""
+            usable[name] = section
+    return usable, refused
 
 
 def refused_sections(sections: Extensions[object]) -> Mapping[str, str]:
     """Return why sections that distributions offer are not used, by name; each is imported."""
-    _, reasons = sections.loaded()
-    for name in sections.names():
-        if name in CORE:
-            reasons[name] = "found the name of a section of the format, expected another: rename it"
-        elif name not in reasons and (why := refusal(name, sections)):
-            reasons[name] = why
-    return reasons
+    _, taken = sections.loaded()
+    _, refused = sections_in(sections.names(), sections)
+    core = "found the name of a section of the format, expected another: rename it"
+    return taken | refused | {name: core for name in sections.names() if name in CORE}
 
 
 def sections_of(rule_set: RuleSet, plugins: Plugins) -> tuple[tuple[Section[Any], Any], ...]:
