@@ -132,9 +132,10 @@ def subject_of(scorer: Scorer, name: str) -> Subject:
     read = frozenset(fact.digest for fact in bound.facts)
     promised = {fact.digest: fact for fact in _promised(scorer.registry.skill_types[name])}
     further = tuple(fact for digest, fact in promised.items() if digest not in read)
-    for fact in further:
-        domain_of(fact, bound.schema)
-    wider = attrs.evolve(bound, facts=(*bound.facts, *further))
+    domains = {fact.digest: domain_of(fact, bound.schema) for fact in further}
+    wider = attrs.evolve(
+        bound, facts=(*bound.facts, *further), domains={**bound.domains, **domains}
+    )
     return Subject(attrs.evolve(scorer, types={**scorer.types, name: wider}), name, read)
 
 
