@@ -16,7 +16,6 @@ from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick_conformance.report import CODES as OF_KIT
 from tallystick_consensus.group_record import CODES as OF_GROUPS
-from tallystick_state.adoption import CODES as OF_ADOPTIONS
 from tallystick_state.claims import REASONS
 from tallystick_state.ingest import CODES as OF_FILES
 from tallystick_state.ingest import LINE_CODES
@@ -51,11 +50,10 @@ def test_every_exception_of_the_core_is_documented_below_its_parent() -> None:
         ("Records", OF_RECORDS),
         ("Groups", OF_GROUPS),
         ("States", OF_STATES),
-        ("Adoptions", OF_ADOPTIONS),
         ("Locks", OF_LOCKS),
         ("Plugins", OF_KIT),
     ],
-    ids=["records", "groups", "states", "adoptions", "locks", "plugins"],
+    ids=["records", "groups", "states", "locks", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     spans = _PAGE.section(section).spans()
@@ -70,7 +68,7 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
 
 
 def test_a_code_means_on_the_page_what_the_engine_says() -> None:
-    codes = OF_GROUPS | OF_STATES | OF_ADOPTIONS
+    codes = OF_GROUPS | OF_STATES
     assert _PAGE.lacking(f"| `{code}` | {meaning} | " for code, meaning in codes.items()) == []
 
 
