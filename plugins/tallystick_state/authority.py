@@ -102,11 +102,9 @@ def read_authority(
     """
     envelope, receipt = None, None
     if signed is not None:
-        from tallystick_state.trust.encoding import read_file  # where one is given
-        from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+        from tallystick_state.trust.envelope import Envelope  # where one is given
 
-        data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
-        envelope = Envelope.of_json(data, str(signed))
+        envelope = Envelope.read(signed)
     if gate_receipt is not None:
         from tallystick_state.trust.gate_receipt import GateReceipt  # where one is given
 

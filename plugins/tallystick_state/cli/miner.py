@@ -19,7 +19,7 @@ from tallystick_state import views
 from tallystick_state.cli.options import at_option, ledger_option, locked_ledger_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from datetime import datetime
 
     from tallystick_state.answers import MinerInfo
@@ -55,14 +55,10 @@ def list_command(skill_type: str | None, ledger: Ledger) -> None:
             miners = [entry for entry in miners if skill_type in entry.types]
             reason = "" if miners else queries.no_candidates(skill_type)
     answer = views.listed("miners", miners, reason, epoch=epoch)
-    show(answer, _lines(epoch, miners, reason))
-
-
-def _lines(epoch: int, miners: Iterable[MinerInfo], reason: str) -> Iterator[str]:
-    yield f"epoch {epoch}"
     rows = [row for entry in miners for row in _rows(entry)]
     headings = ("slot", "hotkey", "skill type", "reputation", "")
-    yield from table_lines(headings, rows) if rows else [f"no miners: {reason}"]
+    lines = table_lines(headings, rows) if rows else [f"no miners: {reason}"]
+    show(answer, [f"epoch {epoch}", *lines])
 
 
 def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:

@@ -104,7 +104,7 @@ def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
     for name, scores in lines.items():
         if len(lines) > 1 and scores:
             text.append(f" {name}:")
-        text += _scores(scores)
+        text += [f"  {to_text(score)}  {visible(hotkey)}" for hotkey, score in scores.items()]
     return text
 
 
@@ -193,7 +193,3 @@ def _lines(closed: ClosedRound) -> list[str]:
     parts += [f"{closed.late} missed or late"] if closed.late else []
     parts += [f"{closed.reruns} to be run again"] if closed.reruns else []
     return [", ".join(parts), *_rows(closed.lines)]
-
-
-def _scores(scores: Mapping[str, Decimal]) -> list[str]:
-    return [f"  {to_text(score)}  {visible(hotkey)}" for hotkey, score in scores.items()]

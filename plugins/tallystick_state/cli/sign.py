@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import wraps
+from functools import reduce, wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -354,21 +354,12 @@ def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool) -> N
 
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
     """
-    first, *others = map(_read, paths)
-    for envelope in others:
-        first = first.joined(envelope)
-    _write(first, output, follow_links=follow_links)
-
-
-def _read(path: Path) -> Envelope:
-    """Return the envelope in a file, whose statement is sound."""
-    from tallystick_state.trust.encoding import read_file  # loads what signs
-    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+    from tallystick_state.trust.envelope import Envelope  # loads what signs
     from tallystick_state.trust.statement import statement_of
 
-    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
-    statement_of(envelope, str(path))
-    return envelope
+    envelopes = [Envelope.read(path) for path in paths]
+    statement_of(envelopes[0], str(paths[0]))
+    _write(reduce(Envelope.joined, envelopes), output, follow_links=follow_links)
 
 
 def _write(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -22,6 +23,7 @@ from tallystick_state.trust.encoding import (
     base64_text,
     check_schema,
     check_size,
+    read_file,
     sound_json,
 )
 from tallystick_state.trust.keys import PublicKey, Signer
@@ -106,6 +108,16 @@ class Envelope:
     def statement_digest(self) -> str:
         """``sha256:`` and the digest of what is signed: what a log names."""
         return digest_of_bytes(self.pae)
+
+    @classmethod
+    def read(cls, path: Path) -> Envelope:
+        """Return the envelope in a file.
+
+        Raises:
+            InputError: the file cannot be read.
+            TrustError: it holds none, or is too large.
+        """
+        return cls.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
 
     @classmethod
     def of_json(cls, data: bytes, where: str) -> Envelope:
