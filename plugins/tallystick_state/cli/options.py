@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import sys
@@ -391,7 +390,7 @@ def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: others can read the file, there is no password, or two that were typed differ.
+        TrustError: others can read the file, or there is no password.
     """
     if file is not None:
         from tallystick_state.trust.encoding import (  # loads what opens files
@@ -407,22 +406,18 @@ def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
         )
     password = os.environ.get(PASSWORD)
     if password is None:
-        password = _prompted(key, twice=twice)
+        if sys.stdin is None or not sys.stdin.isatty():
+            problem = f"found no password, expected --password-file, {PASSWORD} or a terminal"
+            raise TrustError(f"{key}: {problem}", code="wrong-password")
+        password = click.prompt(
+            f"Password of {escaped(str(key))}",
+            default="",
+            show_default=False,
+            hide_input=True,
+            confirmation_prompt="The same again" if twice else False,
+            err=True,
+        )
     return password.encode("utf-8", "surrogateescape")
-
-
-def _prompted(key: Path, *, twice: bool) -> str:
-    if sys.stdin is None or not sys.stdin.isatty():
-        message = f"{key}: found no password, expected --password-file, {PASSWORD} or a terminal"
-        raise TrustError(message, code="wrong-password")
-    try:
-        password = getpass.getpass(f"Password of {escaped(str(key))}: ")
-        again = getpass.getpass("The same again: ") if twice else password
-    except EOFError:
-        raise TrustError(f"{key}: found no password, expected one", code="wrong-password") from None
-    if password != again:
-        raise TrustError(f"{key}: found two passwords, expected one", code="wrong-password")
-    return password
 
 
 def read_checkpoint_file(path: Path) -> Checkpoint:
