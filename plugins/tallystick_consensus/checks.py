@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
+from tallystick.rules.formula_references import check_circle, check_reference, formula_of
 from tallystick_consensus.rules import CONSENSUS, references
 
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]
                 yield mistake(
                     reference.key, f"{shown(reference.formula)}, which reads {read}", expected
                 )
-    cycle = find_cycle(reads)
-    if cycle:
-        expected = "components that do not read themselves in a circle"
-        yield mistake((CONSENSUS.name, "components", cycle[0]), " → ".join(cycle), expected)
+    yield from check_circle(reads, lambda _: (CONSENSUS.name, "components"))
 
 
 def _check_weights(rules: Consensus, rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:

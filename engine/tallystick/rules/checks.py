@@ -20,8 +20,8 @@ from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
+    check_circle,
     check_reference,
-    find_cycle,
     formula_of,
     offer,
     references_of,
@@ -115,11 +115,8 @@ class _Checks:
                     reading = f"{shown(reference.formula)}, which reads {read} as published"
                     expected = f'unrounded("{read}"): that measure is exact'
                     yield mistake(reference.key, reading, expected)
-        cycle = find_cycle(reads)
-        if cycle:
-            section = "axes" if cycle[0] in self.rule_set.axes else "measures"
-            expected = f"{section} that do not read themselves in a circle"
-            yield mistake((section, cycle[0]), " → ".join(cycle), expected)
+        axes = self.rule_set.axes
+        yield from check_circle(reads, lambda name: ("axes" if name in axes else "measures",))
 
     def _section(self, section: Section[Any], rules: object) -> Iterator[Finding]:
         """Yield what a section finds, or else what is wrong with the formulas that it names."""
@@ -144,11 +141,7 @@ class _Checks:
             if reference is not None:
                 reads[name] = _reads(formula_of(reference, self.registry))
                 yield from _check_reads(reference, reads[name], tiers.thresholds)
-        cycle = find_cycle(reads)
-        if cycle:
-            chain = " → ".join(cycle)
-            expected = "thresholds that do not read themselves in a circle"
-            yield mistake(("tiers", "thresholds", cycle[0]), chain, expected)
+        yield from check_circle(reads, lambda _: ("tiers", "thresholds"))
         yield from _check_levels(tiers)
 
     def _emission(self, emission: Emission) -> Iterator[Finding]:
@@ -221,8 +214,7 @@ class _SkillTypeCheck:
     def findings(self) -> Iterator[Finding]:
         yield from self._exists()
         yield from self._plugin()
-        yield from self._axes_exist()
-        yield from self._measures_exist()
+        yield from self._names()
         if self.rules.composite is None:
             yield from self._no_quality()
         elif self.rules.composite in BUILT_IN_COMPOSITES:
@@ -230,7 +222,6 @@ class _SkillTypeCheck:
         else:
             yield from self._composite_formula(self.rules.composite)
         yield from self._values_read()
-        yield from self._gates()
         yield from self._requirements()
 
     def _exists(self) -> Iterator[Finding]:
@@ -240,20 +231,20 @@ class _SkillTypeCheck:
             expected = offer(what, self.name, registry.skill_types, registry)
             yield mistake(self.path, shown(self.name), expected)
 
-    def _axes_exist(self) -> Iterator[Finding]:
-        listed: dict[str, KeyPath] = {
-            axis: ("axes", keys) for keys, axis in enumerate(self.rules.axes)
-        }
-        weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in self.rules.weights}
+    def _names(self) -> Iterator[Finding]:
+        """Yield the axes and measures that the rule set does not have, and gates of other axes."""
+        rules, declared = self.rules, self.checks.declared
+        listed: dict[str, KeyPath] = {axis: ("axes", n) for n, axis in enumerate(rules.axes)}
+        weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in rules.weights}
         for axis, keys in {**listed, **weighed}.items():
-            known = sorted(self.checks.declared.axes)
+            known = sorted(declared.axes)
             yield from _check_known((*self.path, *keys), axis, known, "an axis of [axes]")
-
-    def _measures_exist(self) -> Iterator[Finding]:
-        known = sorted(self.checks.declared.measures)
-        for index, measure in enumerate(self.rules.measures):
-            path = (*self.path, "measures", index)
+        for index, measure in enumerate(rules.measures):
+            path, known = (*self.path, "measures", index), sorted(declared.measures)
             yield from _check_known(path, measure, known, "a measure of [measures]")
+        for index, gate in enumerate(rules.gates):
+            path = (*self.path, "gates", index, "axis")
+            yield from _check_known(path, gate.axis, rules.all_axes, "an axis of the type")
 
     def _no_quality(self) -> Iterator[Finding]:
         """Refuse keys that need a quality in a type without a composite."""
@@ -323,11 +314,6 @@ class _SkillTypeCheck:
                 reading = f"{shown(formula.name)}, which reads {name}"
                 expected = "a formula that reads values of every record: this one can be null"
                 yield mistake(("measures", reader, "formula"), reading, expected)
-
-    def _gates(self) -> Iterator[Finding]:
-        for index, gate in enumerate(self.rules.gates):
-            path = (*self.path, "gates", index, "axis")
-            yield from _check_known(path, gate.axis, self.rules.all_axes, "an axis of the type")
 
     def _plugin(self) -> Iterator[Finding]:
         named = self.rules.plugin

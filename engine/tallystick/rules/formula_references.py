@@ -16,7 +16,7 @@ from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.model import BUILT_IN_COMPOSITES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from tallystick.formula.formula import Formula, FormulaKind
@@ -124,6 +124,22 @@ def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     except CycleError as error:
         return tuple(reversed(error.args[1]))
     return ()
+
+
+def check_circle(
+    reads: Mapping[str, Iterable[str]], path_of: Callable[[str], KeyPath]
+) -> Iterator[Finding]:
+    """Yield the mistake of names that read themselves in a circle, at the first of them.
+
+    Args:
+        reads: as of `find_cycle`.
+        path_of: the table in which a name stands.
+    """
+    circle = find_cycle(reads)
+    if circle:
+        path = path_of(circle[0])
+        expected = f"{path[-1]} that do not read themselves in a circle"
+        yield mistake((*path, circle[0]), " → ".join(circle), expected)
 
 
 def _check_parameters(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:
