@@ -7,7 +7,8 @@ import pytest
 from lock.tree import Tree, copied
 
 import tallystick
-from tallystick.lock.lock_file import FILE, Lock
+from tallystick.cli.locked import FILE
+from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import lock_of, write
 
 

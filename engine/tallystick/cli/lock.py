@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import command, examples
-from tallystick.cli.locked import held_lock
+from tallystick.cli.locked import FILE, held_lock
 from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.settings import in_working_folder
 from tallystick.cli.shown import show
 from tallystick.lock.check import NOTHING
 from tallystick.lock.installed import VECTORS, everything_installed, pinned_files
-from tallystick.lock.lock_file import FILE, LARGEST
+from tallystick.lock.lock_file import LARGEST
 from tallystick.plugins.code import engine_digest, plugin_digest
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -11,19 +12,14 @@ from tallystick.cli import settings
 from tallystick.cli.options import one_argument
 from tallystick.cli.settings import Setting
 from tallystick.errors import InputError
-from tallystick.lock.check import Held, HeldLock, NoLock
-from tallystick.lock.lock_file import FILE, LARGEST, parse, read
 
-__all__ = [
-    "LOCK_NAMES",
-    "Held",
-    "HeldLock",
-    "NoLock",
-    "held_lock",
-    "locked_options",
-    "scoring_locked_options",
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
+    from tallystick.lock.check import HeldLock, Rules
+
+FILE = "tallystick.lock"
+"""The name of the lock where none is given."""
 _OPTIONS = {
     "locked": click.option(
         "--locked",
@@ -45,12 +41,35 @@ LOCK_NAMES = tuple(_OPTIONS)
 """Names of the options among the values of a command."""
 
 
+class NoLock:
+    """No lock: every rule set will do."""
+
+    def require(self, rules: Rules) -> None:
+        """Accept any rule set."""
+
+    def require_one_of(self, every: Iterable[Rules]) -> None:
+        """Accept any rule sets."""
+
+    def require_reference(self, reference: str) -> None:
+        """Accept any reference."""
+
+    def require_code_of_states(self) -> None:
+        """Accept any code."""
+
+
+Held: TypeAlias = "HeldLock | NoLock"
+"""Lock of a command, or none."""
+
+
 def held_lock(path: Path | None, *, of_states: bool = True) -> HeldLock:
     """Return the lock in a file, or the one in the working folder, which nobody else can write.
 
     Raises:
         InputError: there is none, or it cannot be read.
     """
+    from tallystick.lock.check import HeldLock  # what is held to no lock needs none of it
+    from tallystick.lock.lock_file import LARGEST, parse, read
+
     if path is not None:
         return HeldLock(path, read(path), of_states)
     file = settings.in_working_folder(FILE, LARGEST + 1)

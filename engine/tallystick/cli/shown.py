@@ -17,7 +17,6 @@ import click
 from tallystick.cli.settings import in_force
 from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_pieces, masked, printable
-from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def show(answer: object, lines: Iterable[str]) -> None:
         lines: the same for people; an iterator makes them when they are printed.
     """
     if wants_json():
+        from tallystick.json_values import json_value  # help needs none
+
         print_json(json_value(answer))
     else:
         echo(*lines)

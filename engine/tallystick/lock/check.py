@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -174,26 +174,6 @@ class HeldLock:
         """
         folder = self.path.parent
         return [_reference(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
-
-
-class NoLock:
-    """No lock: every rule set will do."""
-
-    def require(self, rules: Rules) -> None:
-        """Accept any rule set."""
-
-    def require_one_of(self, every: Iterable[Rules]) -> None:
-        """Accept any rule sets."""
-
-    def require_reference(self, reference: str) -> None:
-        """Accept any reference."""
-
-    def require_code_of_states(self) -> None:
-        """Accept any code."""
-
-
-Held: TypeAlias = HeldLock | NoLock
-"""Lock of a command, or none."""
 
 
 def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[LockDifference]:

@@ -16,9 +16,6 @@ import attrs
 
 from tallystick.errors import InputError
 
-_STEM = "tallystick"
-FILE = f"{_STEM}.lock"
-"""The name of the file where none is given."""
 LARGEST = 8 * 1024 * 1024
 """The largest lock, in bytes."""
 MOST_FILES = 20_000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tallystick.cli.locked import HeldLock, locked_options
+from tallystick.cli.locked import NoLock, locked_options
 from tallystick.cli.options import PATH, Decorator, one_argument
 from tallystick.cli.plugin_options import named_rules, on_command_line
 from tallystick.cli.settings import Setting
@@ -236,7 +236,7 @@ def opened(where: str, held: Held | None = None) -> Ledger:
     if held is not None:
         held.require_code_of_states()
     ledger = Ledger.open(where)
-    if isinstance(held, HeldLock):
+    if held is not None and not isinstance(held, NoLock):
         with ledger.queries() as queries:
             for rules in queries.in_force.at(queries.state.epoch).lines:
                 held.require(rules)
