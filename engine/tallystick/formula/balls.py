@@ -43,7 +43,7 @@ from tallystick.errors import FormulaError
 from tallystick.formula.columns import CHUNK, Column, Truths
 from tallystick.formula.evaluate import compile_reference
 from tallystick.formula.facts import scale_of
-from tallystick.formula.tree import Kind, Node, arms_of, factors_of, value_of
+from tallystick.formula.tree import OPERATORS, Node, arms_of, factors_of, value_of
 from tallystick.numbers.doubles import exp_and_log_are_trusted, power_is_trusted
 from tallystick.numbers.nano import NANO
 
@@ -168,7 +168,6 @@ class _Evaluator:
     def __init__(self, given: Mapping[str, Balls], rows: int) -> None:
         self.given, self.rows = given, rows
         self._values: dict[str, Balls] = {}
-        self._truths: dict[str, tuple[Truths, Truths]] = {}
 
     def value(self, node: Node) -> Balls:
         if node.digest not in self._values:
@@ -176,9 +175,6 @@ class _Evaluator:
         return self._values[node.digest]
 
     def _value(self, node: Node) -> Balls:
-        if node.kind is Kind.TRUTH:
-            holds, decided = self.truth(node)
-            return Balls(holds.astype(np.float64), np.where(decided, 0.0, np.inf))
         match node.op:
             case "const":
                 one = Balls.of_fractions([value_of(node)])
@@ -195,6 +191,8 @@ class _Evaluator:
                 return self._geometric_mean(node)
             case "round":
                 return _rounded(self.value(node.args[0]), int(str(node.data[0])))
+            case "lt" | "le" | "eq":
+                return _compared(OPERATORS[node.op], *map(self.value, node.args))
         if node.op not in _FUNCTIONS:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
         ball = _FUNCTIONS[node.op](*map(self.value, node.args))
@@ -208,34 +206,14 @@ class _Evaluator:
             product = Balls(product.middle, product.radius * _WIDER)
         return product
 
-    def truth(self, node: Node) -> tuple[Truths, Truths]:
-        """Return where a condition holds, and where that is decided."""
-        if node.digest not in self._truths:
-            self._truths[node.digest] = self._truth(node.unlabelled)
-        return self._truths[node.digest]
-
-    def _truth(self, node: Node) -> tuple[Truths, Truths]:
-        match node.op:
-            case "fact":
-                return self.given[node.digest].middle != 0, np.ones(self.rows, np.bool_)
-            case "not":
-                holds, decided = self.truth(node.args[0])
-                return ~holds, decided
-            case "and" | "or":
-                (first, known), (second, after) = map(self.truth, node.args)
-                both = node.op == "and"
-                # of what the first decides the second is not asked
-                needless = ~first if both else first
-                return first & second if both else first | second, known & (needless | after)
-        return _compared(node.op, *map(self.value, node.args))
-
     def _cases(self, node: Node) -> Balls:
         arms, otherwise = arms_of(node)
         rest = np.ones(self.rows, np.bool_)
         last = self.value(otherwise)
         middle, radius = last.middle.copy(), last.radius.copy()
         for condition, arm in arms:
-            holds, decided = self.truth(condition)
+            truth = self.value(condition)
+            holds, decided = truth.middle == 1, truth.radius == 0
             chosen = rest & holds & decided
             value = self.value(arm)
             np.copyto(middle, value.middle, where=chosen)
@@ -245,14 +223,28 @@ class _Evaluator:
         return Balls(middle, radius)
 
 
-def _compared(op: str, x: Balls, y: Balls) -> tuple[Truths, Truths]:
+def _compared(compare: Callable[[Doubles, Doubles], Truths], x: Balls, y: Balls) -> Balls:
+    """Return 1 where a comparison holds, and 0 where it does not."""
     apart = np.abs(x.middle - y.middle)
     radius = (x.radius + y.radius) * _WIDER + (np.abs(x.middle) + np.abs(y.middle)) * 2 * _U
     exact = (x.radius == 0) & (y.radius == 0)
     decided = exact | (apart > radius)
-    if op == "eq":
-        return x.middle == y.middle, decided
-    return x.middle < y.middle if op == "lt" else x.middle <= y.middle, decided
+    holds = compare(x.middle, y.middle).astype(np.float64)
+    return Balls(holds, np.where(decided, 0.0, np.inf))
+
+
+def _opposite(x: Balls) -> Balls:
+    return Balls(1 - x.middle, x.radius)
+
+
+def _both(x: Balls, y: Balls) -> Balls:
+    """Return 1 where two conditions hold; one that is decided not to hold is enough to know."""
+    fails = _is_zero(x) | _is_zero(y)
+    return Balls(x.middle * y.middle, np.where(fails, 0.0, np.maximum(x.radius, y.radius)))
+
+
+def _either(x: Balls, y: Balls) -> Balls:
+    return _opposite(_both(_opposite(x), _opposite(y)))
 
 
 def _sum(x: Balls, y: Balls) -> Balls:
@@ -372,4 +364,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Balls]] = {
     "exp": _exp,
     "log": _log,
     "floor": _floor,
+    "not": _opposite,
+    "and": _both,
+    "or": _either,
 }

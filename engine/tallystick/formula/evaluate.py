@@ -6,6 +6,7 @@ number.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -75,9 +76,6 @@ def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
     return value
 
 
-_BINARY: Mapping[str, Callable[..., Exact | bool]] = {**OPERATORS, "min": min, "max": max}
-
-
 def operands_of(node: Node) -> Sequence[Node]:
     """Return the arguments of an operator that is no ratio, without the exponent of a power."""
     return node.args[:1] if node.op == "power" else node.args
@@ -116,58 +114,45 @@ class _Evaluator:
         self.facts, self.published, self.trace = facts, published, trace
 
     def value(self, node: Node) -> Exact:
-        if node.op in _BINARY:
-            result = _BINARY[node.op](*map(self.value, node.args))
-            return Fraction(result) if isinstance(result, bool) else result
+        match node.op:
+            case "const":
+                return value_of(node)
+            case "fact":
+                return Fraction(self.facts[node.digest], scale_of(node))
+            case "published":
+                value = self.published[str(node.data[0])]
+                return Fraction(value, NANO) if isinstance(value, int) else value
+            case "rank":
+                return self.value(node.args[0])
+            case "label":
+                value = self.trace[str(node.data[0])] = self.value(node.args[0])
+                return value
+            case "and" | "or":
+                holds = all if node.op == "and" else any
+                return Fraction(holds(map(self.value, node.args)))
+            case "cases":
+                arms, otherwise = arms_of(node)
+                holding = (value for condition, value in arms if self.value(condition))
+                return self.value(next(holding, otherwise))
         if node.op in BEYOND_RATIOS:
             return function_of(node, [self.value(argument) for argument in operands_of(node)])
-        evaluator = getattr(self, f"_{node.op}", None)
-        if evaluator is None:
+        if node.op not in _FUNCTIONS:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
-        value: Exact = evaluator(node)
-        return value
+        result = _FUNCTIONS[node.op](*map(self.value, node.args))
+        return Fraction(result) if isinstance(result, bool) else result
 
-    def _const(self, node: Node) -> Exact:
-        return value_of(node)
 
-    def _fact(self, node: Node) -> Exact:
-        return Fraction(self.facts[node.digest], scale_of(node))
+def _quotient(numerator: Exact, denominator: Exact) -> Exact:
+    if not denominator:
+        raise FormulaError("found a division by zero in a formula: put the zero in its own case")
+    return numerator / denominator
 
-    def _published(self, node: Node) -> Exact:
-        value = self.published[str(node.data[0])]
-        return Fraction(value, NANO) if isinstance(value, int) else value
 
-    def _rank(self, node: Node) -> Exact:
-        return self.value(node.args[0])
-
-    def _label(self, node: Node) -> Exact:
-        value = self.value(node.args[0])
-        self.trace[str(node.data[0])] = value
-        return value
-
-    def _div(self, node: Node) -> Exact:
-        numerator, denominator = map(self.value, node.args)
-        if not denominator:
-            raise FormulaError(
-                "found a division by zero in a formula: put the zero in its own case"
-            )
-        return numerator / denominator
-
-    def _abs(self, node: Node) -> Exact:
-        return abs(self.value(node.args[0]))
-
-    def _not(self, node: Node) -> Exact:
-        return Fraction(not self.value(node.args[0]))
-
-    def _and(self, node: Node) -> Exact:
-        return Fraction(bool(self.value(node.args[0]) and self.value(node.args[1])))
-
-    def _or(self, node: Node) -> Exact:
-        return Fraction(bool(self.value(node.args[0]) or self.value(node.args[1])))
-
-    def _cases(self, node: Node) -> Exact:
-        arms, otherwise = arms_of(node)
-        for condition, value in arms:
-            if self.value(condition):
-                return self.value(value)
-        return self.value(otherwise)
+_FUNCTIONS: Mapping[str, Callable[..., Exact | bool]] = {
+    **OPERATORS,
+    "div": _quotient,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "not": operator.not_,
+}

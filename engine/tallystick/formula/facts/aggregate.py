@@ -5,7 +5,6 @@ A path that is ambiguous is refused: numbers that are no whole ones, values that
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from operator import and_
@@ -94,23 +93,6 @@ class Numbers:
     most: int | None = None
 
 
-@attrs.frozen
-class Shape:
-    """A constraint on whole numbers whose aggregate is given.
-
-    Attributes:
-        low: none is smaller.
-        high: none is larger.
-        among: these are among them.
-        total: they add up to it.
-    """
-
-    low: int | None = None
-    high: int | None = None
-    among: tuple[int, ...] = ()
-    total: int | None = None
-
-
 class _WholeNumbers(FactReader):
     """A fact of whole numbers, of which there may be many."""
 
@@ -166,10 +148,6 @@ class _WholeNumbers(FactReader):
 class Aggregate(_WholeNumbers):
     """An aggregate of the whole numbers of a list, a map or a projection."""
 
-    @abstractmethod
-    def shape(self, fact: Node, value: int) -> Shape:
-        """Return the constraint on numbers, at least one, whose aggregate is the value."""
-
     def values(self, fact: Node, code: ExtractionCode) -> str:
         """Return an expression for the numbers of a list, a map or a projection."""
         value = code.read(path_of(fact))
@@ -183,11 +161,6 @@ class Total(Aggregate):
 
     name = "total"
     form = "Σ {}"
-
-    def shape(self, fact: Node, value: int) -> Shape:
-        """Return that the numbers add up to the value."""
-        del fact
-        return Shape(total=value)
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """Return from all numbers the smallest to all numbers the largest."""
@@ -275,11 +248,6 @@ class Largest(_Extreme):
 
     name, word, form = "largest", "max", "max {}"
 
-    def shape(self, fact: Node, value: int) -> Shape:
-        """Return that the value is among the numbers and none is larger."""
-        del fact
-        return Shape(high=value, among=(value,))
-
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield also that count · largest is at least the sum."""
         yield from super().constraints(fact, others)
@@ -292,11 +260,6 @@ class Smallest(_Extreme):
     """The smallest whole number of a list or a map."""
 
     name, word, form = "smallest", "min", "min {}"
-
-    def shape(self, fact: Node, value: int) -> Shape:
-        """Return that the value is among the numbers and none is smaller."""
-        del fact
-        return Shape(low=value, among=(value,))
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield the largest, unless its ``empty`` is below this one's."""

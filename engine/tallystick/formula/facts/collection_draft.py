@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.formula.facts.aggregate import READERS, Aggregate, Excess, Numbers, Shape
+from tallystick.formula.facts.aggregate import READERS, Aggregate, Excess, Numbers
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject, put
 from tallystick.formula.facts.fact import arguments_of, name_of, path_of
 from tallystick.formula.schema_path import (
@@ -230,32 +230,30 @@ def _numbers_for(
     asked: Sequence[Demand], numbers: Numbers, sizes: Iterable[int]
 ) -> list[int] | None:
     """Return numbers, as many as one of the sizes, with the facts asked for; else None."""
-    shapes = [_AGGREGATES[name_of(fact)].shape(fact, value) for fact, value in asked]
-    low = max([numbers.low, *(s.low for s in shapes if s.low is not None)])
-    high = min([numbers.high, *(s.high for s in shapes if s.high is not None)])
-    among = tuple({value: None for shape in shapes for value in shape.among})
-    totals = {shape.total for shape in shapes if shape.total is not None}
-    shape = Shape(low, high, among, max(totals, default=None))
+    aggregates = {name_of(fact): value for fact, value in asked}
     none = all(_AGGREGATES[name_of(fact)].absent(fact) == value for fact, value in asked)
     for size in sizes:
-        values = _shaped(shape, size) if size else [] if none else None
+        values = _aggregated(aggregates, numbers, size) if size else [] if none else None
         if values is not None:
             return values
     return None
 
 
-def _shaped(shape: Shape, size: int) -> list[int] | None:
-    """Return ``size`` numbers of a shape, the larger ones first; None if there are none."""
-    low, high, spare = shape.low or 0, shape.high or 0, size - len(shape.among)
+def _aggregated(aggregates: Mapping[str, int], within: Numbers, size: int) -> list[int] | None:
+    """Return ``size`` numbers with some aggregates; None if there are none."""
+    low = max(within.low, aggregates.get("smallest", within.low))
+    high = min(within.high, aggregates.get("largest", within.high))
+    ends = (value for name, value in aggregates.items() if name != "total")
+    numbers = list(dict.fromkeys(ends))
+    spare, total = size - len(numbers), aggregates.get("total")
     # what stands for none may be among them, and no number that there can be
-    if spare < 0 or low > high or not all(low <= value <= high for value in shape.among):
+    if spare < 0 or low > high or not all(low <= number <= high for number in numbers):
         return None
-    if shape.total is None:
-        return [*shape.among, *[min(max(0, low), high)] * spare]
-    left = shape.total - sum(shape.among) - spare * low
+    if total is None:
+        return [*numbers, *[min(max(0, low), high)] * spare]
+    left = total - sum(numbers) - spare * low
     if not 0 <= left <= spare * (high - low):
         return None
-    numbers = list(shape.among)
     for _ in range(spare):
         numbers.append(low + min(left, high - low))
         left -= numbers[-1] - low
