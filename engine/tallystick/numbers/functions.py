@@ -148,17 +148,6 @@ def _ln2(bits: int) -> int:
 
 @lru_cache(maxsize=16)
 def _remembered_ln2(bits: int) -> int:
-    """Return ln 2 · 2**bits by Machin's series, each of which loses less than 2 units a term."""
+    """Return ln 2 · 2**bits by Machin's series, each of which loses less than 4 units a term."""
     width = bits + 32
-    return sum(times * _artanh_of_part(divisor, width) for times, divisor in _LN2) >> 32
-
-
-def _artanh_of_part(number: int, width: int) -> int:
-    """Return the series of artanh of 1 / number, in units of 2⁻ʷⁱᵈᵗʰ."""
-    value, square = (1 << width) // number, number * number
-    total, odd = 0, 1
-    while value:
-        total += value // odd
-        value //= square
-        odd += 2
-    return total
+    return sum(times * _artanh((1 << width) // divisor, width) for times, divisor in _LN2) >> 32

@@ -455,32 +455,32 @@ class _Sum(Real):
         return form
 
 
-class _Product(Real):
-    """x · y."""
+class _Pair(Real):
+    """Two numbers, whose signs give that of the whole."""
 
-    def __init__(self, x: Real, y: Real) -> None:
+    def __init__(self, x: Exact, y: Real) -> None:
         super().__init__(x, y)
         self.x, self.y = x, y
 
+    def _known_sign(self) -> Sign | None:
+        return _sign_of(sign(self.x) * sign(self.y))
+
+
+class _Product(_Pair):
+    """x · y."""
+
     def _enclose(self, bits: int) -> Enclosure:
         of_x, of_y = bits + _above(self.y) + _GUARD, bits + _above(self.x) + _GUARD
-        ends = [a * b for a in self.x.enclosure(of_x) for b in self.y.enclosure(of_y)]
+        ends = [a * b for a in enclosed(self.x, of_x) for b in self.y.enclosure(of_y)]
         shift = of_x + of_y - bits
         return min(ends) >> shift, -(-max(ends) >> shift)
 
     def _normal(self) -> surd.Form:
         return surd.multiply(_form_of(self.x), _form_of(self.y))
 
-    def _known_sign(self) -> Sign | None:
-        return _sign_of(sign(self.x) * sign(self.y))
 
-
-class _Quotient(Real):
+class _Quotient(_Pair):
     """x / y; y is not 0."""
-
-    def __init__(self, x: Exact, y: Real) -> None:
-        super().__init__(x, y)
-        self.x, self.y = x, y
 
     def _enclose(self, bits: int) -> Enclosure:
         small = _below(self.y)
@@ -493,9 +493,6 @@ class _Quotient(Real):
 
     def _normal(self) -> surd.Form:
         return surd.divide(_form_of(self.x), _form_of(self.y))
-
-    def _known_sign(self) -> Sign | None:
-        return _sign_of(sign(self.x) * sign(self.y))
 
 
 class _Power(Real):

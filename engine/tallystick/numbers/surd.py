@@ -26,7 +26,12 @@ import attrs
 from tallystick.numbers.functions import whole_root
 
 Powers = tuple[tuple[int, Fraction], ...]
-"""Whole numbers with their exponents, ascending; `EULER` stands for e."""
+"""Whole numbers with their exponents, ascending; `EULER` stands for e.
+
+The logarithm of b stands alone, as −b to the power 1.
+"""
+Sum = Mapping[Powers, Fraction]
+"""The factor of each product, and of each logarithm of a whole number."""
 
 EULER = 0
 _ONE: Powers = ()
@@ -39,19 +44,6 @@ class NoFormError(Exception):
     """A value without a normal form, or with too large a one; the caller goes on without it."""
 
 
-@attrs.frozen
-class Sum:
-    """Σ c · Π bᵉ and Σ c · ln b.
-
-    Attributes:
-        terms: the factor of each product.
-        logs: the factor of the logarithm of each whole number.
-    """
-
-    terms: Mapping[Powers, Fraction]
-    logs: Mapping[int, Fraction] = attrs.field(factory=dict)
-
-
 @attrs.frozen(eq=False)
 class Form:
     """A quotient of sums; the denominator is not zero."""
@@ -60,7 +52,7 @@ class Form:
     denominator: Sum
 
 
-_UNIT = Sum({_ONE: Fraction(1)})
+_UNIT: Sum = {_ONE: Fraction(1)}
 
 
 def form_of(value: Fraction) -> Form:
@@ -78,18 +70,20 @@ def log(value: Form) -> Form:
             logs[number] = logs.get(number, Fraction()) + sign * exponent
     for number, sign in ((factor.numerator, 1), (factor.denominator, -1)):
         logs[_narrow(number)] = logs.get(number, Fraction()) + sign
-    return Form(_sum({_ONE: logs.pop(EULER, Fraction())}, logs), _UNIT)
+    terms = {_ONE: logs.pop(EULER, Fraction())}
+    terms |= {_log(number): factor for number, factor in logs.items() if number != 1}
+    return Form(_sum(terms), _UNIT)
 
 
 def exp(value: Form) -> Form:
     """Return the exponential of a sum of a rational number and logarithms: one product."""
-    below = value.denominator.terms.get(_ONE)
-    if value.denominator.terms.keys() != {_ONE} or value.denominator.logs or not below:
+    if value.denominator.keys() != {_ONE}:
         raise NoFormError
-    if value.numerator.terms.keys() - {_ONE}:
-        raise NoFormError
-    exponents = {number: factor / below for number, factor in value.numerator.logs.items()}
-    exponents[EULER] = value.numerator.terms.get(_ONE, Fraction()) / below
+    exponents = {EULER: Fraction()}
+    for powers, factor in value.numerator.items():
+        if powers != _ONE and not _is_log(powers):
+            raise NoFormError
+        exponents[-powers[0][0] if powers else EULER] = factor / value.denominator[_ONE]
     return Form(_sum(dict([_term(Fraction(1), exponents)])), _UNIT)
 
 
@@ -124,12 +118,13 @@ def power(value: Form, exponent: Fraction) -> Form:
 
 def is_zero(value: Form) -> bool:
     """Return whether a sum in normal form is zero."""
-    terms, logs = value.numerator.terms, value.numerator.logs
+    logs = {-p[0][0]: factor for p, factor in value.numerator.items() if _is_log(p)}
+    terms = {p: factor for p, factor in value.numerator.items() if not _is_log(p)}
     roots = lcm(*(exponent.denominator for powers in terms for _, exponent in powers))
     base = _base({*(number for powers in terms for number, _ in powers), *logs}, roots)
     left = _total(_reduced(base, powers, factor) for powers, factor in terms.items())
     prime_logs = _total(
-        (((factor_base, Fraction(1)),), times * factor)
+        (_log(factor_base), times * factor)
         for number, factor in logs.items()
         for factor_base, times in _over(base, number)
     )
@@ -138,13 +133,18 @@ def is_zero(value: Form) -> bool:
     return not prime_logs and not left
 
 
-def _sum(terms: Mapping[Powers, Fraction], logs: Mapping[int, Fraction] | None = None) -> Sum:
+def _log(number: int) -> Powers:
+    return ((-number, Fraction(1)),)
+
+
+def _is_log(powers: Powers) -> bool:
+    return bool(powers) and powers[0][0] < 0
+
+
+def _sum(terms: Sum) -> Sum:
     if len(terms) > _MOST_TERMS or any(_is_wide(factor) for factor in terms.values()):
         raise NoFormError
-    logarithms = {
-        number: factor for number, factor in (logs or {}).items() if factor and number != 1
-    }
-    return Sum({powers: factor for powers, factor in terms.items() if factor}, logarithms)
+    return {powers: factor for powers, factor in terms.items() if factor}
 
 
 def _is_wide(value: Fraction) -> bool:
@@ -159,6 +159,10 @@ def _narrow(number: int) -> int:
 
 def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, Fraction]:
     """Return one product and its factor, into which goes what is whole of the exponents."""
+    if (number := min(exponents, default=EULER)) < 0:
+        if exponents != {number: 1}:
+            raise NoFormError  # a product with a logarithm
+        return _log(-number), factor
     fractional = {EULER: r} if (r := exponents.get(EULER)) else {}
     for number, exponent in exponents.items():
         if number in {EULER, 1}:
@@ -173,32 +177,18 @@ def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, 
 
 
 def _added(first: Sum, second: Sum) -> Sum:
-    terms, logs = dict(first.terms), dict(first.logs)
-    for powers, factor in second.terms.items():
-        terms[powers] = terms.get(powers, Fraction()) + factor
-    for number, factor in second.logs.items():
-        logs[number] = logs.get(number, Fraction()) + factor
-    return _sum(terms, logs)
+    return _sum(_total((*first.items(), *second.items())))
 
 
 def _multiplied(first: Sum, second: Sum) -> Sum:
     for one, other in ((first, second), (second, first)):
         if one == _UNIT:
             return other
-    if second.logs:
-        first, second = second, first
-    if first.logs:
-        if second.logs or second.terms.keys() - {_ONE}:
-            raise NoFormError
-        times = second.terms.get(_ONE, Fraction())
-        logs = {number: factor * times for number, factor in first.logs.items()}
-    else:
-        logs = {}
-    if len(first.terms) * len(second.terms) > _MOST_TERMS:
+    if len(first) * len(second) > _MOST_TERMS:
         raise NoFormError
-    pairs = product(first.terms.items(), second.terms.items())
+    pairs = product(first.items(), second.items())
     terms = (_term(c * d, _exponents(one, other)) for (one, c), (other, d) in pairs)
-    return _sum(_total(terms), logs)
+    return _sum(_total(terms))
 
 
 def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
@@ -209,11 +199,11 @@ def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
 
 
 def _one_product(value: Sum) -> tuple[Powers, Fraction]:
-    """Return the only term of a sum, which is positive."""
-    if value.logs or len(value.terms) != 1:
+    """Return the only term of a sum, which is positive and no logarithm."""
+    if len(value) != 1:
         raise NoFormError
-    ((powers, factor),) = value.terms.items()
-    if factor < 0:
+    ((powers, factor),) = value.items()
+    if factor < 0 or _is_log(powers):
         raise NoFormError
     return powers, factor
 
