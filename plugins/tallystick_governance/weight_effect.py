@@ -16,7 +16,6 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import InProcess
 from tallystick_governance.backtest.candidates import Candidate, Identity
 from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import History
 from tallystick_governance.backtest.replay import Start, replays
 from tallystick_governance.backtest.run import outcome_of
@@ -96,8 +95,7 @@ def history_effect(  # noqa: PLR0913  # as above
         None if groups is None else path_of(groups, "a file of groups"),
     )
     outcome = outcome_of(reader, candidates)
-    calendar = calendar_of(reader, outcome.history.defects)
-    found = replays(reader, candidates, outcome, calendar, InProcess(), follows=True, start=state)
+    found = replays(reader, candidates, outcome, InProcess(), follows=True, start=state)
     with closing(found) as replayed:
         before, after = replayed
     weights = compare_weights(outcome.miners, before.weights, after.weights, bootstrap)

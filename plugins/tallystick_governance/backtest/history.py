@@ -333,6 +333,7 @@ class Aggregate:
         defects: those rejects that are defects of the engine.
         lines: how many lines there are.
         rounds: the keys of the rounds that good records are from, as by `round_keys`.
+        digest: of the history, once it is counted to its end.
     """
 
     totals: dict[str, Mapping[int, TypeTotals]] = attrs.field(factory=dict)
@@ -344,6 +345,7 @@ class Aggregate:
     defects: list[Reject] = attrs.field(factory=list)
     lines: int = 0
     rounds: set[int] = attrs.field(factory=set)
+    digest: str = ""
 
     def positions_of(self, hotkeys: Sequence[str]) -> Rows:
         """Return the positions of some miners; a new miner gets the next."""
@@ -377,22 +379,23 @@ class Aggregate:
         self.rounds |= other.rounds
         self.lines += other.lines
 
-    def outcome(self, source: Source, path: Path, candidates: Sequence[Candidate]) -> Outcome:
+    def outcome(self, reader: Reader, candidates: Sequence[Candidate]) -> Outcome:
         """Return the outcome of a back-test, from the counts of its whole history.
 
         Args:
-            source: the history, read to its end.
-            path: of the history, as the user named it.
+            reader: the history.
             candidates: those that were counted.
         """
+        groups = reader.groups
         history = History(
-            str(path),
-            source.digest,
+            str(reader.path),
+            self.digest,
             self.lines,
             dict(sorted(self.records.items())),
             dict(sorted(self.rejects.items())),
             Period(tuple(sorted(self.rounds))) if self.rounds else None,
             tuple(self.defects),
+            {} if groups is None else {"source": str(groups.path), "digest": groups.digest},
         )
         uids = self.uids.tolist()
         miners = tuple(MinerTotals(h, uids[self.positions[h]]) for h in sorted(self.positions))
@@ -633,33 +636,32 @@ def groups_at(
 
 
 def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
-    source: Source,
+    reader: Reader,
     candidates: Sequence[Candidate],
     executor: Executor,
     *,
     on_flips: OnFlips | None = None,
     stretches: RoundStretches | None = None,
     tracked: tuple[TrackedThresholds, ...] | None = None,
-    consensus: GroupHistory | None = None,
     progress: Progress | None = None,
 ) -> Aggregate:
     """Count a history under all candidates.
 
     Args:
-        source: the history.
+        reader: the history.
         candidates: the baseline first.
         executor: who counts.
         on_flips: takes the flips.
         stretches: of epochs or rounds, whose miners are to be told apart; by default they are not.
         tracked: of each candidate, the thresholds of each epoch; by default the seeds.
-        consensus: the groups of the history, if any.
         progress: takes the number of lines so far.
 
     Raises:
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    whole, flips = Aggregate(), on_flips is not None
+    whole, flips, consensus = Aggregate(), on_flips is not None, reader.groups
+    source = reader.source()
     if executor.is_elsewhere:
         there = CounterSpec(
             ScorerSpec.of_each((candidate.rules for candidate in candidates), __package__),
@@ -691,4 +693,5 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
                 whole.merge(part)
             if progress is not None:
                 progress(whole.lines)
+    whole.digest = source.digest
     return whole

@@ -54,7 +54,7 @@ from tallystick_governance.backtest.history import (
     groups_at,
     wanted_by,
 )
-from tallystick_governance.backtest.miner_calendar import Calendar, by_epoch, coded
+from tallystick_governance.backtest.miner_calendar import Calendar, by_epoch, calendar_of, coded
 from tallystick_governance.backtest.outcome import (
     EpochState,
     Outcome,
@@ -465,7 +465,6 @@ def replays(  # noqa: PLR0913  # what replays are made of
     reader: Reader,
     candidates: Sequence[Candidate],
     outcome: Outcome,
-    calendar: Calendar,
     executor: Executor,
     *,
     follows: bool,
@@ -477,7 +476,6 @@ def replays(  # noqa: PLR0913  # what replays are made of
         reader: the history.
         candidates: the rule sets.
         outcome: what the history comes to without epochs.
-        calendar: of the history.
         executor: who replays.
         follows: whether thresholds and reputations follow from epoch to epoch.
         start: what the network is in the beginning; by default a new one.
@@ -486,6 +484,7 @@ def replays(  # noqa: PLR0913  # what replays are made of
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
+    calendar = calendar_of(reader, outcome.history.defects)
     starts = (
         None
         if start is None

@@ -39,7 +39,6 @@ from tallystick_governance.backtest.incentive import (
     incentives,
     weighed_under,
 )
-from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import (
     CandidateOutcome,
     EpochState,
@@ -114,31 +113,20 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         candidates,
         None if groups is None else path_of(groups, "a file of groups"),
     )
-    executor = executor or InProcess()
+    run = _Run(reader, candidates, executor or InProcess(), progress, start)
     with building(output, [candidate.name for candidate in candidates]) as build:
-        result = _outcome_of(
-            reader,
-            candidates,
-            build.flips,
-            build.epoch if with_state else None,
-            executor,
-            progress,
-            start,
-        )
-        outcome, tracked = result.outcome, result.tracked
+        result = run.result(build.flips, build.epoch if with_state else None)
+        outcome = result.outcome
         weights = dict[int, WeightComparison]()
         if weighs:
-            every = result.weights(reader, candidates, executor)
-            weights = _compared_weights(every, outcome, bootstrap, build)
+            weights = _compared_weights(run.weights(result), outcome, bootstrap, build)
         compared = [
             attrs.evolve(compare(outcome, position, build.distances), weight=weights.get(position))
             for position in range(1, len(candidates))
         ]
         # another pass over the history and the epochs of a network are for candidates in full alone
         chosen = Selection.of(compared, best_by).full
-        intervals = _uncertainties(
-            reader, outcome, candidates, chosen, bootstrap, executor, tracked
-        )
+        intervals = run.uncertainties(result, chosen, bootstrap)
         for candidate in chosen:
             compared[candidate.position - 1] = attrs.evolve(
                 candidate,
@@ -146,60 +134,6 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
                 incentives=None if network is None else _incentives(candidates, candidate, network),
             )
         return outcome, build.finish(outcome, Selection.of(compared, best_by), command)
-
-
-def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
-    reader: Reader,
-    outcome: Outcome,
-    candidates: Sequence[Candidate],
-    chosen: Sequence[CandidateComparison],
-    bootstrap: Bootstrap,
-    executor: Executor,
-    tracked: tuple[TrackedThresholds, ...] | None,
-) -> dict[int, Uncertainty | None]:
-    """Compute the uncertainties of some candidates, by position; the history is read once more.
-
-    A miner of one stretch of epochs counts as one of its own, so the sums of all stretches are
-    those of the whole history.
-    """
-    period = outcome.history.period
-    if not bootstrap.draws or period is None or len(period.keys) < 2:
-        return {}
-    check_unchanged(reader.path, outcome.history.digest)
-    stretches = RoundStretches.of(period.keys, len(outcome.miners))
-    positions = [0, *(compared.position for compared in chosen)]
-    flips = np.zeros((len(positions), stretches.count), np.int64)
-
-    def add_flips(rows: FlipRows) -> None:
-        flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
-
-    aggregate = count(
-        reader.source(),
-        [candidates[position] for position in positions],
-        executor,
-        on_flips=add_flips,
-        stretches=stretches,
-        tracked=None if tracked is None else tuple(tracked[position] for position in positions),
-        consensus=reader.groups,
-    )
-    hotkeys = [miner.hotkey for miner in outcome.miners]
-
-    @cache
-    def amounts(candidate: int, measure: str) -> list[list[int]]:
-        return stretches.amounts(aggregate, candidate, measure, hotkeys)
-
-    return {
-        compared.position: uncertainty(
-            bootstrap,
-            hotkeys,
-            amounts(0, compared.overall.measure),
-            amounts(candidate, compared.overall.measure),
-            flips[candidate],
-            rounds=stretches.rounds,
-            epochs=stretches.epochs,
-        )
-        for candidate, compared in enumerate(chosen, 1)
-    }
 
 
 def _compared_weights(
@@ -262,8 +196,8 @@ def outcome_of(  # noqa: PLR0913  # as above
         InputError: as `backtest`.
         StateError: as `backtest`.
     """
-    executor = executor or InProcess()
-    return _outcome_of(reader, candidates, on_flips, on_epoch, executor, progress).outcome
+    run = _Run(reader, candidates, executor or InProcess(), progress)
+    return run.result(on_flips, on_epoch).outcome
 
 
 @attrs.frozen(eq=False)
@@ -280,117 +214,167 @@ class _Result:
     tracked: tuple[TrackedThresholds, ...] | None = None
     weighed: tuple[WeightOutcome, ...] | None = None
 
-    def weights(
-        self, reader: Reader, candidates: Sequence[Candidate], executor: Executor
-    ) -> Iterator[WeightOutcome]:
+
+@attrs.frozen(eq=False)
+class _Run:
+    """A history under some candidates.
+
+    Attributes:
+        reader: the history.
+        candidates: the baseline first.
+        executor: who counts and replays.
+        progress: takes the number of lines so far.
+        start: what the network is as the first epoch begins; None for a new one.
+    """
+
+    reader: Reader
+    candidates: Sequence[Candidate]
+    executor: Executor
+    progress: Progress | None = None
+    start: Start | None = None
+
+    def result(self, on_flips: OnFlips | None, on_epoch: OnEpoch | None) -> _Result:
+        """Return the outcome; where something takes the states, by a replay of the epochs."""
+        reader, candidates = self.reader, self.candidates
+        # with a replay, flips are by the thresholds of the second count
+        first_flips = on_flips if on_epoch is None else None
+        aggregate = count(
+            reader, candidates, self.executor, on_flips=first_flips, progress=self.progress
+        )
+        if reader.groups is not None:
+            reader.groups.check_joined()
+        self._log_defects(aggregate.defects)
+        types = candidates[0].rules.types
+        if not any(aggregate.records[name] for name in types):
+            names = ", ".join(sorted(aggregate.records)) or "no good record"
+            raise InputError(
+                f"{reader.path}: found {names}, expected records of {' or '.join(types)}, the "
+                f"skill types of {candidates[0].name}"
+            )
+        outcome = aggregate.outcome(reader, candidates)
+        if on_epoch is None:
+            return _Result(outcome)
+        result = self._replayed(outcome, on_epoch)
+        self._check_unchanged(outcome)
+        aggregate = count(
+            reader, candidates, self.executor, on_flips=on_flips, tracked=result.tracked
+        )
+        counted = tuple(
+            attrs.evolve(
+                candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types
+            )
+            for n, candidate in enumerate(result.outcome.candidates)
+        )
+        return attrs.evolve(result, outcome=attrs.evolve(result.outcome, candidates=counted))
+
+    def _replayed(self, outcome: Outcome, on_epoch: OnEpoch) -> _Result:
+        """Add the states of the candidates; the records on which replays fail are rejected."""
+        _check_epochs(self.candidates)
+        failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
+        tracked, weights = list[TrackedThresholds](), list[WeightOutcome]()
+        found = replays(
+            self.reader,
+            self.candidates,
+            outcome,
+            self.executor,
+            follows=True,
+            start=self.start,
+        )
+        with closing(found) as every:
+            for rules, candidate, replay in zip(
+                self.candidates, outcome.candidates, every, strict=True
+            ):
+                state, epochs = replay.state, replay.epochs
+                assert state is not None  # noqa: S101  # it follows
+                for epoch in epochs:
+                    on_epoch(epoch)
+                thresholds = _ranges(rules, candidate, epochs[0], state.final)
+                replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
+                # the last is the state after the history
+                tracked.append(TrackedThresholds.of(epochs[:-1], state))
+                weights.append(replay.weights)
+                # a line on which the replays of several candidates fail is one reject
+                failed.update((reject.line, reject) for reject in state.defects)
+        history = outcome.history
+        if failed:
+            further = [failed[line] for line in sorted(failed)]
+            self._log_defects(further)
+            rejects = Counter(history.rejects)
+            rejects.update(candidate.code for candidate in further)
+            history = attrs.evolve(
+                history,
+                rejects=dict(sorted(rejects.items())),
+                defects=(*history.defects, *defects_of(further)),
+            )
+        replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+        return _Result(replayed_outcome, tuple(tracked), tuple(weights))
+
+    def weights(self, result: _Result) -> Iterator[WeightOutcome]:
         """Yield the weights of each candidate; without a replay those of a new network."""
-        if self.weighed is not None:
-            yield from self.weighed
+        if result.weighed is not None:
+            yield from result.weighed
             return
-        check_unchanged(reader.path, self.outcome.history.digest)
-        calendar = calendar_of(reader, self.outcome.history.defects)
-        found = replays(reader, candidates, self.outcome, calendar, executor, follows=False)
+        self._check_unchanged(result.outcome)
+        found = replays(self.reader, self.candidates, result.outcome, self.executor, follows=False)
         with closing(found) as replayed:
             for replay in replayed:
                 yield replay.weights
 
+    def uncertainties(
+        self, result: _Result, chosen: Sequence[CandidateComparison], bootstrap: Bootstrap
+    ) -> dict[int, Uncertainty | None]:
+        """Compute the uncertainties of some candidates, by position; the history is read once more.
 
-def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
-    reader: Reader,
-    candidates: Sequence[Candidate],
-    on_flips: OnFlips | None,
-    on_epoch: OnEpoch | None,
-    executor: Executor,
-    progress: Progress | None,
-    start: Start | None = None,
-) -> _Result:
-    """Return the outcome, and with a replay the thresholds and weights of each candidate."""
-    source = reader.source()
-    # with a replay, flips are by the thresholds of the second count
-    first_flips = on_flips if on_epoch is None else None
-    aggregate = count(
-        source,
-        candidates,
-        executor,
-        on_flips=first_flips,
-        consensus=reader.groups,
-        progress=progress,
-    )
-    if reader.groups is not None:
-        reader.groups.check_joined()
-    _log_defects(reader, aggregate.defects)
-    types = candidates[0].rules.types
-    if not any(aggregate.records[name] for name in types):
-        names = ", ".join(sorted(aggregate.records)) or "no good record"
-        raise InputError(
-            f"{reader.path}: found {names}, expected records of {' or '.join(types)}, the skill "
-            f"types of {candidates[0].name}"
+        A miner of one stretch of epochs counts as one of its own, so the sums of all stretches are
+        those of the whole history.
+        """
+        outcome, tracked = result.outcome, result.tracked
+        period = outcome.history.period
+        if not bootstrap.draws or period is None or len(period.keys) < 2:
+            return {}
+        self._check_unchanged(outcome)
+        stretches = RoundStretches.of(period.keys, len(outcome.miners))
+        positions = [0, *(compared.position for compared in chosen)]
+        flips = np.zeros((len(positions), stretches.count), np.int64)
+
+        def add_flips(rows: FlipRows) -> None:
+            flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
+
+        aggregate = count(
+            self.reader,
+            [self.candidates[position] for position in positions],
+            self.executor,
+            on_flips=add_flips,
+            stretches=stretches,
+            tracked=None if tracked is None else tuple(tracked[place] for place in positions),
         )
-    outcome = aggregate.outcome(source, reader.path, candidates)
-    if reader.groups is not None:
-        used = {"source": str(reader.groups.path), "digest": reader.groups.digest}
-        outcome = attrs.evolve(outcome, history=attrs.evolve(outcome.history, groups=used))
-    if on_epoch is None:
-        return _Result(outcome)
-    outcome, tracked, weighed = _with_states(reader, candidates, outcome, on_epoch, executor, start)
-    check_unchanged(reader.path, outcome.history.digest)
-    aggregate = count(
-        reader.source(),
-        candidates,
-        executor,
-        on_flips=on_flips,
-        tracked=tracked,
-        consensus=reader.groups,
-    )
-    replayed = tuple(
-        attrs.evolve(candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types)
-        for n, candidate in enumerate(outcome.candidates)
-    )
-    return _Result(attrs.evolve(outcome, candidates=replayed), tracked, weighed)
+        hotkeys = [miner.hotkey for miner in outcome.miners]
 
+        @cache
+        def amounts(candidate: int, measure: str) -> list[list[int]]:
+            return stretches.amounts(aggregate, candidate, measure, hotkeys)
 
-def _with_states(  # noqa: PLR0913, PLR0917  # as above
-    reader: Reader,
-    candidates: Sequence[Candidate],
-    outcome: Outcome,
-    on_epoch: OnEpoch,
-    executor: Executor,
-    start: Start | None,
-) -> tuple[Outcome, tuple[TrackedThresholds, ...], tuple[WeightOutcome, ...]]:
-    """Add the states of the candidates; the records on which replays fail are rejected."""
-    _check_epochs(candidates)
-    failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
-    tracked, weights = list[TrackedThresholds](), list[WeightOutcome]()
-    calendar = calendar_of(reader, outcome.history.defects)
-    every = replays(reader, candidates, outcome, calendar, executor, follows=True, start=start)
-    with closing(every) as replayed_all:
-        for rules, candidate, replay in zip(
-            candidates, outcome.candidates, replayed_all, strict=True
-        ):
-            state, epochs = replay.state, replay.epochs
-            assert state is not None  # noqa: S101  # it follows
-            for epoch in epochs:
-                on_epoch(epoch)
-            thresholds = _ranges(rules, candidate, epochs[0], state.final)
-            replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
-            # the last is the state after the history
-            tracked.append(TrackedThresholds.of(epochs[:-1], state))
-            weights.append(replay.weights)
-            # a line on which the replays of several candidates fail is one reject
-            failed.update((reject.line, reject) for reject in state.defects)
-    history = outcome.history
-    if failed:
-        further = [failed[line] for line in sorted(failed)]
-        _log_defects(reader, further)
-        rejects = Counter(history.rejects)
-        rejects.update(candidate.code for candidate in further)
-        history = attrs.evolve(
-            history,
-            rejects=dict(sorted(rejects.items())),
-            defects=(*history.defects, *defects_of(further)),
-        )
-    replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
-    return replayed_outcome, tuple(tracked), tuple(weights)
+        return {
+            compared.position: uncertainty(
+                bootstrap,
+                hotkeys,
+                amounts(0, compared.overall.measure),
+                amounts(candidate, compared.overall.measure),
+                flips[candidate],
+                rounds=stretches.rounds,
+                epochs=stretches.epochs,
+            )
+            for candidate, compared in enumerate(chosen, 1)
+        }
+
+    def _check_unchanged(self, outcome: Outcome) -> None:
+        check_unchanged(self.reader.path, outcome.history.digest)
+
+    def _log_defects(self, rejects: Sequence[Reject]) -> None:
+        """Log the defects of the history."""
+        defects = DefectLog(self.reader.path)
+        defects.tell(rejects)
+        defects.close()
 
 
 def _check_epochs(candidates: Sequence[Candidate]) -> None:
@@ -424,13 +408,6 @@ def _ranges(
         if both:
             ranges[name] = both
     return ranges
-
-
-def _log_defects(reader: Reader, rejects: Sequence[Reject]) -> None:
-    """Log the defects of a history."""
-    defects = DefectLog(reader.path)
-    defects.tell(rejects)
-    defects.close()
 
 
 @attrs.frozen

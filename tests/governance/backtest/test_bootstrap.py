@@ -218,7 +218,7 @@ def test_the_stretches_sum_to_the_whole_history(
     def add(rows: FlipRows) -> None:
         flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
 
-    counts = count(reader.source(), candidates, InProcess(), on_flips=add, stretches=stretches)
+    counts = count(reader, candidates, InProcess(), on_flips=add, stretches=stretches)
     hotkeys = [miner.hotkey for miner in whole.miners]
     for place, candidate in enumerate(whole.candidates):
         amounts = stretches.amounts(counts, place, "emission", hotkeys)

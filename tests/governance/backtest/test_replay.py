@@ -21,7 +21,6 @@ from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
 from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import EpochState, Outcome
 from tallystick_governance.backtest.replay import replays
 from tallystick_governance.backtest.run import outcome_of
@@ -227,8 +226,7 @@ def test_a_worker_refuses_a_history_that_is_another_one(tmp_path: Path) -> None:
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
     reader = reader_of(path, candidates)
     outcome = outcome_of(reader, candidates)
-    calendar = calendar_of(reader)
-    made_of = replays(reader, candidates, outcome, calendar, Changing(path), follows=True)
+    made_of = replays(reader, candidates, outcome, Changing(path), follows=True)
     with closing(made_of) as found:
         next(found)
         with pytest.raises(InputError, match=r"a\.jsonl: found another history than before"):
