@@ -29,8 +29,9 @@ from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.carry import carried_names
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.event import COUNTED_IN, StateEvent
-from tallystick_state.event_log import RANKS
+from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.miners import FLAG
+from tallystick_state.model import State
 from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
 from tallystick_state.pruned_base import rows_digest, staying_rows
 from tallystick_state.replay import replaying
@@ -90,11 +91,10 @@ def prune(ledger: StoredState, before_epoch: int) -> Pruning:
         StateError: the epoch is not closed, or rules need all records; its ``code`` is ``pruned``.
         StoreError: the store cannot be written.
     """
-    with ledger.store.reading() as transaction:
-        bytes_before = transaction.connection.size()
     with ledger.store.writing() as transaction:
-        in_force = ledger.in_force_of(transaction)
-        done = _Pruner(ledger, transaction, in_force, before_epoch).prune()
+        bytes_before, in_force = transaction.connection.size(), ledger.in_force_of(transaction)
+        state = EventLog(transaction, in_force).state
+        done = _Pruner(ledger, transaction, in_force, state, before_epoch).prune()
     if not done.already:
         ledger.store.compact()
     with ledger.store.reading() as transaction:
@@ -109,6 +109,7 @@ class _Pruner:
     ledger: StoredState
     transaction: Transaction
     in_force: RulesInForce
+    state: State
     epoch: int
 
     def prune(self) -> Pruning:
@@ -152,9 +153,7 @@ class _Pruner:
         return Pruning(self.epoch, len(entries), len(events), self._left(self.epoch), 0, 0)
 
     def _check_epoch(self) -> None:
-        head = self.transaction.head()
-        opened = 0 if head is None else head.epoch
-        last = opened - 1
+        last = self.state.epoch - 1
         if not 0 < self.epoch <= last:
             expected = f"1 to {last}: the last closed one stays whole, as its weights may be unsent"
             if last < 1:
@@ -207,7 +206,7 @@ class _Pruner:
         known = LineRecords(
             self.transaction, self.in_force, line, lambda _: None, counted_by=self.epoch - 1
         )
-        for hotkey in self._hotkeys():
+        for hotkey in self.state.miners:
             read = read_by_windows(allocation, known.newest(hotkey))
             yield from (event.identity for _, event in read)
 
@@ -215,7 +214,7 @@ class _Pruner:
         groups = rules.rule_set.section(GROUPS)
         if groups is None or not groups.rotation.enabled:
             return
-        for hotkey in self._hotkeys():
+        for hotkey in self.state.miners:
             records = self.transaction.scored(hotkey, self.epoch - 1)
             rounds: dict[str, set[int]] = {}
             for event in records:
@@ -247,10 +246,6 @@ class _Pruner:
         ended = last_epoch_of(timeline, timeline.at(pinned), self.epoch)
         if ended is not None and ended < self.epoch and carried_names(timeline.at(ended)):
             yield from (event.identity for event in self.transaction.events(ended))
-
-    def _hotkeys(self) -> list[str]:
-        head = self.transaction.head()
-        return [] if head is None else [*head.state.miners]
 
     def _removable(
         self, seq: int, quarantine: _Waiting, needed: Collection[bytes]
