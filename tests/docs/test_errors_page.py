@@ -11,7 +11,6 @@ from manual.page import Page
 import tallystick
 import tallystick_state
 from tallystick import errors
-from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick_conformance.report import CODES as OF_KIT
@@ -50,10 +49,9 @@ def test_every_exception_of_the_core_is_documented_below_its_parent() -> None:
         ("Records", OF_RECORDS),
         ("Groups", OF_GROUPS),
         ("States", OF_STATES),
-        ("Locks", OF_LOCKS),
         ("Plugins", OF_KIT),
     ],
-    ids=["records", "groups", "states", "locks", "plugins"],
+    ids=["records", "groups", "states", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     spans = _PAGE.section(section).spans()

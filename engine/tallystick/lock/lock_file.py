@@ -21,14 +21,6 @@ LARGEST = 8 * 1024 * 1024
 MOST_FILES = 20_000
 """Maximum number of files of the engine and of plugins in a lock."""
 
-CODES = {
-    "lock-differs": "what is installed is not what the lock says",
-    "no-vectors": "no vectors that ship with the engine are of the rule set",
-    "rules-not-locked": "the lock has no rule set that means the same",
-    "self-test-failed": "a record of the vectors scores otherwise",
-}
-"""The code of each refusal, and what it means."""
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 

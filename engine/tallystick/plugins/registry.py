@@ -130,7 +130,7 @@ class Registry:
         return tuple(self.plugins)
 
 
-class InstalledPlugins:
+class InstalledPlugins(Extensions[Plugin]):
     """Plugins as they are installed, each imported when it is first named."""
 
     def __init__(
@@ -146,8 +146,8 @@ class InstalledPlugins:
             allowed: the only names of strangers to load; None loads any.
             damaged: why distributions have no entry points that can be read, by name.
         """
-        self._offers = Extensions(found, load, allowed)
-        self._allowed, self._damaged = allowed or frozenset(), damaged or {}
+        super().__init__(found, load, allowed)
+        self._damaged = damaged or {}
         self._registries: dict[frozenset[str], Registry] = {}
 
     def of(self, names: Collection[str]) -> Registry:
@@ -160,17 +160,13 @@ class InstalledPlugins:
             self._registries[wanted] = self._registry(wanted)
         return self._registries[wanted]
 
-    def names(self) -> tuple[str, ...]:
-        """The names of all that may be used: the engine's own first, the others in name order."""
-        return self._offers.names()
-
     def own(self) -> Registry:
         """Return the registry of the engine's own distribution, for hints."""
-        return self.of([*filter(self._offers.is_own, self.names())])
+        return self.of([*filter(self.is_own, self.names())])
 
     def every(self) -> Registry:
         """Return the registry of all plugins that may be used: each of them is imported."""
-        registry = self.of({*self.names(), *self._allowed})
+        registry = self.of({*self.names(), *(self._allowed or ())})
         return attrs.evolve(registry, refused={**registry.refused, **self._damaged})
 
     @cached_property
@@ -179,7 +175,7 @@ class InstalledPlugins:
         return installed_sections()
 
     def _registry(self, names: frozenset[str]) -> Registry:
-        offered, refused = self._offers.loaded(names)
+        (offered, refused), named = self.loaded(names), self._allowed or frozenset()
         plugins: dict[str, Plugin] = {}
         for name, plugin in offered.items():
             try:
@@ -187,10 +183,10 @@ class InstalledPlugins:
             except RefusedPluginError as error:
                 refused[name] = str(error)
         for name in sorted(names):
-            if self._offers.is_installed(name):
-                if not self._offers.is_allowed(name):
+            if self.is_installed(name):
+                if not self.is_allowed(name):
                     refused[name] = f"{ALLOWED} does not name it"
-            elif name in self._allowed and name not in {e.name for e in every_installed_entry()}:
+            elif name in named and name not in {entry.name for entry in every_installed_entry()}:
                 refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
         return _registry(plugins, refused, self.sections)
 
