@@ -70,7 +70,8 @@ def _type(bound: BoundType) -> list[str]:
         told = (bound.composite, bound.quality) if bound.gates else (bound.composite,)
         text += [_INDENT + line for value in told for line in value.lines()]
     if bound.measures:
-        text.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
+        measures = sorted(measure.name for measure in bound.measures)
+        text.append(f"{_INDENT}measures: {', '.join(measures)}")
     if bound.base_weight is not None:
         text.append(f"{_INDENT}base weight: {nano_text(bound.base_weight)}")
     names = ", ".join(requirement.name for requirement in bound.required)

@@ -164,19 +164,9 @@ class BoundType(Selection):
         return self.of_role("axis")
 
     @cached_property
-    def axis_order(self) -> tuple[str, ...]:
-        """The names of the axes, sorted: the order of the file is no part of the digest."""
-        return tuple(sorted(axis.name for axis in self.axes))
-
-    @cached_property
     def measures(self) -> tuple[Value, ...]:
         """The measures, in an order in which each reads only earlier ones."""
         return self.of_role("measure")
-
-    @cached_property
-    def measure_order(self) -> tuple[str, ...]:
-        """The names of the measures, sorted, as those of the axes."""
-        return tuple(sorted(measure.name for measure in self.measures))
 
     @cached_property
     def exact(self) -> tuple[Value, ...]:

@@ -352,9 +352,10 @@ def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
             nano = scores.values[value]
             fields = factors if value.role == "factor" else decimals
             fields[value.field] = None if nano is None else to_decimal(nano)
-    axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
+    # sorted, as the order of the file is no part of the digest
+    axes = {name: to_decimal(nano) for name, nano in sorted(scores.axes.items())}
     tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
-    measures = {name: shown_measure(scores.measures[name]) for name in bound.measure_order}
+    measures = {name: shown_measure(scores.measures[name]) for name in sorted(scores.measures)}
     return {"axes": axes, "measures": measures, "tier": tier, "factors": factors, **decimals}
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,10 @@ from tallystick.scoring.facts.file import (
     FactsRequest,
     FactsWriter,
     facts_metadata,
-    read,
     sealed,
 )
 from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.facts.source import FactsSource
 
 CATALOGUES = catalog_of(installed())
 CHUNK = 64
@@ -55,6 +55,10 @@ def extracted(data: list[bytes], first: int = 1) -> FactBatch:
     records()
     found: FactBatch = _CACHE["extractor"].facts(data, first)
     return found
+
+
+def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
+    return (chunk.facts(request) for chunk in FactsSource(path))
 
 
 def written(cuts: list[int], chunk: int = CHUNK, count: int | None = None) -> bytes:

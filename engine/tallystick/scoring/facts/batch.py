@@ -110,17 +110,6 @@ class FactBatch:
     rejects: tuple[Reject, ...] = ()
 
 
-def shifted(batch: FactBatch, before: int) -> FactBatch:
-    """Return the same batch when so many records come before those that it counts from."""
-    if not before:
-        return batch
-    types = {
-        name: attrs.evolve(rows, record=rows.record + before) for name, rows in batch.types.items()
-    }
-    rejects = tuple(attrs.evolve(reject, line=reject.line + before) for reject in batch.rejects)
-    return FactBatch(batch.first + before, batch.lines, types, rejects)
-
-
 def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
     """Return the column of a field of ``RECORD_FIELDS`` that was not taken or read: 0, or null."""
     kind = RECORD_FIELDS[name]

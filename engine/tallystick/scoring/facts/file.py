@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -57,6 +57,12 @@ class TypeMetadata(msgspec.Struct, frozen=True):
     definitions: str
     requirements: dict[str, str]
     facts: list[str]
+
+    @classmethod
+    def of(cls, catalog: FactCatalog) -> TypeMetadata:
+        """Return the metadata of the facts of a catalog."""
+        facts = sorted(catalog.by_digest)
+        return cls(catalog.schema_digest, catalog.definitions, catalog.conditions, facts)
 
 
 class FactsMetadata(msgspec.Struct, frozen=True):
@@ -104,13 +110,7 @@ def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "types": {
-            name: {
-                "schema": catalog.schema_digest,
-                "definitions": catalog.definitions,
-                "requirements": catalog.conditions,
-                "facts": sorted(catalog.by_digest),
-            }
-            for name, catalog in catalogs.items()
+            name: msgspec.to_builtins(TypeMetadata.of(own)) for name, own in catalogs.items()
         },
         "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
     }
@@ -367,21 +367,25 @@ class FactsFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def batch(self, chunk: int) -> FactBatch:
-        """Return the facts of one chunk, from 0.
+    def batch(self, chunk: int, before: int = 0) -> FactBatch:
+        """Return the facts of one chunk.
+
+        Args:
+            chunk: from 0.
+            before: the number of records of the input that come before the file.
 
         Raises:
             InputError: the file is damaged.
         """
         metadata = self.metadata
-        first = chunk * metadata.chunk + 1
+        after = chunk * metadata.chunk
         return FactBatch(
-            first,
-            min(metadata.chunk, metadata.lines - first + 1),
-            {name: self._rows(group, name) for group, name in metadata.groups_of(chunk)},
+            before + after + 1,
+            min(metadata.chunk, metadata.lines - after),
+            {name: self._rows(group, name, before) for group, name in metadata.groups_of(chunk)},
         )
 
-    def _rows(self, group: int, skill_type: str) -> FactRows:
+    def _rows(self, group: int, skill_type: str, before: int) -> FactRows:
         """Return the rows of one group."""
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
         present = [n for n in RECORD_FIELDS if n != "skill_type" and (n in fields or n in NEEDED)]
@@ -392,7 +396,8 @@ class FactsFile:
             _check_kinds(columns)
             identity = {name: _value(columns, name, table.num_rows) for name in RECORD_FIELDS}
             facts = {digest: columns[column_name(digest)].to_numpy() for digest in digests}
-        return FactRows(**(identity | {"skill_type": skill_type}), facts=facts)
+        identity |= {"skill_type": skill_type, "record": identity["record"] + before}
+        return FactRows(**identity, facts=facts)
 
 
 def facts_metadata(path: Path) -> FactsMetadata:
@@ -403,17 +408,6 @@ def facts_metadata(path: Path) -> FactsMetadata:
     """
     with FactsFile(path) as file:
         return file.metadata
-
-
-def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
-    """Yield the facts of a file, chunk after chunk.
-
-    Raises:
-        InputError: as ``FactsFile``.
-    """
-    with FactsFile(path, request) as file:
-        for chunk in range(file.metadata.chunks):
-            yield file.batch(chunk)
 
 
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:

@@ -14,7 +14,7 @@ from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import size_of
-from tallystick.scoring.facts.batch import FactBatch, shifted
+from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.file import FactsFile, FactsMetadata, FactsRequest, facts_metadata
 
 _LOG = logging.getLogger(__name__)
@@ -82,14 +82,14 @@ class FactsChunk:
             InputError: the file cannot be read, is another one than before, or lacks facts.
         """
         if self.reading is not None:
-            return shifted(self.reading.opened(request).batch(self.number), self.before)
+            return self.reading.opened(request).batch(self.number, self.before)
         with FactsFile(self.path, request) as file:
             if file.metadata.checksum != self.checksum:
                 raise InputError(
                     f"{self.path}: found another facts file than before, expected one that stays "
                     "as it is, the same for every worker: run again"
                 )
-            return shifted(file.batch(self.number), self.before)
+            return file.batch(self.number, self.before)
 
 
 def _warn_unless_complete(path: Path, digest: str) -> None:
