@@ -22,7 +22,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -154,12 +154,8 @@ def _sync_folders(files: Sequence[AtomicFile]) -> None:
         folder_file.sync_folder()
 
 
-@contextmanager
-def _output(path: Path) -> Iterator[OutputFile]:
-    with (
-        output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as output
-    ):
-        yield output
+def _output(path: Path) -> AbstractContextManager[OutputFile]:
+    return output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path)
 
 
 @contextmanager

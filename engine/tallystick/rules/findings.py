@@ -13,7 +13,7 @@ import attrs
 from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
 from tallystick.io.text import escaped
 from tallystick.numbers.text import fraction
-from tallystick.rules.toml import UnusableNumber, decimal_text
+from tallystick.rules.toml import UnusableNumber, decimal_text, whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,7 +100,7 @@ def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
         case UnusableNumber():
             return value.text
         case int():
-            return UnusableNumber.of(value).text
+            return whole_text(value)
         case dt.date() | dt.time():
             return value.isoformat()
     return str(value)

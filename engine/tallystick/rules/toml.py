@@ -96,10 +96,10 @@ class UnusableNumber:
 
     text: str
 
-    @classmethod
-    def of(cls, value: int) -> UnusableNumber:
-        """A whole number that is too large; in hexadecimal where Python writes no decimal of it."""
-        return cls(hex(value) if value.bit_length() > _DECIMAL_BITS else str(value))
+
+def whole_text(value: int) -> str:
+    """Return a whole number as text; in hexadecimal where Python writes no decimal of it."""
+    return hex(value) if value.bit_length() > _DECIMAL_BITS else str(value)
 
 
 def read_decimal(text: str) -> Decimal | UnusableNumber:
