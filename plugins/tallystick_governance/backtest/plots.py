@@ -44,8 +44,6 @@ DARK = {
 """The colour of each on a dark page."""
 LARGEST = 12
 """Maximum number of gains, and of losses, in a plot."""
-DRAWN = 8
-"""Maximum number of miners whose incentive is drawn."""
 BESIDE = 24
 """Maximum number of candidates beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
