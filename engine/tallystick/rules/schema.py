@@ -54,6 +54,8 @@ _TYPES = {
     "object": "a table",
     "array": "an array",
 }
+# words of which one is what a message tells, whatever the type
+_TOLD_ALONE = frozenset({"enum", "const", "pattern"})
 # sections without which there is nothing to check
 _NEEDED = frozenset({"rule_set", "axes", "measures", "skill_types"})
 # sections whose entries stand for themselves
@@ -331,13 +333,13 @@ def check_part(section: SchemaPart) -> None:
             f"definition of it, or of {CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
         ) from error
     for part in _values(section.document):
-        try:
-            _ = part["description"], describe(part)
-        except KeyError as error:
+        needed = {"description"} if _TOLD_ALONE & part.keys() else {"description", "type"}
+        needed |= {"maximum"} if "minimum" in part else set()
+        if lacking := needed - part.keys():
             raise wrong_section(
-                f"found a value without {error} in {section.file}, expected a description and a "
-                "type, and both ends of a range, so that a message can tell them"
-            ) from error
+                f"found a value without {min(lacking)!r} in {section.file}, expected a description "
+                "and a type, and both ends of a range, so that a message can tell them"
+            )
 
 
 def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
