@@ -80,11 +80,11 @@ def row_proof(
         return Proof(
             checkpoint=checkpoint,
             leaf=json_value(log.leaves[epoch]),
-            leaf_path=log.tree.inclusion(epoch, checkpoint.size).path,
+            leaf_path=log.tree.path(epoch, checkpoint.size),
             step=step,
             row=json.loads(rows[index]),
             row_index=index,
-            row_path=step_tree(rows).inclusion(index).path,
+            row_path=step_tree(rows).path(index),
         )
 
 

@@ -61,11 +61,11 @@ def proven(epoch: int = 3, index: int = 4) -> Proof:
     return Proof(
         checkpoint=CHECKPOINT,
         leaf=leaf(epoch),
-        leaf_path=LOG.inclusion(epoch).path,
+        leaf_path=LOG.path(epoch),
         step="reputations",
         row=rows(epoch)[index],
         row_index=index,
-        row_path=tree(epoch).inclusion(index).path,
+        row_path=tree(epoch).path(index),
     )
 
 

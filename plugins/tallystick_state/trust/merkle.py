@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-import attrs
-
 HASH_SIZE = 32
 """Bytes of a hash."""
 EMPTY_ROOT = sha256().digest()
@@ -21,51 +19,6 @@ _PAIR = 2 * HASH_SIZE
 
 class MerkleError(ValueError):
     """A proof that has not the form that its tree asks for."""
-
-
-@attrs.frozen
-class Inclusion:
-    """A proof that a leaf is in a tree, at its position: PATH of RFC 6962, 2.1.1.
-
-    Attributes:
-        index: the place of the leaf, from 0.
-        size: number of leaves of the tree.
-        path: the hashes of the subtrees beside it, the lowest first.
-    """
-
-    index: int
-    size: int
-    path: tuple[bytes, ...]
-
-    def root(self, leaf: bytes) -> bytes:
-        """Return the root of the tree that has a leaf with this hash at the place.
-
-        Raises:
-            MerkleError: the path is shorter or longer than the tree asks for, or the place is not
-                in it.
-        """
-        if not 0 <= self.index < self.size:
-            raise MerkleError(
-                f"found the leaf {self.index} in a tree of {self.size}, expected one that is in it"
-            )
-        if len(leaf) != HASH_SIZE:
-            raise MerkleError(f"found a hash of {len(leaf)} bytes, expected {HASH_SIZE}")
-        path = iter(self.path)
-        root = self._root(0, self.size, leaf, path)
-        if next(path, None) is not None:
-            raise MerkleError("found a path that is too long, expected a hash for each step")
-        return root
-
-    def _root(self, low: int, high: int, leaf: bytes, path: Iterator[bytes]) -> bytes:
-        """Return the hash of the subtree of a range that has the leaf."""
-        if high - low == 1:
-            return leaf
-        middle = low + _split(high - low)
-        if self.index < middle:
-            inner = self._root(low, middle, leaf, path)
-            return node_hash(inner, _next(path))
-        inner = self._root(middle, high, leaf, path)
-        return node_hash(_next(path), inner)
 
 
 class Tree:
@@ -101,16 +54,18 @@ class Tree:
         """Return the root that the tree had when it had no more than its first leaves."""
         return self._hash(0, size) if size else EMPTY_ROOT
 
-    def inclusion(self, index: int, size: int | None = None) -> Inclusion:
-        """Return the proof that a leaf is in the tree, or in the tree of its first leaves.
+    def path(self, index: int, size: int | None = None) -> tuple[bytes, ...]:
+        """Return the path of a leaf in the tree, or in that of its first leaves: PATH of 2.1.1.
+
+        That is the hashes of the subtrees beside it, the lowest first.
 
         Raises:
-            MerkleError: it is not in it.
+            MerkleError: the leaf is not in it.
         """
         size = self.size if size is None else size
         if not 0 <= index < size <= self.size:
             raise MerkleError(f"found the leaf {index}, expected one of a tree of {size}")
-        return Inclusion(index, size, tuple(self._path(index, 0, size)))
+        return tuple(self._path(index, 0, size))
 
     def _path(self, index: int, low: int, high: int) -> Iterator[bytes]:
         if high - low == 1:
@@ -132,6 +87,41 @@ class Tree:
         height = count.bit_length() - 1
         index = low >> height
         return self._nodes[height][index * HASH_SIZE : (index + 1) * HASH_SIZE]
+
+
+def root_of(leaf: bytes, index: int, size: int, path: Iterable[bytes]) -> bytes:
+    """Return the root of the tree that has a leaf at a place, by the path that proves it.
+
+    Args:
+        leaf: its hash.
+        index: its place, from 0.
+        size: number of leaves of the tree.
+        path: as `Tree.path` gives it.
+
+    Raises:
+        MerkleError: the path has not the length that the tree asks for, or the place is not in it.
+    """
+    if not 0 <= index < size:
+        raise MerkleError(f"found the leaf {index} in a tree of {size}, expected one that is in it")
+    if len(leaf) != HASH_SIZE:
+        raise MerkleError(f"found a hash of {len(leaf)} bytes, expected {HASH_SIZE}")
+    nodes = iter(path)
+    root = _subtree(leaf, index, size, nodes)
+    if next(nodes, None) is not None:
+        raise MerkleError("found a path that is too long, expected a hash for each step")
+    return root
+
+
+def _subtree(leaf: bytes, index: int, size: int, nodes: Iterator[bytes]) -> bytes:
+    """Return the root of a subtree that has the leaf, at a place in it."""
+    if size == 1:
+        return leaf
+    middle = _split(size)
+    if index < middle:
+        inner = _subtree(leaf, index, middle, nodes)
+        return node_hash(inner, _next(nodes))
+    inner = _subtree(leaf, index - middle, size - middle, nodes)
+    return node_hash(_next(nodes), inner)
 
 
 def leaf_hash(data: bytes) -> bytes:

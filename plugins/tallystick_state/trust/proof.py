@@ -18,7 +18,7 @@ from tallystick.errors import TrustError
 from tallystick.json_values import JsonKey, constant, json_object, json_value
 from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
 from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
-from tallystick_state.trust.merkle import Inclusion, MerkleError, leaf_hash
+from tallystick_state.trust.merkle import MerkleError, leaf_hash, root_of
 
 FORMAT = 1
 """Version of proof files."""
@@ -85,10 +85,10 @@ class Proof:
         where = f"the row of {self.step} in epoch {self.epoch}"
         if root is None:
             raise bad_proof(where, "a leaf that has no root of the step", "one")
-        within = Inclusion(self.row_index, root["size"], self.row_path)
-        _check_root(within, self.row, bytes.fromhex(root["root"]), where)
-        log = Inclusion(self.epoch, self.checkpoint.size, self.leaf_path)
-        _check_root(log, self.leaf, self.checkpoint.root, f"the leaf of epoch {self.epoch}")
+        within = self.row_index, root["size"], self.row_path
+        _check_root(self.row, within, bytes.fromhex(root["root"]), where)
+        of_log = self.epoch, self.checkpoint.size, self.leaf_path
+        _check_root(self.leaf, of_log, self.checkpoint.root, f"the leaf of epoch {self.epoch}")
 
 
 def proof_bytes(proof: Proof) -> bytes:
@@ -153,10 +153,12 @@ def row_text(row: Sequence[Any]) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
-def _check_root(proof: Inclusion, data: object, root: bytes, where: str) -> None:
-    """Refuse data that a proof does not lead from to a root."""
+def _check_root(
+    data: object, place: tuple[int, int, Iterable[bytes]], root: bytes, where: str
+) -> None:
+    """Refuse data that its place, the size of the tree and the path do not lead from to a root."""
     try:
-        actual = proof.root(leaf_hash(canonical_bytes(data)))
+        actual = root_of(leaf_hash(canonical_bytes(data)), *place)
     except MerkleError as error:
         raise TrustError(f"{where}: {error}", code="bad-proof") from None
     if actual != root:
