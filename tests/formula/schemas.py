@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable
 from typing import Any
 
 from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoder
-from tallystick.records.extraction import compile_extraction, compile_packed
+from tallystick.records.extraction import compile_extraction
 from tallystick.records.struct_builder import Record
 
 Schema = dict[str, Any]
@@ -65,12 +64,6 @@ def decoded(schema: Schema, **fields: object) -> Record:
 def facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, ...]:
     """The facts of the record with these fields."""
     return compile_extraction(facts, schema)(decoded(schema, **fields))
-
-
-def packed_facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, ...]:
-    """The same facts as columns have them: packed."""
-    (packed,) = compile_packed(facts, schema)(decoded(schema, **fields))
-    return struct.unpack(f"={len(facts)}q", packed)
 
 
 def fact_of(fact: Node, schema: Schema, **fields: object) -> int:

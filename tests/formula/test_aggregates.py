@@ -21,7 +21,6 @@ from formula.schemas import (
     listed,
     mapped,
     nested,
-    packed_facts_of,
     record,
 )
 from hypothesis import given
@@ -136,7 +135,6 @@ def test_an_aggregate_is_what_it_is_by_hand(made: Record, empty: int) -> None:
     facts, by_hand = zip(*aggregates(empty), strict=True)
     wanted = tuple(of(made) for of in by_hand)
     assert facts_of(list(facts), SCHEMA, **made) == wanted
-    assert packed_facts_of(list(facts), SCHEMA, **made) == wanted
     for fact, value in zip(facts, wanted, strict=True):
         domain = domain_of(fact, SCHEMA)
         assert domain.low <= value <= domain.high

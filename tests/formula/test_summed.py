@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from examples import examples
 from formula.readers import EVERY
-from formula.schemas import DECIMAL, TEXT, fact_of, listed, mapped, nested, packed_facts_of, record
+from formula.schemas import DECIMAL, TEXT, fact_of, listed, mapped, nested, record
 from hypothesis import given
 from hypothesis import strategies as st
 from portable.javascript import node
@@ -96,7 +96,6 @@ def test_a_sum_is_exact_and_rounded_once(
     total = sum(map(by_hand, values), Fraction(0))
     found = fact_of(fact, SCHEMA, **fields)
     assert found == round(total * NANO)
-    assert packed_facts_of([fact], SCHEMA, **fields) == (found,)
     domain = domain_of(fact, SCHEMA)
     assert domain.low <= found <= domain.high
     counted = count(path)
