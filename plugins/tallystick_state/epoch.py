@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import round_half_even
-from tallystick.numbers.statistics import median
+from tallystick.numbers.nano import median, round_half_even
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_allocation.files import RoundFile

@@ -21,8 +21,7 @@ from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
 from tallystick.io.sources import ItemChunk
-from tallystick.numbers.nano import from_decimal, from_double, from_text, publish, to_text
-from tallystick.numbers.statistics import median
+from tallystick.numbers.nano import from_decimal, from_double, from_text, median, publish, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.records.decoding import MissedDeadline
 from tallystick.scoring.binding import UNIT

@@ -8,7 +8,7 @@ at most nine places. See docs/numbers.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
@@ -38,6 +38,24 @@ def round_half_even(numerator: int, denominator: int) -> int:
     quotient, remainder = divmod(numerator, denominator)
     excess = 2 * remainder - denominator
     return quotient + (excess > 0 or (excess == 0 and quotient & 1))
+
+
+def median(values: Sequence[int]) -> int:
+    """Return the median of one or more integers of one unit, such as nano, rounded half-even once.
+
+    >>> median([1, 2, 3, 4])
+    2
+
+    Raises:
+        NumberError: there is no value.
+    """
+    if not values:
+        raise NumberError("found no value, expected at least one")
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return round_half_even(ordered[middle - 1] + ordered[middle], 2)
 
 
 def publish(value: Fraction) -> int:

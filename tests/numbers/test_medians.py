@@ -6,7 +6,7 @@ import pytest
 from kernels import cases, oracle
 
 from tallystick.errors import NumberError
-from tallystick.numbers.statistics import median
+from tallystick.numbers.nano import median
 
 ROWS = 6_000
 
