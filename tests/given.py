@@ -37,9 +37,9 @@ def emission_of(
     """The emission of a quality and a tier; a factor that is left out counts as 1."""
     bound = rules.types[name]
     assert bound.emission is not None
-    assert bound.tier_multiplier is not None
+    (multiplier,) = bound.of_role("tier_multiplier")
     every = bound.of_role("factor")
     given = {factor: exact_nano(factors.get(factor.name, 1)) for factor in every}
     given[bound.quality] = exact_nano(quality)
-    given[bound.tier_multiplier] = int(multiplier_of(rules, name, tier) * NANO)
+    given[multiplier] = int(multiplier_of(rules, name, tier) * NANO)
     return to_decimal(derive(bound, bound.emission, given))
