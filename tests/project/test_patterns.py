@@ -37,7 +37,6 @@ DYNAMIC: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("tallystick_governance.lint.render", "_masked"): (r"(?<![\w/.-])code_review(?![\w/-])",),
     # of the schemas, which are tried by themselves
-    ("tallystick.rules.schema", "__init__"): (),
     ("tallystick_conformance.project", "project"): (),
 }
 """Patterns that are made when they are used, by module and function, with samples of them."""
