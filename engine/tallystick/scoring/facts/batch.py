@@ -85,11 +85,11 @@ class FactRows:
             return self
         places = np.flatnonzero(rows)
         changed: dict[str, Any] = {
-            field.name: take(value, places) if isinstance(value, pa.Array) else value[rows]
+            field.name: take(value, places) if isinstance(value, pa.Array) else value.take(places)
             for field in attrs.fields(FactRows)
             if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
         }
-        facts = {digest: column[rows] for digest, column in self.facts.items()}
+        facts = {digest: column.take(places) for digest, column in self.facts.items()}
         return attrs.evolve(self, **changed, facts=facts)
 
 
