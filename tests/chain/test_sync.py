@@ -198,7 +198,9 @@ def test_a_list_in_csv_may_have_registrations(tmp_path: Path) -> None:
 def test_a_source_of_miners_is_one_and_whole(
     tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
-    done = run("miner", "sync", *options, "--state", tmp_path / "none.db")
+    where = tmp_path / "state.db"
+    Ledger.create(where, "skills@1.2.0").close()
+    done = run("miner", "sync", *options, "--state", where)
     assert done.status == 2
     assert message in done.err
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 import pytest
 from conformance.memos import skill_type, subject_of, thin
 from docs.manual.page import Page
@@ -23,7 +22,6 @@ from tallystick.plugins.entries import GROUP
 from tallystick.plugins.registry import Registry, installed, registry
 from tallystick.scoring import compiled, explanation, planner
 from tallystick.scoring.explanation import Explanation
-from tallystick.scoring.facts import extraction
 from tallystick.scoring.value import Value
 from tallystick_conformance import backend_equivalence, batches, opaque
 from tallystick_conformance.loading import Subject
@@ -156,22 +154,6 @@ def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -
         monkeypatch.setattr(planner, "product_of", lambda _: None)
     found = [each.where for each in backend_equivalence.check(subject)]
     assert found == [f"skills@1.1.0: mcp_server: {name}"]
-
-
-class Truncating:
-    """NumPy, but for the rounding of decimals."""
-
-    rint = np.floor
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(np, name)
-
-
-def test_a_leak_of_floats_in_a_batch_is_seen(subject: Subject, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(extraction, "np", Truncating())
-    found = list(backend_equivalence.check(subject))
-    assert [each.code for each in found] == ["readers-disagree"]
-    assert found[0].where == "memos@1.0.0: memo"
 
 
 def test_an_explanation_that_fails_is_told(subject: Subject, monkeypatch: Patch) -> None:

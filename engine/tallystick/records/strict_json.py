@@ -106,21 +106,24 @@ def check(value: Any, path: Path = ()) -> None:  # noqa: ANN401  # any value of 
         RecordError: some part is of another class, not finite, has a lone surrogate, or lies too
             deep, with its path.
     """
-    kind = type(value)
-    if kind is dict or kind is list:
-        if len(path) >= MAX_DEPTH:
-            raise RecordError("too-deep", path_text(path), NOTHING, _TOO_DEEP)
-        _check_entries(value, path)
-    elif kind is str:
-        _check_text(value, path)
-    elif kind is float:
-        if not math.isfinite(value):
-            raise RecordError("not-finite", path_text(path), shown(value), "a finite number")
-    elif kind is int:
-        _check_int(value, path)
-    elif value is not None and kind is not bool:
-        expected = "a JSON value: dict, list, str, int, float, bool or None"
-        raise RecordError("wrong-type", path_text(path), shown(_named(value)), expected)
+    is_dict = type(value) is dict
+    if not is_dict and type(value) is not list:
+        _check_scalar(value, path)
+        return
+    if len(path) >= MAX_DEPTH:
+        raise RecordError("too-deep", path_text(path), NOTHING, _TOO_DEEP)
+    if is_dict and value and set(map(type, value)) != {str}:
+        key = next(key for key in value if type(key) is not str)
+        expected = "text as the key of a field"
+        raise RecordError("wrong-type", path_text(path), shown(_named(key)), expected)
+    for step, item in value.items() if is_dict else enumerate(value):
+        if isinstance(step, str) and not step.isascii():
+            _check_text(step, (*path, step))
+        kind = type(item)
+        # nearly all values end here, without a call
+        if (kind is str and item.isascii()) or (kind is int and abs(item) < _SURELY_DOUBLE):
+            continue
+        check(item, (*path, step))
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -217,23 +220,18 @@ def _named(value: object) -> str:
     return f"a Python {module}{kind.__name__}"
 
 
-def _check_entries(value: Any, path: Path) -> None:  # noqa: ANN401  # a dict or a list
-    is_dict = type(value) is dict
-    if is_dict and value and set(map(type, value)) != {str}:
-        key = next(key for key in value if type(key) is not str)
-        expected = "text as the key of a field"
-        raise RecordError("wrong-type", path_text(path), shown(_named(key)), expected)
-    for step, item in value.items() if is_dict else enumerate(value):
-        if isinstance(step, str) and not step.isascii():
-            _check_text(step, (*path, step))
-        kind = type(item)
-        # nearly all values end here, without a call
-        if kind is str:
-            if item.isascii():
-                continue
-        elif kind is int and -_SURELY_DOUBLE < item < _SURELY_DOUBLE:
-            continue
-        check(item, (*path, step))
+def _check_scalar(value: Any, path: Path) -> None:  # noqa: ANN401  # no dict or list
+    kind = type(value)
+    if kind is str:
+        _check_text(value, path)
+    elif kind is float:
+        if not math.isfinite(value):
+            raise RecordError("not-finite", path_text(path), shown(value), "a finite number")
+    elif kind is int:
+        _check_int(value, path)
+    elif value is not None and kind is not bool:
+        expected = "a JSON value: dict, list, str, int, float, bool or None"
+        raise RecordError("wrong-type", path_text(path), shown(_named(value)), expected)
 
 
 def _check_text(value: str, path: Path) -> None:
