@@ -11,7 +11,7 @@ import gc
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -116,8 +116,9 @@ def check(value: Any, path: Path = ()) -> None:  # noqa: ANN401  # any value of 
         key = next(key for key in value if type(key) is not str)
         expected = "text as the key of a field"
         raise RecordError("wrong-type", path_text(path), shown(_named(key)), expected)
-    for step, item in value.items() if is_dict else enumerate(value):
-        if isinstance(step, str) and not step.isascii():
+    entries: Iterable[tuple[Any, Any]] = value.items() if is_dict else enumerate(value)
+    for step, item in entries:
+        if is_dict and not step.isascii():
             _check_text(step, (*path, step))
         kind = type(item)
         # nearly all values end here, without a call
