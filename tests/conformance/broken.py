@@ -19,6 +19,7 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.plugins.entries import ALLOWED
+from tallystick.plugins.registry import installed_plugins
 from tallystick_conformance import loading
 from tallystick_conformance.loading import Subject, load_subject
 from tallystick_conformance.target import find
@@ -189,6 +190,8 @@ def true_digests(module: Path) -> dict[str, str]:
 @contextmanager
 def loaded(folder: Path, *others: str) -> Iterator[Subject | Diagnostic]:
     """The plugin of a project in this process, among the others that are named alone."""
+    # what is installed is remembered as it is without the environment below
+    installed_plugins()
     chosen = f"{folder}:{NAME}" if others else str(folder)
     target, before = find(chosen), set(sys.modules)
     target = attrs.evolve(target, others=[e for e in target.others if e.name in others])
