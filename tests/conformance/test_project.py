@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import attrs
+import numpy  # noqa: F401, ICN001  # before modules are forgotten: it is imported once a process
 import pytest
 
 import tallystick
