@@ -73,7 +73,7 @@ Parts = Mapping[str, RecordColumns]
 
 @attrs.frozen
 class Memory:
-    """What earlier epochs left, of which the weights of a later one come.
+    """The records that earlier epochs left, of which the weights of a later one come.
 
     Attributes:
         records: those of the last round, and those that windows look back on: of windows without a

@@ -30,8 +30,9 @@ Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 """A number of a round, an epoch or a slot."""
 _Round = Annotated[int, msgspec.Meta(gt=-NUMBER_LIMIT, lt=NUMBER_LIMIT)]
 """The round of an event in a log: below 0 of a carried record alone."""
-_DECIMAL = r"-?[0-9]{1,30}\.[0-9]{9}"
-_RATIO = r"-?[0-9]{1,100}/[1-9][0-9]{0,99}"
+# each number has one spelling, as digests are of lines
+_DECIMAL = r"(?!-0\.0{9}\Z)-?(0|[1-9][0-9]{0,29})\.[0-9]{9}"
+_RATIO = r"(?!-0/)-?(0|[1-9][0-9]{0,99})/[1-9][0-9]{0,99}"
 _Decimal = Annotated[str, msgspec.Meta(pattern=rf"^{_DECIMAL}\Z")]
 _Measure = Annotated[str, msgspec.Meta(pattern=rf"^({_DECIMAL}|{_RATIO})\Z")]
 

@@ -123,7 +123,14 @@ def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:
     assert not {"measures", "group"} & result_row(plain)[-1].keys()
 
 
-@pytest.mark.parametrize("text", ["1/0", "a/2", "1/2/3", "0.1234567891", "1" * 101 + "/2", 3])
+NO_NUMBERS = [
+    *("1/0", "a/2", "1/2/3", "0.1234567891", "1" * 101 + "/2", 3),
+    # another spelling of a number
+    *("-0.000000000", "00.500000000", "0.5", "01/2", "-0/1"),
+]
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
 def test_a_line_with_a_measure_that_is_no_number_is_damaged(text: object) -> None:
     line = {
         "validator": "v",
