@@ -7,86 +7,32 @@ tallystick_api = 1
 SCORED_STATE_HELP = "Score each record by the rules and thresholds of the epoch that it names."
 """Help of the option by which a command scores with a state."""
 
+
+def _command(name: str, heading: str, sentence: str, attribute: str | None = None) -> Command:
+    """Return the row of a command, whose module and click command are called as it is."""
+    home = f"tallystick_state.cli.{name}:{attribute or name}"
+    return Command((name,), home, sentence, heading=heading)
+
+
 COMMANDS = CommandRows(
     commands=(
-        Command(
-            ("audit",),
-            "tallystick_state.cli.audit:audit",
-            "Check what another published against its inputs.",
-            heading="verify",
-        ),
-        Command(
-            ("epoch",),
-            "tallystick_state.cli.epoch:epoch",
-            "List, show and close the epochs of a state.",
-            heading="state",
-        ),
-        Command(
-            ("events",),
-            "tallystick_state.cli.events:events",
-            "Import late events and records of others.",
-            heading="state",
-        ),
-        Command(
-            ("groups",),
-            "tallystick_state.cli.groups:groups",
-            "Select verification groups.",
-            heading="state",
-        ),
-        Command(
-            ("keys",),
-            "tallystick_state.cli.keys:keys",
-            "Make and show keys that sign.",
-            heading="verify",
-        ),
-        Command(
-            ("miner",),
-            "tallystick_state.cli.miner:miner",
-            "List, register, sync and clear the miners of a state.",
-            heading="state",
-        ),
-        Command(
-            ("quarantine",),
-            "tallystick_state.cli.quarantine:quarantine",
-            "List, accept and drop claims that are not recorded.",
-            heading="state",
-        ),
-        Command(
-            ("round",),
-            "tallystick_state.cli.round:round_group",
-            "List, show and close the rounds of a state.",
-            heading="state",
-        ),
-        Command(
-            ("sign",),
-            "tallystick_state.cli.sign:sign",
+        _command("audit", "verify", "Check what another published against its inputs."),
+        _command("epoch", "state", "List, show and close the epochs of a state."),
+        _command("events", "state", "Import late events and records of others."),
+        _command("groups", "state", "Select verification groups."),
+        _command("keys", "verify", "Make and show keys that sign."),
+        _command("miner", "state", "List, register, sync and clear the miners of a state."),
+        _command("quarantine", "state", "List, accept and drop claims that are not recorded."),
+        _command("round", "state", "List, show and close the rounds of a state.", "round_group"),
+        _command(
+            "sign",
+            "verify",
             "Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.",
-            heading="verify",
         ),
-        Command(
-            ("state",),
-            "tallystick_state.cli.state:state",
-            "Begin, show, move and verify a state.",
-            heading="state",
-        ),
-        Command(
-            ("trust",),
-            "tallystick_state.cli.trust:trust",
-            "Write, check and rotate trust files.",
-            heading="verify",
-        ),
-        Command(
-            ("verify",),
-            "tallystick_state.cli.verify:verify_command",
-            "Verify the signatures of a file.",
-            heading="verify",
-        ),
-        Command(
-            ("weights",),
-            "tallystick_state.cli.weights:weights",
-            "Compute the weights that a validator sets.",
-            heading="state",
-        ),
+        _command("state", "state", "Begin, show, move and verify a state."),
+        _command("trust", "verify", "Write, check and rotate trust files."),
+        _command("verify", "verify", "Verify the signatures of a file.", "verify_command"),
+        _command("weights", "state", "Compute the weights that a validator sets."),
     ),
     options=tuple(
         CommandOption(
