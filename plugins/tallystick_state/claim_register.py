@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 
@@ -39,6 +40,7 @@ _Scope = tuple[str, int]
 """A validator, and the epoch that claims of it are pinned to."""
 _Groups = dict[bytes, list[Claim]]
 """Claims by their identity, or by what they are about."""
+_NONE: Mapping[bytes, Claim] = MappingProxyType({})
 # the reason, for a moment, of a claim about which is to decide
 _UNDECIDED = "anew"
 
@@ -73,19 +75,6 @@ class Move:
 
     before: Claim | None
     after: Claim
-
-
-@attrs.frozen
-class Settled:
-    """The claims that a batch recorded or moved.
-
-    Attributes:
-        recorded: new ones that are recorded and move no other.
-        moves: all others that are new or change.
-    """
-
-    recorded: Sequence[Numbered]
-    moves: Sequence[Move]
 
 
 class ClaimRegister:
@@ -152,8 +141,8 @@ class ClaimRegister:
 
     def settle(
         self, new: Sequence[Numbered], raised: Iterable[Claim], rank: Rank, epoch: int
-    ) -> Settled:
-        """Decide about the claims that `sift` found new or raised.
+    ) -> list[Move]:
+        """Decide about the claims that `sift` found new or raised; return all that are new or move.
 
         Args:
             new: the new ones.
@@ -161,19 +150,28 @@ class ClaimRegister:
             rank: with which all of them came.
             epoch: the open one.
         """
-        simple, others = self._split_new(new, rank)
-        drafts = [Claim(seq, event, rank, _UNDECIDED) for seq, event, _ in others]
-        drafts += [attrs.evolve(claim, rank=rank, reason=_UNDECIDED) for claim in raised]
-        return self._decide(simple, rank, drafts, epoch)
+        drafts = [attrs.evolve(claim, rank=rank, reason=_UNDECIDED) for claim in raised]
+        times = Counter(identity for _, _, identity in new)
+        sure = dict[bytes, Claim]()
+        for seq, event, identity in new:
+            known = identity in self._known or identity in self._pruned
+            alone = times[identity] == 1 and not known
+            ready = rank >= Rank.ACCEPTED or not self._waits(event)
+            calm = not self._counting or not self._over_of((event.validator, event.epoch))
+            if alone and ready and calm:
+                sure[identity] = Claim(seq, event, rank, None, epoch)
+            else:
+                drafts.append(Claim(seq, event, rank, _UNDECIDED))
+        return self._decide(drafts, epoch, sure)
 
-    def drop(self, claims: Iterable[Claim], epoch: int) -> Settled:
+    def drop(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
         """Decide against claims in quarantine: they stay known, and count no more."""
         dropped = [attrs.evolve(claim, reason=DROPPED) for claim in claims]
         for claim in dropped:
             self._add(claim.event, claim.rank, -1)
-        return self._decide((), Rank.IMPORTED, dropped, epoch)
+        return self._decide(dropped, epoch)
 
-    def accept(self, claims: Iterable[Claim], epoch: int) -> Settled:
+    def accept(self, claims: Iterable[Claim], epoch: int) -> list[Move]:
         """Decide for claims in quarantine."""
         drafts = []
         for claim in claims:
@@ -181,26 +179,18 @@ class ClaimRegister:
             self._add(claim.event, claim.rank, 0 if claim.reason == DROPPED else -1)
             self._add(claim.event, rank, 1)
             drafts.append(attrs.evolve(claim, rank=rank, reason=_UNDECIDED))
-        return self._decide((), Rank.IMPORTED, drafts, epoch)
-
-    def _split_new(
-        self, new: Sequence[Numbered], rank: Rank
-    ) -> tuple[list[Numbered], list[Numbered]]:
-        """Return the new claims that are recorded for sure, and those yet to decide."""
-        times = Counter(identity for _, _, identity in new)
-        simple, others = list[Numbered](), list[Numbered]()
-        for numbered in new:
-            _, event, identity = numbered
-            known = identity in self._known or identity in self._pruned
-            alone = times[identity] == 1 and not known
-            ready = rank >= Rank.ACCEPTED or not self._waits(event)
-            calm = not self._counting or not self._over_of((event.validator, event.epoch))
-            (simple if alone and ready and calm else others).append(numbered)
-        return simple, others
+        return self._decide(drafts, epoch)
 
     def _decide(
-        self, simple: Sequence[Numbered], rank: Rank, drafts: Sequence[Claim], epoch: int
-    ) -> Settled:
+        self, drafts: Sequence[Claim], epoch: int, sure: Mapping[bytes, Claim] = _NONE
+    ) -> list[Move]:
+        """Decide about claims; return them, and those that they move.
+
+        Args:
+            drafts: the claims.
+            epoch: the open one.
+            sure: new ones, by identity, that are recorded and move no other.
+        """
         touched = {claim.event.identity for claim in drafts}
         for scope in self._passed:
             touched |= {claim.event.identity for claim in self._rows.in_scope(scope_of(*scope))}
@@ -217,7 +207,9 @@ class ClaimRegister:
         ]
         if self._waiting:
             epochs: dict[bytes, int | None] = {
-                identity: event.epoch for _, event, identity in simple if event.is_record
+                identity: claim.event.epoch
+                for identity, claim in sure.items()
+                if claim.event.is_record
             }
             epochs |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
             epochs |= {task: claim.epoch for task, claim in closed.items()}
@@ -239,8 +231,9 @@ class ClaimRegister:
         ]
         moves = [Move(before.get(claim.seq), claim) for claim in after]
         moves = [move for move in moves if move.before != move.after]
-        self._write(simple, rank, moves, epoch)
-        return Settled(simple, moves)
+        moves += [Move(None, claim) for claim in sure.values()]
+        self._write(moves)
+        return moves
 
     def _waiting_for(
         self, epochs: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
@@ -288,20 +281,13 @@ class ClaimRegister:
         over = self._over_of((claim.event.validator, claim.event.epoch))
         return is_over(claim.event, claim.rank, over)
 
-    def _write(
-        self, simple: Sequence[Numbered], rank: Rank, moves: Sequence[Move], epoch: int
-    ) -> None:
+    def _write(self, moves: Sequence[Move]) -> None:
         self._rows.forget([move.before for move in moves if move.before is not None])
-        waiting = [move.after for move in moves if move.after.reason is not None]
+        after = [move.after for move in moves]
+        waiting = [claim for claim in after if claim.reason is not None]
         self._rows.quarantine(waiting)
         self._has_quarantine |= bool(waiting)
-        self._transaction.put_events(((seq, event, epoch) for seq, event, _ in simple), rank)
-        recorded = defaultdict[Rank, list[tuple[int, StateEvent, int]]](list)
-        for after in (move.after for move in moves):
-            if after.counted_in is not None:
-                recorded[after.rank].append((after.seq, after.event, after.counted_in))
-        for of_rank, rows in recorded.items():
-            self._transaction.put_events(rows, of_rank)
+        self._rows.record(claim for claim in after if claim.reason is None)
         for scope in self._changed:
             self._rows.put_counts(scope_of(*scope), self._counts[scope])
         self._known = {}

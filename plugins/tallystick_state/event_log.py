@@ -28,7 +28,7 @@ from tallystick.records.messages import shown
 from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
-from tallystick_state.claim_register import ClaimRegister, Numbered, Settled, Sifted
+from tallystick_state.claim_register import ClaimRegister, Move, Numbered, Sifted
 from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
@@ -303,17 +303,15 @@ class EventLog:
             self._register = ClaimRegister(self.transaction, self.in_force)
         return self._register
 
-    def settle(self, settled: Settled) -> None:
+    def settle(self, moves: Iterable[Move]) -> None:
         """Note what moved, and count the flags that came with it, or went."""
         flags = Counter[tuple[str, str]]()
-        for _, event, _ in settled.recorded:
-            if FLAG in event.events:
-                flags[event.hotkey, event.validator] += event.events.count(FLAG)
         cleared: Mapping[str, int] | None = None
-        for move in settled.moves:
+        for move in moves:
             event, before, after = move.after.event, _status(move.before), _status(move.after)
-            first, _ = self.moved.get(move.after.seq, (before, after))
-            self.moved[move.after.seq] = first, after
+            if before or after != RECORDED:
+                first, _ = self.moved.get(move.after.seq, (before, after))
+                self.moved[move.after.seq] = first, after
             more = (after == RECORDED) - (before == RECORDED)
             if more and FLAG in event.events:
                 if cleared is None:

@@ -203,39 +203,46 @@ class _Lines:
         self.rejects: dict[int, Reject] | None = {} if keep_all else None
         self._most = None if keep_all else MOST_TOLD
         # above a limit, and kept nowhere
-        self._over = list[tuple[int, StateEvent, Rank]]()
+        self._over = list[ClaimInfo]()
         # entries of the file follow each other: of each, its line; 0 of the entry of a batch
         self._lines, self._taken = array("Q"), 0
         self._raised: dict[int, int] = {}
         self._refused, self._told = Counter[str](), list[Reject]()
         self._left_out = Counter[str]()
 
-    def accepted(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
-        """Yield the lines of validators that are heard, signed as far as the state requires it.
+    def objection(self, closing: bool, line: int, event: StateEvent) -> Reject | None:
+        """Return the reject of a line that is not heard, or not signed as the state requires it.
 
         Args:
-            lines: of a file; the others are refused.
             closing: whether the file closes rounds, so that the state's own need no signature.
+            line: the number.
+            event: of the line.
         """
         allowed, batch = self._log.allowed, self._log.batch
         is_trusting = self._log.in_force.root is not None
-        for line, event in lines:
-            is_own = closing and allowed.is_own(event)
-            if not allowed.accepts(event.validator):
-                code = UNHEARD
-            elif is_own or not is_trusting or (batch and batch.holds(event)):
-                yield line, event
-                continue
-            else:
-                code = UNSIGNED if batch is None else NOT_IN_BATCH
-            wanted = _WANTED[code]
-            if code == UNHEARD and is_trusting:
-                wanted = "a validator that the trust file of this state names"
-            shown_as = shown(event.validator)
-            self._refuse(_reject(line, event, code, "validator", shown_as, wanted))
+        is_own = closing and allowed.is_own(event)
+        if not allowed.accepts(event.validator):
+            code = UNHEARD
+        elif is_own or not is_trusting or (batch and batch.holds(event)):
+            return None
+        else:
+            code = UNSIGNED if batch is None else NOT_IN_BATCH
+        wanted = _WANTED[code]
+        if code == UNHEARD and is_trusting:
+            wanted = "a validator that the trust file of this state names"
+        return _reject(line, event, code, "validator", shown(event.validator), wanted)
 
-    def record(self, lines: Sequence[Line], rank: Rank) -> None:
-        """Record events that the state admits, as far as nothing stands against them."""
+    def record(self, lines: Sequence[Line], closing: bool) -> None:
+        """Record events that the state admits; what its own validator says of a round first."""
+        is_own = self._log.allowed.is_own
+        own = [line for line in lines if is_own(line[1])] if closing else []
+        if own:
+            self._record(own, Rank.OWN)
+            lines = [line for line in lines if not is_own(line[1])]
+        self._record(lines, Rank.IMPORTED if self._log.batch is None else Rank.SIGNED)
+
+    def _record(self, lines: Sequence[Line], rank: Rank) -> None:
+        """Record events as far as nothing stands against them."""
         before = self._log.entries
         outcome = self._log.record([event for _, event in lines], rank)
         entries = outcome.entries
@@ -244,10 +251,10 @@ class _Lines:
         self._duplicates += outcome.duplicates
         self._lines.extend(lines[index][0] for index in entries)
         self._raised |= {claim.seq: lines[index][0] for index, claim in outcome.raised.items()}
-        for index in outcome.refused:
-            self._refuse(_quarantine_reject(*lines[index], OVER, _WANTED[OVER]))
+        for line, event in (lines[index] for index in outcome.refused):
+            self.reject([_quarantine_reject(line, event, OVER, _WANTED[OVER])])
             if self._most is None or len(self._over) < self._most:
-                self._over.append((*lines[index], rank))
+                self._over.append(ClaimInfo.of(Claim(0, event, rank), OVER, line))
         if self._log.in_force.changes:
             for index in entries:
                 self._leave_out(*lines[index])
@@ -268,7 +275,7 @@ class _Lines:
         waiting = self._waiting(quarantined)
         reports = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
         claims = [ClaimInfo.of(claim, quarantined[claim.seq], line) for line, claim in waiting]
-        claims += [_claim_above_limit(*claim) for claim in self._over]
+        claims += self._over
         return Ingested(
             self._taken - len(quarantined) - unchanged,
             self._duplicates + unchanged,
@@ -285,7 +292,11 @@ class _Lines:
     def reject(self, rejects: Iterable[Reject]) -> None:
         """Refuse lines alone."""
         for reject in rejects:
-            self._refuse(reject)
+            self._refused[reject.code] += 1
+            if self.rejects is not None and reject.code != OVER:
+                self.rejects[reject.line] = reject
+            if len(self._told) < MOST_TOLD:
+                self._told.append(reject)
 
     def _leave_out(self, line: int, event: StateEvent) -> None:
         """Tell which events of a late line do nothing, as the rules that count it drop them."""
@@ -299,13 +310,6 @@ class _Lines:
         for name in sorted(left_out)[: MOST_TOLD - len(self._told)]:
             wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
             self._told.append(_reject(line, event, LEFT_OUT, "events", shown(name), wanted))
-
-    def _refuse(self, reject: Reject) -> None:
-        self._refused[reject.code] += 1
-        if self.rejects is not None and reject.code != OVER:
-            self.rejects[reject.line] = reject
-        if len(self._told) < MOST_TOLD:
-            self._told.append(reject)
 
     def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
         """Return the first claims of the file in quarantine, with their lines."""
@@ -378,27 +382,39 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
     opened = source_of(items) if isinstance(items, Path) else ItemSource(items)
     lines, refused = _Lines(log, keep_all=bad == "reject"), list[Reject]()
     batches, closing = list[EventBatch](), rounds is not None
+    of_rounds = [] if rounds is None else [rounds.refusal]
     of_state = partial(refusal, log.state, log.in_force)
-    of_rounds = _refusal_of(rounds)
     for batch in events_of(opened, scorer, joined):
         if progress is not None and isinstance(items, Path):
             progress(opened.bytes_read, opened.size)
-        accepted = lines.accepted(batch.events, closing)
+        heard, unheard = _admitted(batch.events, partial(lines.objection, closing))
+        lines.reject(unheard)
         if bad == "reject":
             # which epoch a round is pinned to follows from all records
-            admitted, rejects = _admitted(accepted, of_state)
+            admitted, rejects = _admitted(heard, of_state)
             lines.reject([*batch.rejects, *rejects])
             batches.append(attrs.evolve(batch, events=admitted))
             continue
-        admitted, rejects = _admitted(accepted, of_rounds, of_state)
+        admitted, rejects = _admitted(heard, *of_rounds, of_state)
         refused += [*batch.rejects, *rejects]
         if not refused:
-            _record(lines, log, admitted, rounds)
+            lines.record(admitted, closing)
     if refused:
         raise RefusedError(name, sorted(refused, key=attrgetter("line")))
-    results = _record_good(lines, log, batches, rounds, name) if bad == "reject" else ()
+    outcomes, defects = dict[int, Result | Reject](), DefectLog(name)
+    if rounds is not None and batches:
+        rounds.pin(chain.from_iterable(batch.events for batch in batches))
+    for batch in batches:
+        defects.tell(batch.rejects)
+        outcomes |= {result.record: result for result in batch.scored.results()}
+        admitted, rejects = _admitted(batch.events, *of_rounds)
+        lines.reject(rejects)
+        lines.record(admitted, closing)
+    defects.close()
+    outcomes |= lines.rejects or {}
     if joined is not None:
         joined.check_joined(name)
+    results = tuple(outcome for _, outcome in sorted(outcomes.items()))
     return attrs.evolve(lines.ingested(), results=results)
 
 
@@ -414,29 +430,6 @@ def _admitted(
         else:
             rejects.append(reject)
     return admitted, rejects
-
-
-def _refusal_of(rounds: Rounds | None) -> Callable[[int, StateEvent], Reject | None]:
-    """Return the check that a line belongs to the rounds that a file closes, if it closes any."""
-    return rounds.refusal if rounds is not None else lambda *_: None
-
-
-def _record_good(
-    lines: _Lines, log: EventLog, batches: Sequence[EventBatch], rounds: Rounds | None, name: str
-) -> tuple[Result | Reject, ...]:
-    """Record the admitted lines that belong to the rounds; return the outcome of each record."""
-    outcomes, defects = dict[int, Result | Reject](), DefectLog(name)
-    if rounds is not None:
-        rounds.pin(chain.from_iterable(batch.events for batch in batches))
-    for batch in batches:
-        defects.tell(batch.rejects)
-        outcomes |= {result.record: result for result in batch.scored.results()}
-        admitted, rejects = _admitted(batch.events, _refusal_of(rounds))
-        lines.reject(rejects)
-        _record(lines, log, admitted, rounds)
-    defects.close()
-    outcomes |= lines.rejects or {}
-    return tuple(outcome for _, outcome in sorted(outcomes.items()))
 
 
 def batch_statement(
@@ -489,16 +482,6 @@ def batch_statement(
         # complete once all is read
         digest=source.digest,
     )
-
-
-def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds | None) -> None:
-    """Record events that the state admits; what its own validator says first."""
-    is_own = log.allowed.is_own
-    own = [line for line in admitted if rounds is not None and is_own(line[1])]
-    if own:
-        lines.record(own, Rank.OWN)
-        admitted = [line for line in admitted if not is_own(line[1])]
-    lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
 
 
 def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
@@ -565,11 +548,6 @@ def _quarantine_reject(line: int, event: StateEvent, code: str, wanted: str) -> 
     elif code == UNKNOWN:
         path, value = "task_id", event.task_id
     return _reject(line, event, code, path, shown(value), wanted)
-
-
-def _claim_above_limit(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
-    """Return a claim above a limit, which is kept nowhere."""
-    return ClaimInfo.of(Claim(0, event, rank), OVER, line)
 
 
 def _groupless_claim(claims: Iterable[Claim]) -> int | None:

@@ -172,6 +172,11 @@ class ClaimRows:
         for claim in claims:
             delete(self.connection, EVENTS if claim.reason is None else QUARANTINE, [claim.seq])
 
+    def record(self, claims: Iterable[Claim]) -> None:
+        """Index claims that are recorded."""
+        rows = (_indexed(c.seq, c.event, c.counted_in, int(c.rank)) for c in claims)
+        insert(self.connection, EVENTS, rows)
+
     def quarantine(self, claims: Iterable[Claim]) -> None:
         """Put claims into quarantine."""
         rows = (waiting_row(c.seq, c.event, int(c.rank), str(c.reason)) for c in claims)
@@ -842,7 +847,7 @@ def delete(connection: Connection, table: StoreTable, keys: Sequence[object]) ->
         connection.execute(f"DELETE FROM {table} WHERE {table.keys[0]} IN ({marks(page)})", page)
 
 
-def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
+def _indexed(seq: int, event: StateEvent, counted_in: int | None, rank: int) -> tuple[Any, ...]:
     miner = event.hotkey, event.skill_type, event.role, int(event.is_record)
     return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
 
