@@ -148,8 +148,7 @@ class Ledger(StoredState):
         content: Carry | None = None
         records: tuple[StateEvent, ...] = ()
         if carry is not None:
-            rules = in_force.at(0)
-            content, records = CarryFile.of(carry, rules).carried(rules)
+            content, records = CarryFile.read(carry, in_force.at(0)).carried()
         elif authority.envelope is not None:
             raise StateError("found a signature without a carry file, expected both or neither")
         origin = Origin(None if network is None else checked_digest(network), content)

@@ -190,7 +190,8 @@ def test_the_order_and_spelling_of_a_carry_file_do_not_matter(tmp_path: Path) ->
         miner["window"] = miner["window"][::-1]
     in_force = begin_under([WORKFLOW], None, None)
     first, second = (
-        CarryFile.read(written(tmp_path, each)).carried(in_force.at(0)) for each in (value, turned)
+        CarryFile.read(written(tmp_path, each), in_force.at(0)).carried()
+        for each in (value, turned)
     )
     assert first == second
 
@@ -410,7 +411,7 @@ def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:
     path = tmp_path / "carry.json"
     path.write_text('{"format": 1.0, "miners": {}}', encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        CarryFile.read(path)
+        Ledger.create(tmp_path / "s.db", SKILLS, carry=path)
     assert str(caught.value) == f"{path}: found the number 1.0, expected whole ones"
 
 
@@ -418,7 +419,9 @@ def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:
 def test_more_miners_than_slots_are_refused_with_the_limit(tmp_path: Path) -> None:
     miners = {f"hk-{number}": {"types": [PYTHON]} for number in range(65537)}
     with pytest.raises(InputError, match="expected at most 65536 miners, by hotkey"):
-        CarryFile.read(written(tmp_path, {"format": 1, "miners": miners}))
+        Ledger.create(
+            tmp_path / "s.db", SKILLS, carry=written(tmp_path, {"format": 1, "miners": miners})
+        )
 
 
 def test_the_end_of_a_message_about_a_long_hotkey_is_there(tmp_path: Path) -> None:
@@ -438,7 +441,7 @@ def test_a_text_that_is_no_json_is_refused_by_its_line(tmp_path: Path) -> None:
 
 def signed(path: Path, trust: Path, *signers: Key, other: Value | None = None) -> bytes:
     in_force = begin_under([SKILLS], None, trust)
-    carried, _ = CarryFile.read(path).carried(in_force.at(0))
+    carried, _ = CarryFile.read(path, in_force.at(0)).carried()
     said = {"format": 1, "network": "subnet-test", "trust": digest(root()), "carry": carried.digest}
     named = {"name": "carry", "digest": {"sha256": carried.digest.removeprefix("sha256:")}}
     return envelope("carry", said | (other or {}), *signers, subject=named)

@@ -252,7 +252,7 @@ def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -
     from tallystick_state.rules_in_force import begin_under
 
     in_force = begin_under(references, None, trust)
-    carried, _ = CarryFile.of(path, in_force.at(0)).carried(in_force.at(0))
+    carried, _ = CarryFile.read(path, in_force.at(0)).carried()
     root = in_force.root
     assert root is not None  # noqa: S101  # a trust file was read
     miners = numbered(len(carried.state.miners), "miner")
