@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
+from tallystick.formula.text import fact_text
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import FactsRequest, column_name, fact_text, read
+from tallystick.scoring.facts.file import FactsRequest, column_name
 from tallystick.scoring.facts.results import IDENTITY_FIELDS, wanted_by
+from tallystick.scoring.facts.source import FactsSource
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.backtest.candidates import Candidate
 
@@ -119,9 +121,9 @@ def factor_of(skill_type: str, fact: Fact, where: Where) -> Column:
 
 def batches(path: Path, scorer: Scorer) -> Iterator[FactBatch]:
     """The facts that results need, read as scoring reads them."""
-    yield from read(
-        path, FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), IDENTITY_FIELDS)
-    )
+    request = FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), IDENTITY_FIELDS)
+    for chunk in FactsSource(path):
+        yield chunk.facts(request)
 
 
 @cache

@@ -30,8 +30,9 @@ from paths import OPEN, PARTS, SAMPLE, Inputs, Part, Way, types
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.batch import shifted
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import FactsRequest, FactsWriter, read
+from tallystick.scoring.facts.file import FactsRequest, FactsWriter
 from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.facts.source import FactsSource
 from tallystick_conformance.testing.history import history_of
 
 TILE = 10**5
@@ -125,7 +126,9 @@ def prepare(folder: Path, jsonl: Sequence[int], facts: Sequence[int]) -> None:
 def tiled(tile: Inputs, inputs: Inputs) -> None:
     """Facts over and over, with lines that go on."""
     catalogues = catalog_of(installed())
-    batches = list(read(tile.facts, FactsRequest(catalogues)))
+    every = {name: frozenset(catalog.by_digest) for name, catalog in catalogues.items()}
+    request = FactsRequest(catalogues, every)
+    batches = [chunk.facts(request) for chunk in FactsSource(tile.facts)]
     with inputs.facts.open("wb") as file:
         writer = FactsWriter(file, catalogues)
         for before in range(0, inputs.rows, tile.rows):

@@ -26,7 +26,7 @@ from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.facts.file import FactsChunk
 from tallystick_consensus.rules import CONSENSUS
 from tallystick_consensus.run import GroupFile
 from tallystick_state.collusion import collusion_flags

@@ -33,11 +33,10 @@ from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.file import FactsChunk, FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
-from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds

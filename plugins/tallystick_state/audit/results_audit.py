@@ -35,8 +35,8 @@ from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.explanation import Explanation
+from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.results import Scoring
-from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of

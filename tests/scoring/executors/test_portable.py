@@ -30,8 +30,8 @@ from tallystick.plugins.code import CodeFiles
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.run import ExtractionSpec, extract_file
-from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot

@@ -37,6 +37,7 @@ from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.facts.source import FactsSource
 
 CATALOGUES = catalog_of(installed())
+EVERY = {name: frozenset(catalog.by_digest) for name, catalog in CATALOGUES.items()}
 CHUNK = 64
 _CACHE: dict[str, Any] = {}
 
@@ -101,8 +102,8 @@ def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> Non
     one.write_bytes(whole())
     other.write_bytes(written([], 1000))
     assert one.read_bytes() != other.read_bytes()
-    assert len(list(read(one, FactsRequest(CATALOGUES)))) == -(-400 // 64)
-    assert len(list(read(other, FactsRequest(CATALOGUES)))) == 1
+    assert len(list(read(one, FactsRequest(CATALOGUES, EVERY)))) == -(-400 // 64)
+    assert len(list(read(other, FactsRequest(CATALOGUES, EVERY)))) == 1
     assert joined(one, "epoch") == joined(other, "epoch")
     assert joined(one, "task_id") == joined(other, "task_id")
 
@@ -111,7 +112,7 @@ def joined(path: Path, field: str) -> dict[int, Any]:
     """A field by line."""
     return {
         line: value
-        for batch in read(path, FactsRequest(CATALOGUES))
+        for batch in read(path, FactsRequest(CATALOGUES, EVERY))
         for rows in batch.types.values()
         for line, value in zip(rows.record.tolist(), getattr(rows, field).tolist(), strict=True)
     }
@@ -119,7 +120,7 @@ def joined(path: Path, field: str) -> dict[int, Any]:
 
 def test_what_is_read_is_what_was_taken(facts: Path) -> None:
     data, start = records(), 0
-    for batch in read(facts, FactsRequest(CATALOGUES)):
+    for batch in read(facts, FactsRequest(CATALOGUES, EVERY)):
         taken = extracted(data[start : start + CHUNK], start + 1)
         assert (batch.first, batch.lines) == (taken.first, taken.lines)
         assert list(batch.types) == sorted(taken.types)
@@ -153,7 +154,7 @@ def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> 
     plain, coded = (
         [
             rows
-            for batch in read(facts, FactsRequest(CATALOGUES, coded=names))
+            for batch in read(facts, FactsRequest(CATALOGUES, EVERY, coded=names))
             for rows in batch.types.values()
         ]
         for names in ((), ("miner_hotkey", "role"))
@@ -262,8 +263,9 @@ def test_other_facts_are_refused(
     facts: Path, change: Callable[[dict[str, Any]], None], message: str
 ) -> None:
     changed(facts, change)
+    request = FactsRequest(CATALOGUES, EVERY | {"poetry": frozenset()})
     with pytest.raises(InputError, match=message) as caught:
-        list(read(facts, FactsRequest(CATALOGUES)))
+        list(read(facts, request))
     assert str(caught.value).startswith(f"{facts}: ")
 
 
@@ -289,7 +291,7 @@ def test_records_are_no_facts(tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     pq.write_table(pa.table({"task_id": ["a"]}), path)
     with pytest.raises(InputError, match="Parquet without facts"):
-        list(read(path, FactsRequest(CATALOGUES)))
+        list(read(path, FactsRequest(CATALOGUES, EVERY)))
 
 
 def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:

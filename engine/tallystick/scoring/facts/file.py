@@ -12,9 +12,8 @@ import json
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -122,7 +121,9 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
     Raises:
         InputError: it is no facts file, one of another format, or damaged.
     """
-    stored = (footer.metadata or {}).get(KEY)
+    with parquet_errors(path):
+        stored = (footer.metadata or {}).get(KEY)
+        sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
     if stored is None:
         raise InputError(
             f"{path}: found Parquet without facts, expected records as JSONL, one JSON object a "
@@ -140,8 +141,6 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise _damaged(path) from error
     sound = fields.pop("checksum") == zlib.crc32(_text(fields).encode()) and _is_sound(metadata)
-    groups = footer.num_row_groups
-    sizes = [footer.row_group(group).num_rows for group in range(groups)]
     if not sound or sizes != [rows for _, _, rows in metadata.groups]:
         raise _damaged(path)
     return metadata
@@ -176,25 +175,20 @@ def _damaged(path: Path) -> InputError:
     )
 
 
-def check(
-    path: Path,
-    said: FactsMetadata,
-    catalogs: Mapping[str, FactCatalog],
-    wanted: Mapping[str, Collection[str]] | None,
-) -> None:
-    """Refuse a file whose facts are not those that are wanted; None is all of them.
+def check(path: Path, said: FactsMetadata, request: FactsRequest) -> None:
+    """Refuse a file whose facts are not those that are requested.
 
     Raises:
         InputError: it was made by other schemas or definitions, or lacks facts.
     """
     for name in dict.fromkeys(name for _, name, _ in said.groups):
-        made, catalog = said.types[name], catalogs.get(name)
-        if catalog is None and wanted is not None and name not in wanted:
+        made, catalog = said.types[name], request.catalogs.get(name)
+        if catalog is None and name not in request.wanted:
             continue  # of a plugin that nobody names: no fact of it is read
         if catalog is None:
             raise InputError(
                 f"{path}: found facts of the skill type {name!r}, expected one of "
-                f"{', '.join(catalogs)}: install its plugin"
+                f"{', '.join(request.catalogs)}: install its plugin"
             )
         if made.schema != catalog.schema_digest:
             raise InputError(
@@ -207,8 +201,7 @@ def check(
                 f"{path}: found facts of {name} made with the definitions {made.definitions}, "
                 f"expected {catalog.definitions}: {_AGAIN}"
             )
-        sought = catalog.by_digest if wanted is None else wanted.get(name, ())
-        if lacking := sorted(set(sought) - set(made.facts)):
+        if lacking := sorted(set(request.wanted.get(name, ())) - set(made.facts)):
             texts = ", ".join(fact_text(catalog.by_digest[digest]) for digest in lacking)
             raise InputError(
                 f"{path}: found facts of {name} without {texts}, expected all that the rule set "
@@ -325,78 +318,89 @@ class FactsRequest:
 
     Attributes:
         catalogs: what is installed.
-        wanted: by skill type, the digests of the facts; other types have none. None is every fact.
+        wanted: by skill type, the digests of the facts; other types have none.
         fields: of ``RECORD_FIELDS``, what is read beside ``NEEDED``; the others are 0 or null.
         coded: of the texts, which are given as dictionaries: faster where they repeat.
     """
 
     catalogs: Mapping[str, FactCatalog]
-    wanted: Mapping[str, Collection[str]] | None = None
+    wanted: Mapping[str, Collection[str]]
     fields: Collection[str] = tuple(RECORD_FIELDS)
     coded: Sequence[str] = ()
 
 
-class FactsFile:
-    """A facts file that is open; close it.
+@attrs.frozen
+class FactsChunk:
+    """One chunk of a facts file, by its place; it can be pickled.
 
     Attributes:
-        metadata: what it says of itself.
+        path: the file.
+        number: which chunk, from 0.
+        before: how many records of the input come before the file.
+        checksum: of what the file says of itself, by which one that has changed is known.
     """
 
-    def __init__(self, path: Path, request: FactsRequest | None = None) -> None:
-        """Open it, to see what it says of itself, or to read what is requested.
+    path: Path
+    number: int
+    before: int
+    checksum: int
+
+    @property
+    def first(self) -> int:
+        """The number of the first record of the file."""
+        return self.before + 1
+
+    def items(self) -> Sequence[bytes]:
+        """Refused: the records are gone.
 
         Raises:
-            InputError: the file is damaged, is none of facts, was made by other schemas or
-                definitions, or lacks facts that are wanted.
+            InputError: always.
         """
-        self._path, self._request = path, request or FactsRequest({})
-        with ExitStack() as stack:
-            self._reader = stack.enter_context(ParquetReader(path, self._request.coded))
-            with parquet_errors(path):
-                self.metadata = metadata_of(path, self._reader.footer)
-            if request is not None:
-                catalogs, wanted = request.catalogs, request.wanted or None
-                self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogs.items()}
-                check(path, self.metadata, catalogs, wanted)
-            self.close = stack.pop_all().close
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def batch(self, chunk: int, before: int = 0) -> FactBatch:
-        """Return the facts of one chunk.
-
-        Args:
-            chunk: from 0.
-            before: the number of records of the input that come before the file.
-
-        Raises:
-            InputError: the file is damaged.
-        """
-        metadata = self.metadata
-        after = chunk * metadata.chunk
-        return FactBatch(
-            before + after + 1,
-            min(metadata.chunk, metadata.lines - after),
-            {name: self._rows(group, name, before) for group, name in metadata.groups_of(chunk)},
+        raise InputError(
+            f"{self.path}: found facts alone, expected records: give the file that they were taken "
+            "of"
         )
 
-    def _rows(self, group: int, skill_type: str, before: int) -> FactRows:
+    def facts(self, request: FactsRequest) -> FactBatch:
+        """Return the facts that are requested.
+
+        Raises:
+            InputError: the file cannot be read, is another one than before, was made by other
+                schemas or definitions, or lacks facts.
+        """
+        # a file is opened again for each chunk: that takes 2 ms, and a chunk 200
+        with ParquetReader(self.path, request.coded) as reader:
+            metadata = metadata_of(self.path, reader.footer)
+            if metadata.checksum != self.checksum:
+                raise InputError(
+                    f"{self.path}: found another facts file than before, expected one that stays "
+                    "as it is, the same for every worker: run again"
+                )
+            check(self.path, metadata, request)
+            after = self.number * metadata.chunk
+            return FactBatch(
+                self.before + after + 1,
+                min(metadata.chunk, metadata.lines - after),
+                {
+                    name: self._rows(reader, group, name, request)
+                    for group, name in metadata.groups_of(self.number)
+                },
+            )
+
+    def _rows(
+        self, reader: ParquetReader, group: int, skill_type: str, request: FactsRequest
+    ) -> FactRows:
         """Return the rows of one group."""
-        digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
-        present = [n for n in RECORD_FIELDS if n != "skill_type" and (n in fields or n in NEEDED)]
+        digests, fields = sorted(request.wanted.get(skill_type, ())), {*request.fields, *NEEDED}
+        present = [name for name in RECORD_FIELDS if name != "skill_type" and name in fields]
         names = [*present, *map(column_name, digests)]
-        table = self._reader.group(group, names)
-        with parquet_errors(self._path):
+        table = reader.group(group, names)
+        with parquet_errors(self.path):
             columns = {name: _whole(table.column(name)) for name in names}
             _check_kinds(columns)
             identity = {name: _value(columns, name, table.num_rows) for name in RECORD_FIELDS}
             facts = {digest: columns[column_name(digest)].to_numpy() for digest in digests}
-        identity |= {"skill_type": skill_type, "record": identity["record"] + before}
+        identity |= {"skill_type": skill_type, "record": identity["record"] + self.before}
         return FactRows(**identity, facts=facts)
 
 
@@ -406,8 +410,8 @@ def facts_metadata(path: Path) -> FactsMetadata:
     Raises:
         InputError: it is no facts file, or one of a newer format.
     """
-    with FactsFile(path) as file:
-        return file.metadata
+    with ParquetReader(path) as reader:
+        return metadata_of(path, reader.footer)
 
 
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:

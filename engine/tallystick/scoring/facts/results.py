@@ -27,9 +27,8 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.file import FactsChunk, FactsRequest
 from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
-from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import score_columns
 from tallystick.scoring.table import ResultTable, ScoredRows
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot, thresholds_at

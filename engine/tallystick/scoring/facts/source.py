@@ -3,93 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
-
 from tallystick.canonical import digest_of_file
-from tallystick.errors import InputError
 from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import size_of
-from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.file import FactsFile, FactsMetadata, FactsRequest, facts_metadata
+from tallystick.scoring.facts.file import FactsChunk, FactsMetadata, facts_metadata
 
 _LOG = logging.getLogger(__name__)
-
-
-@attrs.define(eq=False)
-class _Reading:
-    """A facts file that is kept open from chunk to chunk, as long as the same is requested."""
-
-    path: Path
-    request: FactsRequest | None = None
-    file: FactsFile | None = None
-
-    def opened(self, request: FactsRequest) -> FactsFile:
-        """Return the file, which is opened by the first request."""
-        if self.file is None or self.request is not request:
-            self.close()
-            self.request, self.file = request, FactsFile(self.path, request)
-        return self.file
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self.file is not None:
-            self.file.close()
-
-
-@attrs.frozen
-class FactsChunk:
-    """One chunk of a facts file, by its place.
-
-    Attributes:
-        path: the file.
-        number: which chunk, from 0.
-        before: how many records of the input come before the file.
-        checksum: of what the file says of itself, by which one that has changed is known.
-        reading: the file, where it is open already; a chunk without can be pickled.
-    """
-
-    path: Path
-    number: int
-    before: int
-    checksum: int
-    reading: _Reading | None = attrs.field(default=None, eq=False, repr=False)
-
-    @property
-    def first(self) -> int:
-        """The number of the first record of the file."""
-        return self.before + 1
-
-    def items(self) -> Sequence[bytes]:
-        """Refused: the records are gone.
-
-        Raises:
-            InputError: always.
-        """
-        raise InputError(
-            f"{self.path}: found facts alone, expected records: give the file that they were taken "
-            "of"
-        )
-
-    def facts(self, request: FactsRequest) -> FactBatch:
-        """Return the facts that are requested.
-
-        Raises:
-            InputError: the file cannot be read, is another one than before, or lacks facts.
-        """
-        if self.reading is not None:
-            return self.reading.opened(request).batch(self.number, self.before)
-        with FactsFile(self.path, request) as file:
-            if file.metadata.checksum != self.checksum:
-                raise InputError(
-                    f"{self.path}: found another facts file than before, expected one that stays "
-                    "as it is, the same for every worker: run again"
-                )
-            return file.batch(self.number, self.before)
 
 
 def _warn_unless_complete(path: Path, digest: str) -> None:
@@ -124,19 +48,15 @@ class FactsSource:
         self.digest = ""
 
     def __iter__(self) -> Iterator[FactsChunk]:
-        """Yield the chunks of the file, which is opened once."""
-        reading = _Reading(self._path)
-        try:
-            yield from self._chunks(self._path, reading)
-        finally:
-            reading.close()
+        """Return the chunks of the file."""
+        return self._chunks(self._path)
 
     def places(self) -> Iterator[FactsChunk]:
-        """Return the chunks, each of which opens the file by itself."""
+        """Return the chunks of the file, wherever its reader works."""
         # workers may have another working directory
-        return self._chunks(self._path.absolute(), None)
+        return self._chunks(self._path.absolute())
 
-    def _chunks(self, path: Path, reading: _Reading | None) -> Iterator[FactsChunk]:
+    def _chunks(self, path: Path) -> Iterator[FactsChunk]:
         metadata = facts_metadata(self._path)
         with opened(self._path) as whole:
             self.digest = digest_of_file(whole)
@@ -144,7 +64,7 @@ class FactsSource:
         for number in range(metadata.chunks):
             # before the chunk is worked on, as progress is told when it is done
             self._pass(metadata, number + 1)
-            yield FactsChunk(path, number, self._first - 1, metadata.checksum, reading)
+            yield FactsChunk(path, number, self._first - 1, metadata.checksum)
         self._pass(metadata, metadata.chunks)
 
     def _pass(self, said: FactsMetadata, chunks: int) -> None:
