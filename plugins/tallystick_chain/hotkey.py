@@ -17,24 +17,16 @@ import attrs
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
 from tallystick_state.trust.encoding import check_private, ss58_text
-from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.signers import Sr25519Signer, is_encrypted_wallet, read_wallet
-from tallystick_state.trust.sr25519 import is_wrapped, wrapped
+from tallystick_state.trust.keys import PublicKey, Signer, is_wrapped
+from tallystick_state.trust.signers import is_encrypted_wallet, of_seed, read_wallet
 
 WALLETS = Path("~/.bittensor/wallets")
 """The folder of wallets."""
 
 
 @attrs.frozen
-class Hotkey:
-    """A hotkey that signs: a `tallystick_state.trust.keys.Signer`.
-
-    Attributes:
-        public: its public key, of sr25519.
-    """
-
-    public: PublicKey
-    _sign: Callable[[bytes], bytes] = attrs.field(repr=False, alias="sign_bytes")
+class Hotkey(Signer):
+    """A hotkey that signs, statements and calls; its public key is of sr25519."""
 
     @classmethod
     def of_seed(cls, seed: bytes) -> Hotkey:
@@ -43,20 +35,12 @@ class Hotkey:
         Raises:
             TrustError: the library is missing.
         """
-        return hotkey_of(Sr25519Signer.of_seed(seed))
+        return hotkey_of(of_seed(seed))
 
     @property
     def address(self) -> str:
         """The SS58 address of the hotkey, of any Substrate network (42)."""
         return ss58_text(self.public.data)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return a signature of a statement, which ``public`` verifies; another one each time.
-
-        Raises:
-            TrustError: the message begins as a wrapped one does.
-        """
-        return self._sign(wrapped(message))
 
     def sign_call(self, payload: bytes) -> bytes:
         """Return a signature of the payload of a call of the chain.
@@ -67,19 +51,19 @@ class Hotkey:
         if is_wrapped(payload):
             message = "found a call that begins with <Bytes> as statements do, expected another"
             raise TrustError(message, code="signer-failed")
-        return self._sign(payload)
+        return self.sign_bytes(payload)
 
 
 def hotkey_of(key: Signer) -> Hotkey:
     """Return the hotkey of what signs.
 
     Raises:
-        TrustError: the signer has no key of sr25519 at hand, so that it cannot sign calls.
+        TrustError: its key is not of sr25519, as that of a hotkey is.
     """
     if isinstance(key, Hotkey):
         return key
-    if isinstance(key, Sr25519Signer):
-        return Hotkey(key.public, key.sign_unwrapped)
+    if key.public.type == "sr25519":
+        return Hotkey(key.public, key.sign_bytes)
     message = f"found a signer of {key.public}, expected the key of a hotkey, of sr25519"
     raise TrustError(message, code="unknown-key-type")
 

@@ -14,7 +14,7 @@ from tallystick.errors import TrustError
 from tallystick_state.authority import Authority
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.signers import Ed25519Signer
+from tallystick_state.trust.keys import Signer
 from tallystick_state.trust.trust_file import read
 
 pytestmark = pytest.mark.usefixtures("private_files")
@@ -330,7 +330,7 @@ def test_what_an_adoption_changes_is_shown_before_it_is_signed(
 
     made = ("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE, "-o", "out.json")
     with monkeypatch.context() as patched:
-        patched.setattr(Ed25519Signer, "sign", failing)
+        patched.setattr(Signer, "sign", failing)
         refused = run(*made, "--key", "alice.pem")
     assert (refused.status, Path("out.json").exists()) == (1, False)
     first, second, *values = refused.out.splitlines()

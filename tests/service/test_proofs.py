@@ -16,7 +16,6 @@ from trust.council import signer
 from tallystick_service.challenge import Challenge
 from tallystick_service.settings import Settings
 from tallystick_state.trust.encoding import ss58_text
-from tallystick_state.trust.signers import Sr25519Signer
 
 ADDRESS = f"/api/v1/miners/{OWN}/epochs"
 
@@ -133,8 +132,7 @@ def test_a_proof_may_be_of_an_ed25519_key(service: Live) -> None:
 def test_a_wallet_that_signs_without_its_brackets_is_believed(service: Live) -> None:
     found = signer("own miner", "sr25519")
     challenge = Challenge(service.address, OWN, int(time.time()) + 500)
-    assert isinstance(found, Sr25519Signer)
-    signature = found.sign_unwrapped(challenge.message)
+    signature = found.sign_bytes(challenge.message)
     assert status(service, challenge.header(signature)) == 200
 
 

@@ -13,7 +13,7 @@ from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.keys import KeyType, Signer
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.signers import Ed25519Signer, Sr25519Signer
+from tallystick_state.trust.signers import of_private, of_seed
 from tallystick_state.trust.statement import ADOPTION, Statement, Subject
 
 GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
@@ -25,8 +25,8 @@ def signer(name: str, kind: KeyType = "ed25519") -> Signer:
     """A signer whose seed is its name."""
     seed = name.encode().ljust(32, b".")
     if kind == "sr25519":
-        return Sr25519Signer.of_seed(seed)
-    return Ed25519Signer.of(Ed25519PrivateKey.from_private_bytes(seed))
+        return of_seed(seed)
+    return of_private(Ed25519PrivateKey.from_private_bytes(seed))
 
 
 def key_file(name: str) -> bytes:

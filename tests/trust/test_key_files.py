@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sr25519
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -13,7 +14,7 @@ from trust.council import hotkey, signer
 
 from tallystick.errors import OutputError, TrustError
 from tallystick_state.trust.keys import KeyType
-from tallystick_state.trust.signers import OutsideSigner, new_key, read_key, read_wallet
+from tallystick_state.trust.signers import new_key, of_command, read_key, read_wallet
 
 pytestmark = pytest.mark.usefixtures("private_files")
 
@@ -124,7 +125,7 @@ def test_a_wallet_signs(tmp_path: Path) -> None:
     found = read_wallet(path)
     assert found.public == alice
     assert alice.verifies(MESSAGE, found.sign(MESSAGE))
-    said |= {"secretSeed": None, "privateKey": f"0x{found.secret.hex()}"}
+    said |= {"secretSeed": None, "privateKey": f"0x{sr25519.pair_from_seed(_SEED)[1].hex()}"}
     path.write_text(json.dumps(said))
     assert read_wallet(path).public == alice
 
@@ -148,7 +149,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
 )
 def test_a_command_signs(kind: KeyType, text: str, written: str, tmp_path: Path) -> None:
     public = signer("alice", kind).public
-    outside = OutsideSigner.of(program(tmp_path, text + written), public)
+    outside = of_command(program(tmp_path, text + written), public)
     # more than a pipe holds
     message = MESSAGE * 10_000
     assert public.verifies(message, outside.sign(message))
@@ -158,17 +159,17 @@ def test_a_command_signs(kind: KeyType, text: str, written: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("print('00' * 64)", "gave no signature by"),
+        ("print('00' * 64)", "found no signature by"),
         ("print('00' * 63)", "gave something else"),
         ("print('no signature')", "gave something else"),
-        ("pass", "gave no signature by"),
+        ("pass", "found no signature by"),
         ("raise SystemExit(3)", "exit status 3"),
-        ("print('0' * 5000)", "gave no signature by"),
+        ("print('0' * 5000)", "found no signature by"),
         ("import sys; sys.stdout.buffer.write(bytes([255]))", "gave something else"),
     ],
 )
 def test_a_command_that_does_not_sign(text: str, told: str, tmp_path: Path) -> None:
-    outside = OutsideSigner.of(program(tmp_path, text), signer("alice").public)
+    outside = of_command(program(tmp_path, text), signer("alice").public)
     with pytest.raises(TrustError, match=told) as error:
         outside.sign(MESSAGE)
     assert error.value.code == "signer-failed"
@@ -178,5 +179,5 @@ def test_a_command_that_does_not_sign(text: str, told: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("command", ["", "  ", "'open", "./no-such-signer", "/dev/null"])
 def test_a_command_that_does_not_start(command: str) -> None:
     with pytest.raises(TrustError) as error:
-        OutsideSigner.of(command, signer("alice").public).sign(MESSAGE)
+        of_command(command, signer("alice").public).sign(MESSAGE)
     assert error.value.code == "signer-failed"

@@ -16,7 +16,7 @@ from tallystick_state.trust.checkpoint import (
     read_note,
 )
 from tallystick_state.trust.keys import KEY_TYPES, PublicKey, Signer
-from tallystick_state.trust.signers import Ed25519Signer
+from tallystick_state.trust.signers import of_private
 
 # of golang.org/x/mod, in its tests of sumdb/note (BSD-3-Clause)
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -98,7 +98,7 @@ def test_what_stands_above_the_last_empty_line_is_the_text() -> None:
 
 def test_a_published_key_signs_the_published_note() -> None:
     private = Ed25519PrivateKey.from_private_bytes(b64decode(PETER_SEED)[1:])
-    signer = Ed25519Signer.of(private)
+    signer = of_private(private)
     assert signer.public == key(PETER)
     assert Note(TEXT).signed("PeterNeumann", signer).to_text() == f"{TEXT}\n{PETER_LINE}"
 

@@ -11,7 +11,7 @@ from trust.council import signed, signer, to_adopt
 
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.signers import Ed25519Signer
+from tallystick_state.trust.signers import of_private
 from tallystick_state.trust.statement import PAYLOAD_TYPE
 
 
@@ -36,7 +36,7 @@ def test_we_verify_theirs() -> None:
     envelope = TheirEnvelope(to_adopt().payload, PAYLOAD_TYPE, {})
     envelope.sign(theirs)
     found = Envelope.of_json(json.dumps(envelope.to_dict()).encode(), "theirs")
-    public = Ed25519Signer.of(private).public
+    public = of_private(private).public
     assert theirs.public_key.keyid == public.keyid
     assert found.verify([public, signer("alice").public]).signers == {public}
     assert not found.verify([signer("alice").public]).signers

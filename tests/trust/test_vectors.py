@@ -14,7 +14,7 @@ from tallystick_state.trust import points
 from tallystick_state.trust.encoding import ss58_bytes, ss58_text
 from tallystick_state.trust.envelope import Envelope, pae
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.signers import Ed25519Signer
+from tallystick_state.trust.signers import of_private
 from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of
 
 _VECTORS = Path(__file__).parent / "vectors"
@@ -59,7 +59,7 @@ def vectors(name: str) -> Any:  # noqa: ANN401  # any JSON value
 )
 def test_rfc_8032(seed: str, public: str, message: str, signature: str) -> None:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seed))
-    signer = Ed25519Signer.of(private)
+    signer = of_private(private)
     assert signer.public.data.hex() == public
     assert signer.sign(bytes.fromhex(message)).hex() == signature
     assert signer.public.verifies(bytes.fromhex(message), bytes.fromhex(signature))

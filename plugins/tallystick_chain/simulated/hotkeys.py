@@ -8,7 +8,7 @@ from itertools import count
 from tallystick_state.trust.encoding import ss58_text
 from tallystick_state.trust.keys import Signer
 from tallystick_state.trust.points import is_ristretto_key
-from tallystick_state.trust.signers import Sr25519Signer
+from tallystick_state.trust.signers import of_seed
 
 _ADDRESS = b"tallystick simulated address\0"
 _SEED = b"tallystick simulated seed\0"
@@ -30,7 +30,7 @@ def hotkey_of(name: str) -> str:
     raise AssertionError  # one of about eight digests is a point
 
 
-def signer_of(name: str) -> Sr25519Signer:
+def signer_of(name: str) -> Signer:
     """Return the sr25519 key of a name, which anybody can derive; its address is another.
 
     Args:
@@ -39,7 +39,7 @@ def signer_of(name: str) -> Sr25519Signer:
     Raises:
         TrustError: the library of sr25519 is missing.
     """
-    return Sr25519Signer.of_seed(hashlib.sha256(_SEED + name.encode()).digest())
+    return of_seed(hashlib.sha256(_SEED + name.encode()).digest())
 
 
 def address_of(signer: Signer) -> str:

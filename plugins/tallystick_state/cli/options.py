@@ -327,7 +327,7 @@ def _signer(
     if (sign_with is None) != (public is None):
         raise click.UsageError("--sign-with and --public go together")
     from tallystick_state.trust.signers import (  # loads what signs
-        OutsideSigner,
+        of_command,
         read_key,
         read_wallet,
     )
@@ -337,7 +337,7 @@ def _signer(
     if wallet is not None:
         return read_wallet(wallet)
     if sign_with is not None and public is not None:
-        return OutsideSigner.of(sign_with, public)
+        return of_command(sign_with, public)
     return None
 
 

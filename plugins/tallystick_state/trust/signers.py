@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from tallystick.errors import TrustError
-from tallystick_state.trust import ed25519, sr25519
 from tallystick_state.trust.encoding import (
     base64_bytes,
     check_private,
@@ -27,83 +25,13 @@ from tallystick_state.trust.encoding import (
     ss58_bytes,
     write_new,
 )
-from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.keys import PublicKey, Signer, needing, sr25519_library
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MAX_KEY_FILE_BYTES = 64 * 1024
 """Maximum size of the file of a key, in bytes."""
-
-
-@attrs.frozen
-class Ed25519Signer:
-    """A signer by a private key of Ed25519.
-
-    Attributes:
-        public: the public key.
-        private: the key as the library has it.
-    """
-
-    public: PublicKey
-    private: Ed25519PrivateKey = attrs.field(repr=False)
-
-    @classmethod
-    def of(cls, private: Ed25519PrivateKey) -> Ed25519Signer:
-        """Return the signer of a private key."""
-        return cls(PublicKey("ed25519", private.public_key().public_bytes_raw()), private)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message; the same each time."""
-        return self.private.sign(message)
-
-
-@attrs.frozen
-class Sr25519Signer:
-    """A signer by a secret key of sr25519.
-
-    Attributes:
-        public: the public key.
-        secret: the 64 bytes of the secret key: a scalar and a nonce.
-    """
-
-    public: PublicKey
-    secret: bytes = attrs.field(repr=False)
-
-    @classmethod
-    def of_seed(cls, seed: bytes) -> Sr25519Signer:
-        """Return the signer of a seed of 32 bytes."""
-        public, secret = sr25519.library().pair_from_seed(seed)
-        return cls(PublicKey("sr25519", public), secret)
-
-    @classmethod
-    def of_secret(cls, secret: bytes) -> Sr25519Signer:
-        """Return the signer of a secret key of 64 bytes.
-
-        Raises:
-            TrustError: it is no secret key.
-        """
-        try:
-            public = sr25519.library().public_from_secret_key(secret)
-        except ValueError as error:
-            raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
-        return cls(PublicKey("sr25519", public), secret)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return a signature of a message, wrapped as wallets do; another one each time.
-
-        Raises:
-            TrustError: the message begins as a wrapped one does.
-        """
-        return self.sign_unwrapped(sr25519.wrapped(message))
-
-    def sign_unwrapped(self, message: bytes) -> bytes:
-        """Return a signature of a message as it is, such as a call of the chain."""
-        pair = self.public.data, self.secret
-        signature: bytes = sr25519.library().sign(pair, message)
-        return signature
-
-
 Password = Callable[[], bytes]
 """Asks for the password of a key file, when it is needed."""
 
@@ -115,7 +43,39 @@ _OUTSIDE = "--sign-with"
 """The option of an outside signer, which can open what we cannot."""
 
 
-def new_key(path: Path, password: bytes | None) -> Ed25519Signer:
+def of_private(private: Ed25519PrivateKey) -> Signer:
+    """Return the signer of a private key of Ed25519."""
+    return Signer(PublicKey("ed25519", private.public_key().public_bytes_raw()), private.sign)
+
+
+def of_seed(seed: bytes) -> Signer:
+    """Return the signer of a seed of sr25519, of 32 bytes.
+
+    Raises:
+        TrustError: the library is missing.
+    """
+    return _of_pair(*sr25519_library().pair_from_seed(seed))
+
+
+def _of_secret(secret: bytes) -> Signer:
+    """Return the signer of a secret key of sr25519: 64 bytes, a scalar and a nonce.
+
+    Raises:
+        TrustError: it is no secret key, or the library is missing.
+    """
+    try:
+        public = sr25519_library().public_from_secret_key(secret)
+    except ValueError as error:
+        raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
+    return _of_pair(public, secret)
+
+
+def _of_pair(public: bytes, secret: bytes) -> Signer:
+    sign = sr25519_library().sign
+    return Signer(PublicKey("sr25519", public), lambda data: sign((public, secret), data))
+
+
+def new_key(path: Path, password: bytes | None) -> Signer:
     """Return a new key of Ed25519, in a file that its owner alone may read.
 
     Args:
@@ -126,13 +86,9 @@ def new_key(path: Path, password: bytes | None) -> Ed25519Signer:
         OutputError: the file is there, or cannot be written.
         TrustError: the library is missing.
     """
-    try:
+    with needing("cryptography"):
         from cryptography.hazmat.primitives import serialization  # heavy, optional
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-            Ed25519PrivateKey,
-        )
-    except ImportError as error:
-        raise ed25519.missing() from error
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     private = Ed25519PrivateKey.generate()
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if password is not None:
@@ -141,7 +97,7 @@ def new_key(path: Path, password: bytes | None) -> Ed25519Signer:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
     )
     write_new(path, data, "a key", _OWNER_ALONE)
-    return Ed25519Signer.of(private)
+    return of_private(private)
 
 
 def is_key_file(path: Path) -> bool:
@@ -154,7 +110,7 @@ def is_key_file(path: Path) -> bool:
     return b"-----BEGIN" in read_file(path, MAX_KEY_FILE_BYTES, "a key file")
 
 
-def read_key(path: Path, password: Password) -> Ed25519Signer:
+def read_key(path: Path, password: Password) -> Signer:
     """Return the key of Ed25519 in a file of PKCS#8.
 
     Args:
@@ -167,16 +123,10 @@ def read_key(path: Path, password: Password) -> Ed25519Signer:
     """
     data = read_file(path, MAX_KEY_FILE_BYTES, "a key file")
     check_private(path, "a private key")
-    try:
+    with needing("cryptography"):
         from cryptography.exceptions import UnsupportedAlgorithm  # heavy, optional
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-            Ed25519PrivateKey,
-        )
-        from cryptography.hazmat.primitives.serialization import (
-            load_pem_private_key,
-        )
-    except ImportError as error:
-        raise ed25519.missing() from error
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
     is_encrypted = b"ENCRYPTED" in data
     try:
         key = load_pem_private_key(data, _asked(password) if is_encrypted else None)
@@ -191,7 +141,7 @@ def read_key(path: Path, password: Password) -> Ed25519Signer:
     if not isinstance(key, Ed25519PrivateKey):
         message = f"{path}: found a key of another type, expected one of Ed25519"
         raise TrustError(message, code="unknown-key-type")
-    return Ed25519Signer.of(key)
+    return of_private(key)
 
 
 def _asked(password: Password) -> bytes:
@@ -211,7 +161,7 @@ def is_encrypted_wallet(path: Path) -> bool:
     return read_file(path, MAX_KEY_FILE_BYTES, "a wallet file").startswith(_ENCRYPTED)
 
 
-def read_wallet(path: Path) -> Sr25519Signer:
+def read_wallet(path: Path) -> Signer:
     """Return the key of sr25519 in a wallet file that is not encrypted.
 
     Args:
@@ -235,13 +185,13 @@ def read_wallet(path: Path) -> Sr25519Signer:
     return signer
 
 
-def _signer(path: Path, value: Mapping[str, Any]) -> Sr25519Signer:
+def _signer(path: Path, value: Mapping[str, Any]) -> Signer:
     seed = _field(path, value, "secretSeed", 32)
     if seed is not None:
-        return Sr25519Signer.of_seed(seed)
+        return of_seed(seed)
     secret = _field(path, value, "privateKey", 64)
     if secret is not None:
-        return Sr25519Signer.of_secret(secret)
+        return _of_secret(secret)
     if value.get("secretPhrase") is None:
         message = f"{path}: found no secret key, expected secretSeed or privateKey"
         raise TrustError(message, code="bad-key")
@@ -278,69 +228,50 @@ def _field(path: Path, value: Mapping[str, Any], name: str, size: int) -> bytes 
     return data
 
 
-@attrs.frozen
-class OutsideSigner:
-    """A command that signs by a key which this process never sees.
+def of_command(command: str, public: PublicKey) -> Signer:
+    """Return the signer of a command, by a key which this process never sees.
 
-    Attributes:
+    Args:
+        command: with its arguments, whose words may be in quotes; no shell reads them.
         public: the key.
-        words: the command and its arguments; no shell reads them.
+
+    Raises:
+        TrustError: there is no word.
     """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not words:
+        message = f"found {command!r}, expected a command and its arguments"
+        raise TrustError(message, code="signer-failed")
+    return Signer(public, partial(_answer, words))
 
-    public: PublicKey
-    words: tuple[str, ...]
 
-    @classmethod
-    def of(cls, command: str, public: PublicKey) -> OutsideSigner:
-        """Return the signer of a command line, whose words may be in quotes.
+def _answer(words: Sequence[str], message: bytes) -> bytes:
+    """Return the signature that a command gives for a message.
 
-        Raises:
-            TrustError: there is no word.
-        """
-        try:
-            words = tuple(shlex.split(command))
-        except ValueError:
-            words = ()
-        if not words:
-            message = f"found {command!r}, expected a command and its arguments"
-            raise TrustError(message, code="signer-failed")
-        return cls(public, words)
+    Raises:
+        TrustError: it fails, or gives something else.
+    """
+    try:
+        process = subprocess.run(  # noqa: S603  # the command that the user names
+            words, input=message, stdout=subprocess.PIPE, check=False
+        )
+    except (OSError, ValueError) as error:
+        raise _failed(words, f"cannot be started ({error})") from error
+    if process.returncode:
+        raise _failed(words, f"ended with the exit status {process.returncode}")
+    text = process.stdout.decode("ascii", "replace").strip()
+    digits = _SIGNATURE_HEX.fullmatch(text)
+    if digits:
+        return bytes.fromhex(digits[1])
+    try:
+        return base64_bytes(text, words[0])
+    except TrustError:
+        raise _failed(words, "gave something else") from None
 
-    def sign(self, message: bytes) -> bytes:
-        """Return the signature that the command gives for a message, which ``public`` verifies.
 
-        For sr25519 it reads the message inside ``<Bytes>…</Bytes>``, which wallets wrap no second
-        time.
-
-        Raises:
-            TrustError: the command fails, or gives no signature of the message by the key.
-        """
-        wrapped = sr25519.wrapped(message) if self.public.type == "sr25519" else message
-        signature = self._signature(self._answer(wrapped))
-        if not self.public.verifies(message, signature):
-            raise self._failed(f"gave no signature by {self.public}")
-        return signature
-
-    def _answer(self, message: bytes) -> str:
-        try:
-            process = subprocess.run(  # noqa: S603  # the command that the user names
-                self.words, input=message, stdout=subprocess.PIPE, check=False
-            )
-        except (OSError, ValueError) as error:
-            raise self._failed(f"cannot be started ({error})") from error
-        if process.returncode:
-            raise self._failed(f"ended with the exit status {process.returncode}")
-        return process.stdout.decode("ascii", "replace").strip()
-
-    def _signature(self, text: str) -> bytes:
-        digits = _SIGNATURE_HEX.fullmatch(text)
-        if digits:
-            return bytes.fromhex(digits[1])
-        try:
-            return base64_bytes(text, self.words[0])
-        except TrustError:
-            raise self._failed("gave something else") from None
-
-    def _failed(self, reason: str) -> TrustError:
-        message = f"{self.words[0]}: {reason}, expected a signature in hexadecimal digits or base64"
-        return TrustError(message, code="signer-failed")
+def _failed(words: Sequence[str], reason: str) -> TrustError:
+    message = f"{words[0]}: {reason}, expected a signature in hexadecimal digits or base64"
+    return TrustError(message, code="signer-failed")
