@@ -20,7 +20,6 @@ from tallystick_consensus.join import Join
 from tallystick_consensus.run import GroupFile, GroupScorer
 
 if TYPE_CHECKING:
-    from tallystick.records.decoding import Item
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick_consensus.group import GroupConsensus
 
@@ -159,31 +158,24 @@ def _fill(
     files: dict[str, OutputFile],
     counts: ConsensusCounts,
 ) -> None:
-    defects, counts.records = DefectLog(records), 0
-    for item, reject, is_filled in join.filled(_items(records), rules.decoder):
-        counts.records += 1
-        counts.filled += is_filled
-        if reject is None:
-            line = item if isinstance(item, bytes) else json_text(item).encode()
-            files["filled"].write(line + b"\n")
-        else:
-            counts.records_rejected += 1
-            files["refused"].write(reject.to_json() + b"\n")
-            defects.tell([reject])
-    defects.close()
-    counts.internal_errors += defects.count
-
-
-def _items(path: Path) -> Iterator[Item]:
-    """Yield the records of a file or a folder, as they are scored.
-
-    Raises:
-        InputError: they cannot be read, or are facts.
-    """
     from tallystick.scoring.sources import source_of  # loads NumPy
 
-    for chunk in source_of(path):
-        yield from chunk.items()
+    defects, counts.records = DefectLog(records), 0
+    for chunk in source_of(records):
+        items = chunk.items()
+        numbered = enumerate(items, chunk.first)
+        for number, item, decoded in join.filled(numbered, rules.decoder):
+            counts.records += 1
+            if isinstance(decoded, Reject):
+                counts.records_rejected += 1
+                files["refused"].write(decoded.to_json() + b"\n")
+                defects.tell([decoded])
+                continue
+            counts.filled += item is not items[number - chunk.first]
+            line = item if isinstance(item, bytes) else json_text(item).encode()
+            files["filled"].write(line + b"\n")
+    defects.close()
+    counts.internal_errors += defects.count
 
 
 def _beside(path: Path, ending: str) -> Path:

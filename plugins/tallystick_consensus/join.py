@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import RecordError
+from tallystick.errors import InputError, RecordError
 from tallystick.io.text import json_text
 from tallystick.numbers.nano import NANO, from_double
-from tallystick.records.decoding import Decoder, Item, MissedDeadline
+from tallystick.numbers.text import numbered
+from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.identity import identity_of, object_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -42,6 +43,7 @@ class Join:
     def __init__(self, groups: Iterable[GroupConsensus] = ()) -> None:
         """Begin with some groups."""
         self._groups: dict[Key, dict[str, Said | None]] = {}
+        self._records, self._is_used = 0, False
         for group in groups:
             self.add(group)
 
@@ -55,14 +57,50 @@ class Join:
             for member in found.group.members
         }
 
-    def __len__(self) -> int:
-        return len(self._groups)
+    def filled(
+        self, records: Iterable[tuple[int, Item]], decoder: Decoder
+    ) -> Iterator[tuple[int, Item, Decoded]]:
+        """Yield each record with the consensus of its group: its number, the item, and it decoded.
 
-    def has_group_of(self, record: Record) -> bool:
-        """Return whether the group of a record is here."""
-        return _key_of_record(record) in self._groups
+        One without a group, or whose group has no consensus, stays as it is. One that contradicts
+        its group is a reject.
 
-    def may_have_group_of(self, item: Item) -> bool:
+        Args:
+            records: lines or mappings, each with its number.
+            decoder: of the records.
+        """
+        for number, item in records:
+            filled, decoded = item, decoder.decode_item(item, number)
+            if isinstance(decoded, Reject):
+                self._is_used = self._is_used or self._may_have_group_of(item)
+            else:
+                self._records += 1
+                record = decoded.record if isinstance(decoded, MissedDeadline) else decoded
+                try:
+                    if components := self._components_of(record):
+                        filled = _with_consensus(item, components)
+                        decoded = decoder.decode_item(filled, number)
+                except RecordError as error:
+                    decoded = Reject.of(error, number, identity_of(item))
+            yield number, filled, decoded
+
+    def check_joined(self, name: str) -> None:
+        """Refuse groups of which none is that of a record: they are of other records.
+
+        Args:
+            name: of the records in errors.
+
+        Raises:
+            InputError: there are records and groups, and none belongs to the other.
+        """
+        if self._records and self._groups and not self._is_used:
+            raise InputError(
+                f"{name}: found no record of any of {numbered(len(self._groups), 'group')}, "
+                "expected the groups of these records: they join by validator, skill_type, task_id "
+                "and round"
+            )
+
+    def _may_have_group_of(self, item: Item) -> bool:
         """Return whether the group of a bad record may be here, as far as it can be read."""
         record = object_of(item)
         if record is None:
@@ -71,20 +109,17 @@ class Join:
         # compared, not looked up: a value of a bad record may have no hash
         return any(key == group for group in self._groups)
 
-    def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
-        """Return the components of a member in nano; empty without a group or a consensus."""
-        member = self._groups.get(key, {}).get(hotkey)
-        return {} if member is None else member.components
-
-    def components_of(self, record: Record) -> Mapping[str, int]:
+    def _components_of(self, record: Record) -> Mapping[str, int]:
         """Return the components of a record in nano; empty without a group or a consensus.
 
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
         """
-        members = self._groups.get(_key_of_record(record))
+        key = record.validator, record.skill_type, record.task_id, record.round
+        members = self._groups.get(key)
         if members is None:
             return {}
+        self._is_used = True
         if record.miner.hotkey not in members:
             expected = f"a member of the group of the task {shown(record.task_id)}"
             raise RecordError(
@@ -102,33 +137,13 @@ class Join:
         _check(member, submission)
         return member.components
 
-    def filled(
-        self, items: Iterable[Item], decoder: Decoder
-    ) -> Iterator[tuple[Item, Reject | None, bool]]:
-        """Yield each record, why it is rejected, if it is, and whether it got a consensus.
-
-        One without a group, or whose group has no consensus, stays as it is.
-        """
-        for number, item in enumerate(items, 1):
-            take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
-            decoded = take(item, number)
-            if isinstance(decoded, Reject):
-                yield item, decoded, False
-                continue
-            record = decoded.record if isinstance(decoded, MissedDeadline) else decoded
-            try:
-                components = self.components_of(record)
-                yield with_consensus(item, components), None, bool(components)
-            except RecordError as error:
-                yield item, Reject.of(error, number, identity_of(item)), False
-
 
 def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
     """Components as a record has them: doubles whose nano are these."""
     return {name: nano / NANO for name, nano in components.items()}
 
 
-def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
+def _with_consensus(item: Item, components: Mapping[str, int]) -> Item:
     """Return a line or a mapping of a record with a consensus; without components as it is."""
     if not components:
         return item
@@ -136,10 +151,6 @@ def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
         record: Any = parse(item)
         return json_text({**record, "consensus": as_numbers(components)}).encode()
     return {**item, "consensus": as_numbers(components)}
-
-
-def _key_of_record(record: Record) -> Key:
-    return record.validator, record.skill_type, record.task_id, record.round
 
 
 def _said(submission: Submission, components: Mapping[str, int]) -> Said:

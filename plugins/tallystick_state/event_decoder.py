@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 from msgspec.structs import replace
 
 from tallystick.canonical import canonical_doubles, digest_of_bytes
-from tallystick.errors import RecordError
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Chunk, Source
 from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
@@ -118,12 +117,29 @@ class EventDecoder:
         Raises:
             InputError: it cannot be read, or holds facts alone.
         """
-        items = chunk.items()
-        # records that get a consensus are other items then
-        scored = items if self._groups is None else [*items]
+        items, first = [*chunk.items()], chunk.first
         events, rejects = dict[int, StateEvent](), list[Reject]()
-        records = self._records(items, chunk.first, scored, events, rejects)
-        results = self.scorer.score_decoded(records, scored, chunk.first)
+        records = list[tuple[int, Item]]()
+        for number, item in enumerate(items, first):
+            if not _is_event(item):
+                records.append((number, item))
+            elif isinstance(event := self.unscored(item, number), Reject):
+                rejects.append(event)
+            else:
+                events[number] = event
+
+        def decoded_records() -> Iterator[tuple[int, Decoded]]:
+            # of each its event is kept, without what its score decides: records themselves, with
+            # all their lists, would keep the garbage collector busy
+            for number, item, event, decoded in self.records(records):
+                items[number - first] = item
+                if isinstance(event, Reject):
+                    yield number, event
+                else:
+                    events[number] = event
+                    yield number, decoded
+
+        results = self.scorer.score_decoded(decoded_records(), items, first)
         rejects += results.rejects
         for line, event in self._scored(results, events):
             if isinstance(event, Reject):
@@ -132,75 +148,43 @@ class EventDecoder:
                 events[line] = event
         for reject in rejects:
             events.pop(reject.line, None)
-        return EventBatch([*events.items()], sorted(rejects, key=attrgetter("line")), results)
+        in_order = sorted(events.items(), key=itemgetter(0))
+        return EventBatch(in_order, sorted(rejects, key=attrgetter("line")), results)
 
-    def _records(
-        self,
-        items: Sequence[Item],
-        first: int,
-        scored: Sequence[Item],
-        events: dict[int, StateEvent],
-        rejects: list[Reject],
-    ) -> Iterator[tuple[int, Decoded]]:
-        """Yield the records of some items for the scorer, each with its number.
+    def records(
+        self, records: Iterable[tuple[int, Item]]
+    ) -> Iterator[tuple[int, Item, StateEvent | Reject, Decoded]]:
+        """Yield each record with its event as far as it is known before it is scored.
 
-        Of each its event is kept, without what its score decides: records themselves, with all
-        their lists, would keep the garbage collector busy. Late events, and lines that look like
-        one, are not for the scorer.
+        Args:
+            records: lines or mappings, each with its number.
+
+        Yields:
+            The number; the record with the consensus of its group, as an item; its event, or why
+            there is none; and the record decoded.
         """
-        for number, item in enumerate(items, first):
-            take, event_of = self._reader(item)
-            decoded = take(item, number)
-            is_late = event_of is _late_event
-            if self._groups is not None and not is_late:
-                joined = self._joined(decoded, item, number, take)
-                decoded, cast("list[Item]", scored)[number - first] = joined
-            event = _event_of(decoded, event_of, number)
-            if not isinstance(event, Reject):
-                events[number] = event
-            elif is_late:
-                rejects.append(event)
-            else:
-                decoded = event
-            if not is_late:
-                yield number, decoded
+        decoder = self.scorer.decoder
+        filled = (
+            ((number, item, decoder.decode_item(item, number)) for number, item in records)
+            if self._groups is None
+            else self._groups.join.filled(records, decoder)
+        )
+        for number, item, decoded in filled:
+            yield number, item, _event_of(decoded, _event_of_record, number), decoded
 
-    def _reader(
-        self, item: Item
-    ) -> tuple[Callable[[Any, int], Decoded], Callable[[Any], StateEvent]]:
-        """Return what decodes an item, and what makes an event of the outcome."""
-        is_late = _is_event(item)
-        decoder = self._late if is_late else self.scorer.decoder
-        take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
-        return take, _late_event if is_late else _event_of_record
-
-    def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
-        """Return the event of a line as far as it is known without a snapshot: nothing is scored.
+    def unscored(self, item: Item, number: int) -> StateEvent | Reject:
+        """Return the event of an item as far as it is known without a snapshot: nothing is scored.
 
         Its identity and its digest are those that a state knows it by.
 
         Args:
-            line: a record or a late event.
+            item: a record or a late event.
             number: of the line, for the reject.
         """
-        take, event_of = self._reader(line)
-        return _event_of(take(line, number), event_of, number)
-
-    def _joined(
-        self, event: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
-    ) -> tuple[Decoded, Item]:
-        """Return a record with the consensus of its group, decoded and as an item."""
-        if self._groups is None:
-            return event, item
-        if isinstance(event, Reject):
-            self._groups.pass_over(item)
-            return event, item
-        record = event.record if isinstance(event, MissedDeadline) else event
-        try:
-            filled = self._groups.applied(record, item)
-        except RecordError as error:
-            return Reject.of(error, number, _identity(record)), item
-        return (event, item) if filled is item else (take(filled, number), filled)
+        is_late = _is_event(item)
+        decoder = self._late if is_late else self.scorer.decoder
+        decoded = decoder.decode_item(item, number)
+        return _event_of(decoded, _late_event if is_late else _event_of_record, number)
 
     def _scored(
         self, results: ResultTable, unscored: Mapping[int, StateEvent]

@@ -413,7 +413,7 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
     defects.close()
     outcomes |= lines.rejects or {}
     if joined is not None:
-        joined.check_joined(name)
+        joined.join.check_joined(name)
     results = tuple(outcome for _, outcome in sorted(outcomes.items()))
     return attrs.evolve(lines.ingested(), results=results)
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from tallystick.canonical import PREFIX
 from tallystick.io.sources import input_digest
 from tallystick.plugins.registry import installed
-from tallystick.records.decoding import Item
+from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.sources import source_of
 from tallystick_consensus.run import GroupFile
@@ -46,25 +46,20 @@ def keep_facts(
     """
     with ledger.queries() as queries:
         recorded = frozenset().union(*(queries.recorded(closed.round) for closed in rounds))
+    scorer = ledger.scorer
     # seeds draw who is to be run again, and nothing of a fact
-    lines = None if groups is None else GroupFile(groups).lines()
-    filled = None if lines is None else RoundGroups.of(lines, ledger.scorer, {})
-    decoder = EventDecoder(ledger.scorer, filled)
+    joined = None if groups is None else RoundGroups.of(GroupFile(groups).lines(), scorer, {})
+    decoder = EventDecoder(scorer, joined)
     with TemporaryDirectory() as temporary:
         kept = Path(temporary) / "records.jsonl"
         with kept.open("wb") as file:
             for chunk in source_of(records):
-                items = chunk.items()
-                for number, event in decoder.events(chunk).events:
-                    if event.record in recorded:
-                        item = items[number - chunk.first]
-                        file.write(_line(item if filled is None else filled.filled(event, item)))
+                for _, item, event, _ in decoder.records(enumerate(chunk.items(), chunk.first)):
+                    if not isinstance(event, Reject) and event.record in recorded:
+                        line = item if isinstance(item, bytes) else json.dumps(item).encode()
+                        file.write(line + b"\n")
         if kept.stat().st_size:
             folder.mkdir(parents=True, exist_ok=True)
             name = input_digest(records).removeprefix(PREFIX)[:_DIGITS]
             rejects = kept.with_name("rejects.jsonl")
             extract_file(kept, folder / f"{name}.parquet", installed(), rejects=rejects)
-
-
-def _line(item: Item) -> bytes:
-    return (item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n"

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 import attrs
 from msgspec.structs import replace
 
-from tallystick.errors import InputError, RefusedError
-from tallystick.numbers.text import numbered
+from tallystick.errors import RefusedError
 from tallystick.records.rejects import Reject
-from tallystick_consensus.join import Join, with_consensus
+from tallystick_consensus.join import Join
 from tallystick_consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
 from tallystick_state.argument_checks import path_or_items
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
     from tallystick.records.decoding import Item
-    from tallystick.records.struct_builder import Record
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick_consensus.group import GroupConsensus
     from tallystick_consensus.run import GroupLike
@@ -37,12 +35,11 @@ class RoundGroups:
 
     Attributes:
         rejects: lines that are no groups.
+        join: what the records get of them.
     """
 
     rejects: list[Reject] = attrs.field(factory=list, init=False)
-    _join: Join = attrs.field(factory=Join, init=False)
-    _records: int = attrs.field(default=0, init=False)
-    _joined: int = attrs.field(default=0, init=False)
+    join: Join = attrs.field(factory=Join, init=False)
     _alignments: dict[tuple[Key, str], Alignment] = attrs.field(factory=dict, init=False)
     _reruns: set[tuple[Key, str]] = attrs.field(factory=set, init=False)
 
@@ -68,43 +65,9 @@ class RoundGroups:
                 groups._add(group)
         return groups
 
-    def applied(self, record: Record, item: Item) -> Item:
-        """Return the item of a record, with the consensus of its group.
-
-        Raises:
-            RecordError: the record says something else than its group, or has a consensus.
-        """
-        self._records += 1
-        self._joined += self._join.has_group_of(record)
-        return with_consensus(item, self._join.components_of(record))
-
-    def pass_over(self, item: Item) -> None:
-        """Note a record that is rejected: its group is none of other records."""
-        if not self._joined:
-            self._joined += self._join.may_have_group_of(item)
-
-    def filled(self, event: StateEvent, item: Item) -> Item:
-        """Return the item of a record, with the consensus of its group, once its event is made."""
-        return with_consensus(item, self._join.components(_key_of_event(event), event.hotkey))
-
-    def check_joined(self, name: str) -> None:
-        """Refuse groups of which none is that of a record: they are of other records.
-
-        Args:
-            name: of the records in errors.
-
-        Raises:
-            InputError: there are records and groups, and none belongs to the other.
-        """
-        if self._records and not self._joined and len(self._join):
-            raise InputError(
-                f"{name}: found no record of any of {numbered(len(self._join), 'group')}, expected "
-                "the groups of these records: they join by validator, skill_type, task_id and round"
-            )
-
     def noted(self, event: StateEvent) -> StateEvent:
         """Return the event of a record, with what its group says of it."""
-        key = _key_of_event(event), event.hotkey
+        key = (event.validator, event.skill_type, event.task_id, event.round), event.hotkey
         alignment, rerun = self._alignments.get(key), key in self._reruns
         if alignment is None and not rerun:
             return event
@@ -112,16 +75,12 @@ class RoundGroups:
 
     def _add(self, consensus: GroupConsensus) -> None:
         key = key_of(consensus.group)
-        self._join.add(consensus)
+        self.join.add(consensus)
         self._reruns |= {(key, hotkey) for hotkey in consensus.rerun}
         for member in consensus.members:
             sides = member.aligned_with_primaries, member.aligned_with_auditors
             if sides[0] is not None and sides[1] is not None:
                 self._alignments[key, member.hotkey] = str(sides[0]), str(sides[1])
-
-
-def _key_of_event(event: StateEvent) -> Key:
-    return event.validator, event.skill_type, event.task_id, event.round
 
 
 def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:

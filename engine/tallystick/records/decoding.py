@@ -132,6 +132,10 @@ class Decoder:
         decode: Callable[[Any, int], Decoded] = self.decode if of_lines else self.convert
         return enumerate(map(decode, chain(head, following), count(first)), first)
 
+    def decode_item(self, item: Item, number: int) -> Decoded:
+        """Decode one line, or convert one Python object; see `decode` and `convert`."""
+        return self.decode(item, number) if isinstance(item, bytes) else self.convert(item, number)
+
     def decode(self, line: bytes, number: int) -> Decoded:
         """Decode one line.
 

@@ -12,18 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError, RecordError, cause_lines
+from tallystick.errors import InputError, cause_lines
 from tallystick.formula.columns import Column
 from tallystick.io.sources import input_digest
 from tallystick.numbers import text
-from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
-from tallystick.records.identity import identity_of
-from tallystick.records.rejects import Reject
+from tallystick.records.decoding import Decoded, Decoder, Item
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsChunk
@@ -123,16 +121,12 @@ class GroupHistory:
                 "of them is another fact under each candidate"
             )
         items = [*chunk.items()]
-        decoder = extractor.decoder
-        decoded = [*decoder.records(items, chunk.first)]
         return _merged(
             [
                 batch
                 for groups in self._variants
                 for batch in extractor.batches(
-                    decoded if groups is None else _filled(decoded, items, decoder, groups),
-                    items,
-                    chunk.first,
+                    _records(items, chunk.first, extractor.decoder, groups), items, chunk.first
                 )
             ]
         )
@@ -158,7 +152,7 @@ class GroupHistory:
         """
         for groups in self._variants:
             if groups is not None:
-                groups.check_joined(str(self.path))
+                groups.join.check_joined(str(self.path))
 
 
 def _has_consensus(rules: BoundRules) -> bool:
@@ -174,29 +168,14 @@ def _consensus(rules: BoundRules) -> list[tuple[object, ...]]:
     return parts
 
 
-def _filled(
-    decoded: Sequence[tuple[int, Decoded]],
-    items: Sequence[Item],
-    decoder: Decoder,
-    groups: RoundGroups,
+def _records(
+    items: Sequence[Item], first: int, decoder: Decoder, groups: RoundGroups | None
 ) -> Iterator[tuple[int, Decoded]]:
-    """Yield records with the consensus of their groups."""
-    for (number, outcome), item in zip(decoded, items, strict=True):
-        if isinstance(outcome, Reject):
-            groups.pass_over(item)
-            yield number, outcome
-            continue
-        record = outcome.record if isinstance(outcome, MissedDeadline) else outcome
-        try:
-            filled: Any = groups.applied(record, item)
-        except RecordError as error:
-            yield number, Reject.of(error, number, identity_of(item))
-            continue
-        if filled is item:
-            yield number, outcome
-        else:
-            take: Any = decoder.decode if isinstance(filled, bytes) else decoder.convert
-            yield number, take(filled, number)
+    """Return records with the consensus of their groups, each with its number."""
+    if groups is None:
+        return decoder.records(items, first)
+    filled = groups.join.filled(enumerate(items, first), decoder)
+    return ((number, decoded) for number, _, decoded in filled)
 
 
 # columns that differ by consensus
