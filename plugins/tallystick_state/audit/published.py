@@ -15,6 +15,7 @@ import pickle
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,15 @@ WHOLE = ("record", "miner_uid")
 """Fields of a result that are whole numbers."""
 OF_RECORDS = ("validator", "round", "epoch")
 """Fields of a record that no result has, by which a row can be matched."""
-CSV = ".csv"
-"""Ending of the name of a CSV file."""
-Value = str | int | float | Decimal | bool | None
+CSV, PARQUET = ".csv", ".parquet"
+"""Endings of the names of tables."""
+Value = str | int | float | Decimal | None
 """A value as it is written."""
-_KINDS = frozenset((str, int, float, Decimal, bool, type(None)))
+Row = Mapping[str, Value]
+"""The values of a row of results by column."""
+Numbered = tuple[int, Row]
+"""A row with its line, or its number in a table, from 1; a header is counted."""
+_KINDS = frozenset((str, int, float, Decimal, type(None)))
 
 
 @attrs.frozen
@@ -65,6 +70,15 @@ class ColumnMapping:
     def column(self, field: str) -> str:
         """Return the column of a field."""
         return field if self.columns is None else self.columns.get(field, field)
+
+    def value(self, field: str, row: Row) -> Value:
+        """Return the value of a field in a row as it is called here; None for none."""
+        value = row.get(self.column(field))
+        if isinstance(value, str) and value in self.missing:
+            return None
+        if field in TEXTS and value is not None:
+            return self.values.get(field, {}).get(str(value), str(value))
+        return value
 
 
 def read_mapping(path: Path, factors: tuple[str, ...] = ()) -> ColumnMapping:
@@ -125,33 +139,12 @@ def _validate(document: Mapping[str, Any], path: Path) -> None:
         raise InputError(f"{path}: {place}: {problem.message}: see docs/trust.md")
 
 
-@attrs.frozen
-class PublishedRow:
-    """A row of results.
-
-    Attributes:
-        line: its line, or its number in a table, from 1; a header is counted.
-        data: the bytes of its line; None of a row of another format.
-        cells: its values by column; None of a line that is not parsed yet.
-        source: the file, for what is told of it.
-    """
-
-    line: int
-    data: bytes | None
-    cells: Mapping[str, Value] | None
-    source: Path
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The values by column.
-
-        Raises:
-            InputError: the line is no JSON object.
-        """
-        return _parsed(self) if self.cells is None else self.cells
+def has_columns(path: Path) -> bool:
+    """Return whether all rows of a file have the same columns, by its name."""
+    return path.name.lower().endswith((CSV, PARQUET))
 
 
-def rows_of(path: Path) -> Iterator[PublishedRow]:
+def rows_of(path: Path) -> Iterator[Numbered]:
     """Yield the rows of a file, in its order.
 
     Raises:
@@ -159,62 +152,51 @@ def rows_of(path: Path) -> Iterator[PublishedRow]:
     """
     name = path.name.lower()
     if name.endswith(CSV):
-        yield from _csv(path)
-    elif name.endswith(".parquet"):
-        yield from _parquet(path)
+        with opened(path) as file:
+            yield from CsvTable(file, path)
+    elif name.endswith(PARQUET):
+        with ParquetReader(path) as reader:
+            yield from ((line, flat(row)) for line, row in reader.rows())
     elif name.endswith(SUFFIXES):
-        yield from _json_lines(path)
+        for chunk in JsonLinesSource(path):
+            for line, data in enumerate(chunk.items(), chunk.first):
+                yield line, _parsed(path, line, data)
     else:
         suffixes = ", ".join((*SUFFIXES, CSV))
         raise InputError(f"{path}: found no format in the name, expected one of {suffixes}")
 
 
-def _json_lines(path: Path) -> Iterator[PublishedRow]:
-    for chunk in JsonLinesSource(path):
-        for line, data in enumerate(chunk.items(), chunk.first):
-            yield PublishedRow(line, data, None, path)
-
-
-def _parsed(row: PublishedRow) -> Mapping[str, Value]:
+def _parsed(path: Path, line: int, data: bytes) -> Row:
     try:
-        content = parse_json(row.data or b"", numbers="written")
+        content = parse_json(data, numbers="written")
     except ValueError as error:
-        raise _refusal(row, f"no JSON ({error})") from error
+        raise _no_row(path, line, f"no JSON ({error})") from error
     if not isinstance(content, dict):
-        raise _refusal(row, "no JSON object")
-    return _flat(content)
+        raise _no_row(path, line, "no JSON object")
+    return flat(content)
 
 
-def _refusal(row: PublishedRow, found: str) -> InputError:
-    return InputError(f"{row.source}:{row.line}: found {found}, expected a row of results")
+def _no_row(path: Path, line: int, found: str) -> InputError:
+    return InputError(f"{path}:{line}: found {found}, expected a row of results")
 
 
-def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Value]:
-    flat = dict[str, Value]()
-    for name, value in found.items():
+def flat(row: Mapping[str, Any], above: str = "") -> dict[str, Value]:
+    """Return the values of a row by their paths; a truth or a list is text, which is no number."""
+    cells = dict[str, Value]()
+    for name, value in row.items():
         if type(value) is dict:
-            flat |= _flat(value, f"{above}{name}.")
+            cells |= flat(value, f"{above}{name}.")
+        elif type(value) is float and isnan(value):
+            cells[above + name] = "NaN"
         else:
-            flat[above + name] = value if type(value) in _KINDS else str(value)
-    return flat
-
-
-def _csv(path: Path) -> Iterator[PublishedRow]:
-    with opened(path) as file:
-        for line, row in CsvTable(file, path):
-            yield PublishedRow(line, None, dict[str, Value](row), path)
-
-
-def _parquet(path: Path) -> Iterator[PublishedRow]:
-    with ParquetReader(path) as reader:
-        for line, row in reader.rows():
-            yield PublishedRow(line, None, _flat(row), path)
+            cells[above + name] = value if type(value) in _KINDS else str(value)
+    return cells
 
 
 class RowIndex:
     """Rows by a key of several texts, in a temporary file; the first row of a key is taken once."""
 
-    def __init__(self, rows: Iterable[tuple[Sequence[str], PublishedRow]]) -> None:
+    def __init__(self, rows: Iterable[tuple[Sequence[str], Numbered]]) -> None:
         """Keep some rows by their keys."""
         # a file without a name, which goes with the connection
         self._connection = sqlite3.connect("", isolation_level=None)
@@ -225,11 +207,11 @@ class RowIndex:
         self._connection.execute("BEGIN")
         self._connection.executemany(
             "INSERT INTO rows (line, key, row) VALUES (?, ?, ?)",
-            ((row.line, json.dumps(key), _packed(row)) for key, row in rows),
+            ((line, json.dumps(key), pickle.dumps(row)) for key, (line, row) in rows),
         )
         self._connection.execute("CREATE INDEX by_key ON rows (key, line)")
 
-    def take(self, key: Sequence[str], record: int) -> tuple[PublishedRow | None, int]:
+    def take(self, key: Sequence[str], record: int) -> tuple[Numbered | None, int]:
         """Return the row of a key and the first record that took it; None without a row."""
         query = "SELECT line, row, record FROM rows WHERE key = ? ORDER BY line LIMIT 1"
         found = self._connection.execute(query, (json.dumps(key),)).fetchone()
@@ -238,25 +220,20 @@ class RowIndex:
         line, row, first = found
         if first is None:
             self._connection.execute("UPDATE rows SET record = ? WHERE line = ?", (record, line))
-        return _row(row), record if first is None else first
+        return _numbered(line, row), record if first is None else first
 
-    def left(self) -> Iterator[tuple[PublishedRow, bool]]:
+    def left(self) -> Iterator[tuple[Numbered, bool]]:
         """Return the rows that nobody took, in their order, and whether an earlier has the key."""
         cursor = self._connection.execute(
-            "SELECT row, EXISTS (SELECT 1 FROM rows AS e WHERE e.key = r.key AND e.line < r.line) "
-            "FROM rows AS r WHERE record IS NULL ORDER BY line"
+            "SELECT line, row, EXISTS (SELECT 1 FROM rows AS e WHERE e.key = r.key AND "
+            "e.line < r.line) FROM rows AS r WHERE record IS NULL ORDER BY line"
         )
-        return ((_row(row), bool(is_twice)) for row, is_twice in cursor)
+        return ((_numbered(line, row), bool(is_twice)) for line, row, is_twice in cursor)
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
 
-def _packed(row: PublishedRow) -> bytes:
-    return pickle.dumps((row.line, row.data, row.cells, str(row.source)))
-
-
-def _row(packed: bytes) -> PublishedRow:
-    line, data, cells, source = pickle.loads(packed)  # noqa: S301  # of the run's own making
-    return PublishedRow(line, data, cells, Path(source))
+def _numbered(line: int, packed: bytes) -> Numbered:
+    return line, pickle.loads(packed)  # noqa: S301  # of the run's own making

@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
 from heapq import merge
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import attrs
-import msgspec
 
 from tallystick.canonical import digest_of_file
 from tallystick.errors import InputError, NumberError
@@ -37,7 +35,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts.file import FactsChunk
 from tallystick.scoring.facts.results import Scoring
-from tallystick.scoring.result import Result
+from tallystick.scoring.output import json_lines
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_state.audit.published import (
@@ -47,9 +45,12 @@ from tallystick_state.audit.published import (
     TEXTS,
     WHOLE,
     ColumnMapping,
-    PublishedRow,
+    Numbered,
+    Row,
     RowIndex,
     Value,
+    flat,
+    has_columns,
     is_decimal,
     rows_of,
 )
@@ -64,14 +65,6 @@ CODES = {
 }
 """Differences of results, by code."""
 
-
-class _Numbered(msgspec.Struct):
-    """A line of results, of which the number of its record is read alone."""
-
-    record: Annotated[int, msgspec.Meta(ge=1)]
-
-
-_NUMBERED = msgspec.json.Decoder(_Numbered)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
 _MOST = 400
 """Numbers of more digits, before or behind the point, are none that a result has."""
@@ -160,31 +153,26 @@ class ResultsAudit:
         return DIFFERS if self.differ else WITHIN if self.within_tolerance else EQUAL
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen
 class _Derived:
-    """The result of a record, or the code of its reject."""
+    """The outcome of a record.
+
+    Attributes:
+        record: its number.
+        row: of its result, as a file of results has it; of a reject its number alone.
+        code: of its reject; empty where it is scored.
+        chunk: which it is of.
+    """
 
     record: int
-    result: Result | None
-    code: str | None
+    row: Row
+    code: str
     chunk: Chunk
 
-    @cached_property
-    def line(self) -> bytes | None:
-        """The line of its row in a file of results."""
-        return None if self.result is None else self.result.to_json().encode()
-
-    def value(self, field: str) -> Any:  # noqa: ANN401  # of any field
-        """Return a value of its result; None where it has none."""
-        if field == "record":
-            return self.record
-        if self.result is None:
-            return None
-        if field.startswith(AXES):
-            return self.result.axes.get(field[len(AXES) :])
-        if field.startswith(MEASURES):
-            return (self.result.measures or {}).get(field[len(MEASURES) :])
-        return getattr(self.result, field)
+    @property
+    def item(self) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
+        """The record itself."""
+        return self.chunk.items()[self.record - self.chunk.first]
 
 
 def audit_results(  # noqa: PLR0913  # what an audit needs
@@ -214,8 +202,7 @@ def audit_results(  # noqa: PLR0913  # what an audit needs
     answer = ResultsAudit(scorer.rule_set.reference, scorer.digest)
     audit = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell, answer)
     source = source_of(records)
-    for item, row in audit.matched(audit.derived(source, progress)):
-        audit.compare(item, row)
+    audit.compare(audit.derived(source, progress))
     answer.receipt = _receipt(results, scorer.digest, source.digest)
     return answer
 
@@ -234,70 +221,66 @@ class _Audit:
     def derived(
         self, source: Source, progress: Callable[[int, int], None] | None
     ) -> Iterator[_Derived]:
-        """Yield the result or reject of each record, in order."""
+        """Yield the outcome of each record, in order."""
         scoring = Scoring(self.scorer)
         for chunk in source:
             batch = scoring.chunk(chunk)
-            scored = (_Derived(item.record, item, None, chunk) for item in batch.results())
-            rejected = (_Derived(item.line, None, item.code, chunk) for item in batch.rejects)
+            rows = map(json.loads, json_lines(batch).splitlines())
+            scored = (_Derived(row["record"], flat(row), "", chunk) for row in rows)
+            rejected = (
+                _Derived(reject.line, {"record": reject.line}, reject.code, chunk)
+                for reject in batch.rejects
+            )
             self.answer.records += len(batch) + len(batch.rejects)
             self.answer.rejected += len(batch.rejects)
             yield from merge(scored, rejected, key=lambda item: item.record)
             if progress is not None:
                 progress(source.bytes_read, source.size)
 
-    def matched(
-        self, derived: Iterator[_Derived]
-    ) -> Iterator[tuple[_Derived, PublishedRow | None]]:
-        """Yield the records with their rows; note the rows that are of no record at the end."""
+    def compare(self, derived: Iterator[_Derived]) -> None:
+        """Compare the records with their rows, then note the rows that are of no record."""
         by = self.mapping.by
         with closing(RowIndex((self._key(row), row) for row in self._read())) as index:
             for item in derived:
                 key = [_key(value) for value in _named(item, by)]
-                row, first = index.take(key, item.record)
+                taken, first = index.take(key, item.record)
                 if first != item.record:
                     raise InputError(
                         f"found the records {first} and {item.record} with the same "
                         f"{', '.join(by)}, expected one: match rows by more columns"
                     )
-                yield item, row
-            for row, is_twice in index.left():
-                self._alone(row, is_twice=is_twice)
+                self._judge(item, taken)
+            for (line, row), is_twice in index.left():
+                code = "duplicate-row" if is_twice else "extra-row"
+                number = self._number(line, row) if by == ("record",) else None
+                self._note(Finding(code, number, line), None)
 
-    def _key(self, row: PublishedRow) -> list[str]:
+    def _key(self, numbered: Numbered) -> list[str]:
         """Return the values that a row is matched by, as text."""
-        if self._is_by_number:
-            return [str(self._number(row))]
-        return [_key(self._value(field, row)) for field in self.mapping.by]
+        if self.mapping.by == ("record",):
+            return [str(self._number(*numbered))]
+        return [_key(self.mapping.value(field, numbered[1])) for field in self.mapping.by]
 
-    @property
-    def _is_by_number(self) -> bool:
-        return self.mapping.by == ("record",)
-
-    def _number(self, row: PublishedRow) -> int:
+    def _number(self, line: int, row: Row) -> int:
         """Return the number of the record of a row."""
         column = self.mapping.column("record")
-        if row.data is not None and column == "record":
-            # the other values are read only where the row is not the derived line
-            with suppress(msgspec.DecodeError):
-                return _NUMBERED.decode(row.data).record
-        number = exact_of(row.values.get(column))
+        number = exact_of(row.get(column))
         if number is None or number.denominator != 1 or number < 1:
-            problem = f"{row.values.get(column)!r} for {column}, expected the number of a record"
-            raise InputError(f"{row.source}:{row.line}: found {problem}")
+            problem = f"{row.get(column)!r} for {column}, expected the number of a record"
+            raise InputError(f"{self.results}:{line}: found {problem}")
         return int(number)
 
-    def _read(self) -> Iterator[PublishedRow]:
-        for row in rows_of(self.results):
+    def _read(self) -> Iterator[Numbered]:
+        for line, row in rows_of(self.results):
             self.answer.rows += 1
             if not self.answer.fields:
                 self.answer.fields = self._fields_of(row)
-            yield row
+            yield line, row
 
-    def _fields_of(self, row: PublishedRow) -> tuple[str, ...]:
+    def _fields_of(self, row: Row) -> tuple[str, ...]:
         """Return the fields to compare: those of the mapping, or else of the first row."""
         columns, by = self.mapping.columns, self.mapping.by
-        named = row.values if columns is None else columns
+        named = row if columns is None else columns
         candidates = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
         fields = [name for name in candidates if name not in by]
         if not any(map(self._is_decimal, fields)):
@@ -305,7 +288,7 @@ class _Audit:
                 f"{self.results}: found no column of scores, expected some of those of a row of "
                 "results, or a mapping"
             )
-        if columns is None and row.data is not None:
+        if columns is None and not has_columns(self.results):
             # a line has the axes and the measures of its own type alone
             layout = self.scorer.layout
             fields += [AXES + name for name in layout.axes]
@@ -315,22 +298,20 @@ class _Audit:
     def _is_decimal(self, field: str) -> bool:
         return is_decimal(field, self.scorer.layout.decimals)
 
-    def compare(self, each: _Derived, row: PublishedRow | None) -> None:
-        """Count what a record and its row come to."""
-        if row is None:
-            if each.result is not None:
-                self._note(Finding("missing-row", each.record, None), each)
-        elif each.result is None:
-            derived = f"rejected: {each.code}"
-            self._note(Finding("rejected-here", each.record, row.line, derived=derived), each)
-        elif self.mapping.columns is None and _is_line_of(row, each):
-            self.answer.equal += 1
-        else:
-            self._judge(each, row)
-
-    def _judge(self, each: _Derived, row: PublishedRow) -> None:
+    def _judge(self, each: _Derived, numbered: Numbered | None) -> None:
         """Count a row as equal, as within the tolerance, or as another."""
-        findings = list(self._unlike(each, row))
+        if numbered is None:
+            if not each.code:
+                self._note(Finding("missing-row", each.record, None), each)
+            return
+        line, row = numbered
+        if each.code:
+            derived = f"rejected: {each.code}"
+            self._note(Finding("rejected-here", each.record, line, derived=derived), each)
+            return
+        # of nearly all rows every value is the same
+        is_same = self.mapping.columns is None and row == each.row
+        findings = [] if is_same else [*self._unlike(each, line, row)]
         distances = [one.distance for one in findings if one.distance is not None]
         self.answer.largest = max([self.answer.largest, *distances])
         outside = [one for one in findings if one.distance is None or one.distance > self.tolerance]
@@ -339,96 +320,54 @@ class _Audit:
         elif not outside:
             self.answer.within_tolerance += 1
             if self.answer.first is None:
-                self.answer.first = findings[0]
-                self._explain(each)
+                self._keep(findings[0], each)
         else:
             self._note(outside[0], each)
             findings.remove(outside[0])
         for one in findings:
             self.tell(one)
 
-    def _unlike(self, each: _Derived, row: PublishedRow) -> Iterator[Finding]:
+    def _unlike(self, each: _Derived, line: int, row: Row) -> Iterator[Finding]:
         """Yield the fields of a row that are others than the derived ones."""
         fields = self.answer.fields
         if self.mapping.columns is None:
-            own = (name for name in row.values if name.startswith((AXES, MEASURES)))
+            own = (name for name in row if name.startswith((AXES, MEASURES)))
             fields += tuple(name for name in own if name not in fields)
         for field in fields:
-            derived, theirs = each.value(field), self._value(field, row)
-            text = _told(derived)
-            # most are written as here; other spellings of numbers, and nano, are compared below
-            is_plain = not self.mapping.in_nano or field in TEXTS or theirs is None
-            if is_plain and (theirs is text or (type(theirs) is str and theirs == str(text))):
-                continue
-            distance = None if field in TEXTS else self._distance(field, derived, theirs)
+            derived, theirs = each.row.get(field), self.mapping.value(field, row)
+            distance = self._distance(field, derived, theirs)
             if distance != 0:
                 # the number of a miner is no measure: no tolerance lets another pass
                 measured = distance if self._is_decimal(field) else None
-                published = None if theirs is None else str(theirs)
-                derived = None if text is None else str(text)
-                yield Finding(
-                    "other-value", each.record, row.line, field, published, derived, measured
-                )
+                found, text = (None if value is None else str(value) for value in (theirs, derived))
+                yield Finding("other-value", each.record, line, field, found, text, measured)
 
-    def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
-        """Return the distance of two numbers; None where one of them is none."""
-        is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
-        in_nano = self.mapping.in_nano and self._is_decimal(field) and not is_text
-        if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
+    def _distance(self, field: str, derived: Value, theirs: Value) -> Fraction | None:
+        """Return the distance of two values; None where they differ and one is no number."""
+        if field in TEXTS or theirs is None or derived is None:
+            return Fraction(0) if theirs == derived else None
+        is_ratio = isinstance(theirs, str) and ratio.is_ratio(theirs)
+        in_nano = self.mapping.in_nano and self._is_decimal(field) and not is_ratio
+        # most are written as here; other spellings of numbers are compared as numbers
+        if not in_nano and type(theirs) in (str, int) and str(theirs) == str(derived):
             return Fraction(0)
         here, there = exact_of(derived), exact_of(theirs)
         if here is None or there is None:
             return None
         return abs((there / NANO if in_nano else there) - here)
 
-    def _value(self, field: str, row: PublishedRow) -> Value:
-        """Return a value of a row as it is called here; None where it stands for none."""
-        value = row.values.get(self.mapping.column(field))
-        if isinstance(value, float) and value != value:  # noqa: PLR0124  # NaN alone is not itself
-            value = "NaN"
-        if isinstance(value, str) and value in self.mapping.missing:
-            return None
-        if field in TEXTS and value is not None:
-            return self.mapping.values.get(field, {}).get(str(value), str(value))
-        return value
-
-    def _alone(self, row: PublishedRow, *, is_twice: bool) -> None:
-        """Note a row that no record has taken."""
-        code = "duplicate-row" if is_twice else "extra-row"
-        number = self._number(row) if self._is_by_number else None
-        self._note(Finding(code, number, row.line), None)
-
     def _note(self, finding: Finding, each: _Derived | None) -> None:
         """Count a finding that makes the results others, and keep the first."""
-        is_first = not self.answer.differ
+        if not self.answer.differ:
+            self._keep(finding, each)
         self.answer.differ[finding.code] += 1
-        if is_first:
-            self.answer.first, self.answer.explanation = finding, None
-            if each is not None:
-                self._explain(each)
         self.tell(finding)
 
-    def _explain(self, each: _Derived) -> None:
-        """Keep every step behind the score of a record, unless its record is gone, as of facts."""
-        if each.result is None or isinstance(each.chunk, FactsChunk):
-            return
-        self.answer.explanation = self.scorer.explain(_item(each), line=each.record)
-
-
-def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
-    return each.chunk.items()[each.record - each.chunk.first]
-
-
-def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
-    """Return whether the bytes of a row are those of the result of a record."""
-    return row.data is not None and row.data == each.line
-
-
-def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
-    """Return a derived value as a row has it."""
-    if isinstance(derived, Decimal):
-        return f"{derived:f}"
-    return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
+    def _keep(self, finding: Finding, each: _Derived | None) -> None:
+        """Keep a finding with every step behind the score of its record, unless that is gone."""
+        self.answer.first, self.answer.explanation = finding, None
+        if each is not None and not each.code and not isinstance(each.chunk, FactsChunk):
+            self.answer.explanation = self.scorer.explain(each.item, line=each.record)
 
 
 def exact_of(value: Value | Fraction) -> Fraction | None:
@@ -454,15 +393,14 @@ def _key(value: Value) -> str:
     return str(value if number is None else number)
 
 
-def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
+def _named(each: _Derived, names: Sequence[str]) -> list[Value]:
     """Return the values of a record that rows are matched by."""
-    if set(OF_RECORDS).isdisjoint(names) or each.result is None:
-        return [each.value(name) for name in names]
+    if set(OF_RECORDS).isdisjoint(names) or each.code:
+        return [each.row.get(name) for name in names]
     if isinstance(each.chunk, FactsChunk):
         raise InputError(f"found facts, expected records: rows are matched by {', '.join(names)}")
-    item = _item(each)
-    record = json.loads(item) if isinstance(item, bytes) else item
-    return [record.get(name) if name in OF_RECORDS else each.value(name) for name in names]
+    record = json.loads(each.item) if isinstance(each.item, bytes) else each.item
+    return [(record if name in OF_RECORDS else each.row).get(name) for name in names]
 
 
 def _receipt(results: Path, digest: str, input_digest: str) -> dict[str, bool] | None:
