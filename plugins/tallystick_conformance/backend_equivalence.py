@@ -17,8 +17,8 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import publish
-from tallystick.records.decoding import MissedDeadline
 from tallystick.records.rejects import Reject
+from tallystick.records.struct_builder import is_answered
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
@@ -98,7 +98,7 @@ def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
     rows = _Rows([], [], [])
     for record in records:
         found = scorer.decoder.convert(record, 1)
-        if isinstance(found, Reject | MissedDeadline):
+        if isinstance(found, Reject) or not is_answered(found):
             continue
         try:
             facts = scorer.types[found.skill_type].facts_of(found)

@@ -15,7 +15,7 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.io.documents import read_json
-from tallystick.records.decoding import Decoder, Item, MissedDeadline
+from tallystick.records.decoding import Decoder, Item
 from tallystick.records.identity import identity_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -115,13 +115,12 @@ def group_decoder(skill_types: frozenset[str]) -> GroupDecoder:
     return GroupDecoder(sorted(skill_types))
 
 
-def _group(found: Record | MissedDeadline) -> GroupRecord:
+def _group(record: Record) -> GroupRecord:
     """Return the group of a record that its schema accepts.
 
     Raises:
         RecordError: two of its members have one hotkey.
     """
-    record = found.record if isinstance(found, MissedDeadline) else found
     members = tuple(Member(m.uid, m.hotkey, m.role, m.submission) for m in record.members)
     seen: Counter[str] = Counter()
     for index, member in enumerate(members):

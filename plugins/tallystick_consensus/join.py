@@ -12,7 +12,7 @@ from tallystick.errors import InputError, RecordError
 from tallystick.io.text import json_text
 from tallystick.numbers.nano import NANO, from_double
 from tallystick.numbers.text import numbered
-from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.decoding import Decoded, Decoder, Item
 from tallystick.records.identity import identity_of, object_of
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -75,9 +75,8 @@ class Join:
                 self._is_used = self._is_used or self._may_have_group_of(item)
             else:
                 self._records += 1
-                record = decoded.record if isinstance(decoded, MissedDeadline) else decoded
                 try:
-                    if components := self._components_of(record):
+                    if components := self._components_of(decoded):
                         filled = _with_consensus(item, components)
                         decoded = decoder.decode_item(filled, number)
                 except RecordError as error:

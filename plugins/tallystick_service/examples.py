@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallystick.records.decoding import MissedDeadline
+from tallystick.records.rejects import Reject
+from tallystick.records.struct_builder import is_answered
 from tallystick.scoring.scorer import Scorer
 
 JsonRecord = Mapping[str, Any]
@@ -25,7 +26,8 @@ def example_of(scorer: Scorer, skill_type: str, epoch: int) -> JsonRecord | None
     for record in examples_of(kind) if kind is not None else ():
         moved = {**record, "epoch": epoch}
         decoded = scorer.decoder.convert(moved, 1)
-        is_missed = isinstance(decoded, MissedDeadline)
-        if not is_missed and getattr(decoded, "skill_type", None) == skill_type:
+        if isinstance(decoded, Reject) or not is_answered(decoded):
+            continue
+        if decoded.skill_type == skill_type:
             return moved
     return None

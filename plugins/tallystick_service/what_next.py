@@ -40,11 +40,10 @@ from tallystick.formula.tree import Node, leaves, walk
 from tallystick.json_values import json_fields
 from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.plugins.property import Direction
-from tallystick.records.decoding import MissedDeadline
 from tallystick.records.extraction import compile_extraction
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse
-from tallystick.records.struct_builder import Record
+from tallystick.records.struct_builder import Record, is_answered
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick.scoring.scores import Scores, score_facts
@@ -186,7 +185,7 @@ def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     """Return the record as facts; None of a record without a submission."""
     value = _json(record)
     decoded = scorer.decoder.convert(value, 1)
-    if isinstance(decoded, Reject | MissedDeadline):
+    if isinstance(decoded, Reject) or not is_answered(decoded):
         return None
     rules = scorer.rules_at(decoded.epoch)
     bound = rules.types[decoded.skill_type]
@@ -287,7 +286,7 @@ class _Answer:
         record = copy.deepcopy(dict(self.record))
         put(record, path_of(fact).split("."), _json_of(fact, value))
         decoded = self.scorer.decoder.convert(record, 1)
-        if isinstance(decoded, Reject | MissedDeadline):
+        if isinstance(decoded, Reject) or not is_answered(decoded):
             return None
         facts = tuple(self.bound.facts_of(decoded))
         return facts if facts[position] == value else None

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Chunk, Source
-from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.decoding import Decoded, Decoder, Item
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import UNKNOWN, Identity, Reject
 from tallystick.records.schema import MISSED
@@ -228,13 +228,12 @@ def _event_of(
     decoded: Decoded, event_of: Callable[[Any], StateEvent], number: int
 ) -> StateEvent | Reject:
     """Return the event of a decoded line, or why there is none."""
-    record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
-    if record.__class__ is Reject:
-        return record
+    if isinstance(decoded, Reject):
+        return decoded
     try:
-        return event_of(record)
+        return event_of(decoded)
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
-        who = UNKNOWN if event_of is _late_event else _identity(record)
+        who = UNKNOWN if event_of is _late_event else _identity(decoded)
         return Reject.of(internal_error(error), number, who)
 
 

@@ -1,4 +1,4 @@
-"""Who judges whether a line is a record: the engine, its fast types, and jsonschema as the oracle.
+"""Who judges whether a line is a record: the engine, its types alone, and jsonschema as the oracle.
 
 The oracle reads the schema as it is shipped. A few things only the engine demands: that numbers are
 finite doubles, that texts have no lone surrogates, that lines are not too long and not too deep.
@@ -18,11 +18,11 @@ from referencing import Registry, Resource
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.registry import installed
-from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import CODES, Reject
 from tallystick.records.schema import load_schema
 from tallystick.records.strict_json import MAX_DEPTH
-from tallystick.records.struct_builder import Record, fast_type
+from tallystick.records.struct_builder import Record, is_answered, record_type
 from tallystick.resources import schema_path
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ class Judges:
 
     def decoded(self, line: bytes) -> bool:
         found = self.decoder.decode(line, 1)
-        assert isinstance(found, Record | MissedDeadline | Reject)
+        assert isinstance(found, Record | Reject)
         if not isinstance(found, Reject):
             return True
         assert found.code in CODES
@@ -47,7 +47,7 @@ class Judges:
 
     def is_fast(self, line: bytes) -> bool:
         try:
-            return bool(self.decoder._decode(line))
+            return is_answered(self.decoder._decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False
 
@@ -106,7 +106,7 @@ def _is_plain(value: object, depth: int = 0) -> bool:
 
 
 def judges(skill_type: str, schema: Json, oracle: Draft202012Validator) -> Judges:
-    assert fast_type(skill_type, schema) is not None, f"{skill_type} has no fast type"
+    assert record_type(skill_type, schema)[1], f"the type of {skill_type} does not decide"
     return Judges(
         decoder=Decoder({skill_type: schema}),
         rust=jsonschema_rs.Draft202012Validator(dict(schema), offline=True),

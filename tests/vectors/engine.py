@@ -23,7 +23,6 @@ from tallystick.formula.tree import Node, bind
 from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, median, publish, to_text
 from tallystick.numbers.weights import Weights
-from tallystick.records.decoding import MissedDeadline
 from tallystick.scoring.binding import UNIT
 from tallystick.scoring.compiled import compile_tree
 from tallystick.scoring.composite import Mean
@@ -136,7 +135,7 @@ def _event(rule_set: str, line: str) -> Json:
 def _record_digest(_: object, line: str) -> Json:
     name = "workflow@1.0.0" if json.loads(line)["skill_type"] == "workflow" else "skills@1.0.0"
     decoded = scorer(name).decoder.decode(line.encode(), 1)
-    return record_digest(decoded.record if isinstance(decoded, MissedDeadline) else decoded)
+    return record_digest(decoded)
 
 
 def _weighted(kind: str) -> Callable[[object, Json], Json]:

@@ -1,14 +1,14 @@
 """Decoding: from one line, or one Python object, to a record or a reject.
 
-A record is accepted if and only if its skill type's JSON Schema accepts it. The fast type of its
-skill type decides nearly always; what it refuses, such as a record without an answer, the schema
-validates. Both ways lead to the same values, and nothing that a record holds makes the decoder
-raise.
+A record is accepted if and only if its skill type's JSON Schema accepts it. The type made from that
+decides nearly always; what it refuses, and a record without an answer, the schema validates. Both
+ways lead to the same values, and nothing that a record holds makes the decoder raise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -19,13 +19,13 @@ import msgspec
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.records.defects import attempt
+from tallystick.records.defects import internal_errors
 from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import MISSED, Schema, skill_type_of
-from tallystick.records.strict_json import empty_line, is_blank, parse, plain, whole
-from tallystick.records.struct_builder import Record, fast_type, shape_type
+from tallystick.records.strict_json import parse, plain, whole
+from tallystick.records.struct_builder import Record, is_answered, record_type
 
 if TYPE_CHECKING:
     from tallystick.records.validator import RecordValidator
@@ -33,36 +33,24 @@ if TYPE_CHECKING:
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-@attrs.frozen
-class MissedDeadline:
-    """A valid record without submission or checks: nothing of it is scored.
-
-    Attributes:
-        record: what there is; its ``submission`` and ``checks`` are None where they are missing.
-    """
-
-    record: Record
-
-
 Item = bytes | Mapping[str, Any]
 """A record as it came: a line of JSON, or a plain mapping."""
-Decoded = Record | MissedDeadline | Reject
-"""A record, one whose deadline was missed, or a reject."""
+Decoded = Record | Reject
+"""A record, which may be one of a missed deadline (see `is_answered`), or a reject."""
 
 
 class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
-    """Accepts nothing; with it the fast types are a union, which never lets the tag be absent."""
+    """Accepts nothing; with it the types are a union, which never lets the tag be absent."""
 
     never: Annotated[int, msgspec.Meta(ge=1, le=0)]
 
 
 @attrs.define
-class _Known:
-    """Decoders of one skill type; those that only bad records need are made when one comes."""
+class _RecordType:
+    """The decoder of one skill type; its validator is made when the first record needs it."""
 
-    name: str
     schema: Schema
-    fast: type[Record] | None
+    kind: type[Record]
 
     @cached_property
     def validator(self) -> RecordValidator:
@@ -70,27 +58,23 @@ class _Known:
 
         return RecordValidator(self.schema)
 
-    @cached_property
-    def shape(self) -> type[Record]:
-        return shape_type(self.name, self.schema)
+    def validated(self, value: Mapping[str, Any]) -> Record:
+        """Return the record of a JSON value.
 
-    def hold(self, accepted: Mapping[str, Any]) -> Record:
-        """Return the accepted record, of the fast type wherever that can hold it."""
-        for kind in self._kinds():
-            try:
-                return msgspec.convert(accepted, kind)
-            except _REFUSALS:
-                continue
-        raise RecordError("invalid-record", "", shown(accepted), "values that a record can hold")
-
-    def _kinds(self) -> Iterator[type[Record]]:
-        if self.fast is not None:
-            yield self.fast
-        yield self.shape
-
-    @cached_property
-    def answer(self) -> tuple[str, ...]:
-        return tuple(name for name in ANSWER if name in self.schema["properties"])
+        Raises:
+            RecordError: the schema refuses it, or it has no answer and missed no deadline.
+        """
+        self.validator.validate(value)
+        for name in ANSWER:
+            is_missing = name in self.schema["properties"] and value.get(name) is None
+            if is_missing and MISSED not in value.get("events", ()):
+                expected = f"the field, or the event {MISSED}"
+                raise RecordError("missing-field", name, NOTHING, expected)
+        try:
+            return msgspec.convert(whole(value), self.kind)
+        except _REFUSALS:
+            expected = "values that a record can hold"
+            raise RecordError("invalid-record", "", shown(value), expected) from None
 
 
 class Decoder:
@@ -110,12 +94,12 @@ class Decoder:
                 raise SchemaError(
                     f"found the schema of {skill_type_of(schema)!r}, expected that of {name!r}"
                 )
-        self._limit = limit
-        self._known = {
-            name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
-        }
-        kinds = (known.fast for known in self._known.values() if known.fast is not None)
-        self._fast: Any = Union[(_Never, *kinds)]
+        self._limit, self._types, deciding = limit, dict[str, _RecordType](), list[type[Record]]()
+        for name, schema in schemas.items():
+            kind, decides = record_type(name, schema)
+            self._types[name] = _RecordType(schema, kind)
+            deciding += [kind] if decides else []
+        self._fast: Any = Union[(_Never, *deciding)]
         self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
@@ -144,25 +128,14 @@ class Decoder:
             number: the line's number, from 1, for the reject.
         """
         if len(line) > self._limit:
-            return _rejected(_too_long(line, self._limit), number, line)
+            return Reject.of(_too_long(line, self._limit), number, identity_of(line))
         try:
-            return self._decode(line)
-        except Exception:  # noqa: BLE001  # refused, or failed: the schema validates it
-            outcome = attempt(lambda: self._judged(line, number))
-        return _rejected(outcome, number, line) if isinstance(outcome, RecordError) else outcome
-
-    def _judged(self, line: bytes, number: int) -> Decoded:
-        """Decode a line that the fast types refuse, by the schema itself."""
-        # a small compressed file may have millions of them
-        if is_blank(line):
-            return Reject.of(empty_line(), number)
-        item: Any = line
-        try:
-            item = parse(line)
-            return self._validated(item)
-        except RecordError as error:
-            # of what was parsed already, it is not parsed again
-            return Reject.of(error, number, identity_of(item))
+            record = self._decode(line)
+            if record.submission is not None and record.checks is not None:
+                return record
+        except Exception:  # noqa: BLE001, S110  # refused, or failed: the schema validates it
+            pass
+        return self._judged(line, number)
 
     def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
         """Convert one Python object, validated as the line that it would be.
@@ -171,38 +144,38 @@ class Decoder:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
             number: the record's number, from 1, for the reject.
         """
-        outcome = attempt(lambda: self._converted(record))
-        return _rejected(outcome, number, record) if isinstance(outcome, RecordError) else outcome
+        return self._judged(record, number)
 
-    def _converted(self, record: Mapping[str, Any]) -> Record | MissedDeadline:
-        record = plain(record)
+    def _judged(self, item: Item, number: int) -> Decoded:
+        """Decode a line that no type accepts, or a mapping."""
+        value: Any = item
         try:
-            return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
-        except _REFUSALS:
-            return self._validated(record)
+            with internal_errors():
+                if isinstance(item, bytes):
+                    value = parse(item)
+                else:
+                    value = plain(item)
+                    with suppress(*_REFUSALS):
+                        record: Record = msgspec.convert(value, self._fast)
+                        if is_answered(record):
+                            return record
+                return self._type_of(value).validated(value)
+        except RecordError as error:
+            # of what was parsed already, it is not parsed again
+            return Reject.of(error, number, identity_of(value))
 
-    def _validated(self, value: object) -> Record | MissedDeadline:
-        if not isinstance(value, dict):
-            raise RecordError("not-an-object", "", shown(value), "a JSON object")
-        decoders = self._type_of(value)
-        decoders.validator.validate(value)
-        missing = [name for name in decoders.answer if name not in value]
-        if missing and MISSED not in value.get("events", ()):
-            expected = f"the field, or the event {MISSED}"
-            raise RecordError("missing-field", missing[0], NOTHING, expected)
-        record = decoders.hold(whole(value))
-        return MissedDeadline(record) if missing else record
-
-    def _type_of(self, record: Mapping[str, Any]) -> _Known:
-        names = "one of " + ", ".join(sorted(self._known))
+    def _type_of(self, record: object) -> _RecordType:
+        if not isinstance(record, dict):
+            raise RecordError("not-an-object", "", shown(record), "a JSON object")
+        names = "one of " + ", ".join(sorted(self._types))
         if "skill_type" not in record:
             raise RecordError("missing-field", "skill_type", NOTHING, names)
         name = record["skill_type"]
         if not isinstance(name, str):
             raise RecordError("wrong-type", "skill_type", shown(name), names)
-        if name not in self._known:
+        if name not in self._types:
             raise RecordError("unknown-skill-type", "skill_type", shown(name), names)
-        return self._known[name]
+        return self._types[name]
 
 
 def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
@@ -229,10 +202,6 @@ def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
 
 _MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
 _MOST_MADE = 16
-
-
-def _rejected(error: RecordError, number: int, item: Item) -> Reject:
-    return Reject.of(error, number, identity_of(item))
 
 
 def _too_long(line: bytes, limit: int) -> RecordError:

@@ -25,6 +25,7 @@ MAX_DEPTH = 32
 """Maximum depth of lists and objects in a record; the record itself is the first."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WHITE_SPACE = b" \t\r\n"
 _TOO_DEEP = f"lists and objects nested at most {MAX_DEPTH} deep"
 _MOST_DIGITS = 308
 """A whole number of so many digits is in the range of doubles."""
@@ -48,6 +49,10 @@ def parse(line: bytes) -> object:
         RecordError: the line is empty, starts with a byte order mark, is not UTF-8, not JSON, too
             deep, or has a number that is no double or a lone surrogate.
     """
+    # a small compressed file may have millions of them
+    if not line.strip(_WHITE_SPACE):
+        expected = "one JSON object a line: leave the line out"
+        raise RecordError("empty-line", "", NOTHING, expected)
     is_deep, is_long = is_deeper(line, MAX_DEPTH), _LONG_NUMBER in line.translate(_DIGITS_ALIKE)
     if not is_deep and not is_long:
         try:
@@ -171,24 +176,12 @@ def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     return int(value) if kind is float and value.is_integer() else value
 
 
-def is_blank(line: bytes) -> bool:
-    """Return whether a line has nothing but the white space of JSON."""
-    return not line.strip(b" \t\r\n")
-
-
-def empty_line() -> RecordError:
-    """Return the error of a blank line."""
-    return RecordError("empty-line", "", NOTHING, "one JSON object a line: leave the line out")
-
-
 def _text(line: bytes) -> str:
     if line.startswith(_BYTE_ORDER_MARK):
         start = _start(line[3:].decode("utf-8", "replace"))
         raise RecordError(
             "byte-order-mark", "", start, "UTF-8 without a byte order mark: save the file without"
         )
-    if is_blank(line):
-        raise empty_line()
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,9 +1,9 @@
 """Types made from a record schema: one decodes and validates a line in a single pass.
 
-The fast type of a schema may refuse what the schema accepts, never the reverse; whoever uses it
-lets the schema validate what it refuses. A keyword that cannot be said as a type leaves the schema
-without a fast type. The shape of a schema has the same fields without any conditions: it holds what
-the schema has accepted already.
+The type of a schema holds every record that the schema accepts. Where each word of the schema can
+be said as a type, the type decides, too: it may refuse what the schema accepts, such as ``5.0`` for
+a whole number, never the reverse, and the schema validates what it refuses. Of another schema the
+type only holds what the schema has accepted.
 
 A field that is left out is an empty list, an empty map, or None.
 """
@@ -56,37 +56,36 @@ class Record(msgspec.Struct, gc=False):
 
     Objects are structs of the same kind, lists are lists and maps are dicts. Nothing that is
     decoded can refer to itself, which is why none of it is tracked by the garbage collector.
+
+    Attributes:
+        submission, checks: None of a record of a missed deadline that has none, of which nothing
+            is scored; empty of a type without such a field.
     """
 
     skill_type: ClassVar[str] = ""
+    submission: ClassVar[Any] = ()
+    checks: ClassVar[Any] = ()
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  # a field, by its schema
 
 
-class _UntranslatableError(Exception):
-    """A schema says what no fast type can."""
+def is_answered(record: Record) -> bool:
+    """Return whether a record has what is scored: a submission, and the checks of it."""
+    return record.submission is not None and record.checks is not None
 
 
-def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
-    """Return the type that accepts nothing which the schema refuses; None where there can be none.
+def record_type(skill_type: str, schema: Schema) -> tuple[type[Record], bool]:
+    """Return the type of the records of a schema, and whether it decides which these are.
 
-    It demands ``submission`` and ``checks``, and of a condition at the top the fields that either
-    branch requires. It is tagged by ``skill_type``, so that a union of such types decodes in one
-    pass; alone, the type would accept a record without its tag.
+    It is tagged by ``skill_type``, so that a union of such types decodes in one pass; alone, the
+    type would accept a record without its tag. One that decides accepts nothing that the schema
+    refuses, but for a record without its ``submission`` or ``checks``.
     """
-    try:
-        made = _Translator(schema, exact=True).record(skill_type)
-        msgspec.json.Decoder(made)
-    except (_UntranslatableError, TypeError, ValueError):
-        return None
-    return made
-
-
-def shape_type(skill_type: str, schema: Schema) -> type[Record]:
-    """Return the type that holds every record which the schema accepts."""
-    return _Translator(schema, exact=False).record(skill_type)
+    translator = _Translator(schema)
+    made = translator.record(skill_type)
+    return made, translator.decides
 
 
 @attrs.frozen
@@ -107,23 +106,28 @@ class _Translator:
 
     Attributes:
         root: the self-contained schema.
-        exact: whether conditions are kept, and what cannot be said is refused.
+        decides: whether everything so far could be said as a type.
     """
 
     root: Schema
-    exact: bool
+    decides: bool = attrs.field(default=True, init=False)
     _done: dict[str, _Translated | None] = attrs.field(factory=dict, init=False)
 
     def record(self, skill_type: str) -> type[Record]:
         """Return the type of the whole schema."""
         self._allow(self.root, (*_AT_THE_TOP, "type", *_STRUCT_KEYWORDS))
         fields = dict(self.root.get("properties", {}))
-        tag = fields.pop("skill_type", None)
-        if self.exact and not (isinstance(tag, Mapping) and tag.get("const") == skill_type):
-            raise _UntranslatableError
+        fields.pop("skill_type", None)
+        required = set(self.root.get("required", ()))
+        for word in ("then", "else"):
+            branch = self.root.get(word, {})
+            self._allow(branch, ("required",))
+            demanded = branch.get("required", ()) if isinstance(branch, Mapping) else ()
+            # the decoder looks for the answer itself
+            self.decides &= required.union(ANSWER).issuperset(demanded)
         made = msgspec.defstruct(
             _class_name(skill_type),
-            self._fields(fields, self._required_of_record(fields), skill_type),
+            self._fields(fields, required.difference(ANSWER, ("skill_type",)), skill_type),
             bases=(Record,),
             namespace={"skill_type": skill_type},
             tag_field="skill_type",
@@ -131,21 +135,9 @@ class _Translator:
             kw_only=True,
             gc=False,
             omit_defaults=True,
-            forbid_unknown_fields=self.exact,
+            forbid_unknown_fields=self._is_closed(self.root),
         )
         return cast("type[Record]", made)
-
-    def _required_of_record(self, fields: Mapping[str, Any]) -> set[str]:
-        required = set(self.root.get("required", ()))
-        if self.exact:
-            required |= {name for name in ANSWER if name in fields}
-        if self.exact and "if" in self.root:
-            for branch in (self.root.get("then", {}), self.root.get("else", {})):
-                if not isinstance(branch, Mapping):
-                    raise _UntranslatableError
-                self._allow(branch, ("required",))
-                required |= set(branch.get("required", ()))
-        return required - {"skill_type"}
 
     def _translate(self, schema: Any, name: str) -> _Translated:  # noqa: ANN401  # or a boolean
         if not isinstance(schema, Mapping):
@@ -203,15 +195,13 @@ class _Translator:
         return self._limited(hint, schema, "Properties", "object", dict)
 
     def _key(self, schema: Schema) -> Any:  # noqa: ANN401  # a type
-        if not self.exact:
-            return str
         names = schema.get("propertyNames", {})
-        if not isinstance(names, Mapping):
-            raise _UntranslatableError
-        key = self._translate(names if "$ref" in names else {"type": "string", **names}, "key")
-        if key.kinds != {"string"}:
-            raise _UntranslatableError
-        return key.hint
+        if isinstance(names, Mapping) and "$ref" not in names:
+            names = {"type": "string", **names}
+        key = self._translate(names, "key")
+        is_text = key.kinds == {"string"}
+        self.decides &= is_text
+        return key.hint if is_text else str
 
     def _struct(self, schema: Schema, name: str) -> _Translated:
         self._allow(schema, ("type", *_STRUCT_KEYWORDS))
@@ -222,20 +212,19 @@ class _Translator:
             kw_only=True,
             gc=False,
             omit_defaults=True,
-            forbid_unknown_fields=self.exact,
+            forbid_unknown_fields=self._is_closed(schema),
         )
         return _Translated(made, frozenset(("object",)))
 
     def _fields(
         self, fields: Mapping[str, Any], required: set[str], owner: str
     ) -> list[tuple[str, Any, Any]]:
-        if self.exact and not required <= fields.keys():
-            raise _UntranslatableError
+        self.decides &= required <= fields.keys()
         made = []
         for name, schema in fields.items():
             value = self._translate(schema, f"{owner}_{name}")
             default: dict[str, Any] = {"default": None}
-            if self.exact and name in required:
+            if name in required:
                 default = {}
             elif value.empty is not None:
                 default = {"default_factory": value.empty}
@@ -257,6 +246,7 @@ class _Translator:
         texts = all(isinstance(option, str) for option in options)
         if (
             not texts
+            or not options
             or schema.get("type", "string") != "string"
             or {"const", "enum"} <= set(schema)
         ):
@@ -273,11 +263,10 @@ class _Translator:
     def _bounded(self, kind: type, schema: Schema) -> _Translated:
         bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
         # beyond 2^53 a double can reach a bound that the written number exceeds
-        if any(abs(bound) >= _DOUBLE_EXACT for bound in bounds.values()):
-            self._anything()
-        if kind is int and not all(isinstance(bound, int) for bound in bounds.values()):
-            self._anything()
-        return _Translated(self._with(kind, bounds), frozenset(("number",)))
+        is_exact = all(abs(bound) < _DOUBLE_EXACT for bound in bounds.values())
+        if kind is int:
+            is_exact &= all(isinstance(bound, int) for bound in bounds.values())
+        return _Translated(self._with(kind, bounds, is_exact=is_exact), frozenset(("number",)))
 
     def _limited(
         self,
@@ -289,19 +278,26 @@ class _Translator:
     ) -> _Translated:
         words = {"min_length": f"min{what}", "max_length": f"max{what}"}
         limits = {ours: schema[theirs] for ours, theirs in words.items() if theirs in schema}
-        return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
+        is_exact = all(
+            isinstance(limit, int) and limit < _DOUBLE_EXACT for limit in limits.values()
+        )
+        return _Translated(self._with(hint, limits, is_exact=is_exact), frozenset((kind,)), empty)
 
-    def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
-        is_exact = self.exact and conditions
-        return Annotated[hint, msgspec.Meta(**conditions)] if is_exact else hint
+    def _with(self, hint: Any, conditions: Mapping[str, Any], *, is_exact: bool) -> Any:  # noqa: ANN401  # a type
+        self.decides &= is_exact
+        return Annotated[hint, msgspec.Meta(**conditions)] if is_exact and conditions else hint
 
-    def _allow(self, schema: Schema, words: Iterable[str]) -> None:
-        if self.exact and not schema.keys() <= ANNOTATIONS.union(words):
-            raise _UntranslatableError
+    def _allow(self, schema: Any, words: Iterable[str]) -> None:  # noqa: ANN401  # or a boolean
+        self.decides &= isinstance(schema, Mapping) and schema.keys() <= ANNOTATIONS.union(words)
+
+    def _is_closed(self, schema: Schema) -> bool:
+        """Return whether an object has no other fields; a type does not decide of others."""
+        is_closed = schema.get("additionalProperties") is False
+        self.decides &= is_closed
+        return is_closed
 
     def _anything(self) -> _Translated:
-        if self.exact:
-            raise _UntranslatableError
+        self.decides = False
         return _ANYTHING
 
 

@@ -14,11 +14,10 @@ from tallystick.formula.facts import attribute_name
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import exact_nano, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
-from tallystick.records.decoding import MissedDeadline
 from tallystick.records.defects import DefectLog, internal_errors
 from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
-from tallystick.records.struct_builder import Record
+from tallystick.records.struct_builder import Record, is_answered
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
@@ -248,7 +247,7 @@ class Scorer(BoundRules):
 
         return Scoring(self)
 
-    def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
+    def _decoded(self, record: RecordLike, line: int) -> Record:
         if isinstance(record, str):
             record = record.encode("utf-8", "surrogatepass")
         if isinstance(record, bytes):
@@ -262,13 +261,12 @@ class Scorer(BoundRules):
 
     def _scored(self, record: RecordLike, line: int) -> tuple[BoundRules, Result, Scores | None]:
         """Return the rules, the result and the scores of a record; None without a submission."""
-        found, scores = self._decoded(record, line), None
-        decoded = found.record if isinstance(found, MissedDeadline) else found
+        decoded, scores = self._decoded(record, line), None
         rules = self.rules_at(decoded.epoch)
         if decoded.skill_type not in rules.types:
             raise without_rules(decoded.skill_type, decoded.epoch, rules.types)
         bound = rules.types[decoded.skill_type]
-        if isinstance(found, MissedDeadline):
+        if not is_answered(decoded):
             bound.check(bound.task_facts_of(decoded), record, answered=False)
         else:
             facts = bound.facts_of(decoded)

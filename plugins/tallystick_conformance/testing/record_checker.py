@@ -12,11 +12,11 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import is_opaque
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
-from tallystick.records.decoding import Decoder, MissedDeadline, decoder_of
+from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.struct_builder import Record
+from tallystick.records.struct_builder import Record, is_answered
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +44,9 @@ class FactReader:
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
         """Return the record as formulas get it; None if it is not valid, or has no submission."""
         decoded = self._decoder.convert(record, 1)
-        return None if isinstance(decoded, Reject | MissedDeadline) else decoded
+        if isinstance(decoded, Reject) or not is_answered(decoded):
+            return None
+        return decoded
 
     def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
         """Return the integers of the facts, by digest; None if the record has none.

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
-from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline, decoder_of
+from tallystick.records.decoding import Decoded, Decoder, Item, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed
 from tallystick.records.identity import identity_of
@@ -120,14 +120,11 @@ class Extractor:
             if record.__class__ is Reject:
                 rejects.append(record)
                 continue
-            is_missed = record.__class__ is MissedDeadline
-            if is_missed:
-                record = record.record
             try:
                 if later:
                     own = taken[bisect_right(begins, record.epoch) - 1]
                 mine = own.get(record.skill_type) or own.started(record)
-                if is_missed:
+                if record.submission is None or record.checks is None:
                     mine.values += mine.plan.task_of(record)
                     mine.unanswered.append(len(mine.record))
                 else:
