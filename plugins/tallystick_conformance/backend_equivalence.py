@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
+from tallystick.formula.evaluate import Facts, evaluate
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import publish
 from tallystick.records.rejects import Reject
@@ -30,6 +31,8 @@ from tallystick_conformance.testing.samples import JSON, line, of_type
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column
+
+K = TypeVar("K")
 
 EXPLAINED = 40
 """Number of records of each type that are explained: it takes far longer than scoring."""
@@ -48,7 +51,7 @@ class _Rows:
     """
 
     records: list[JSON]
-    facts: list[tuple[int, ...]]
+    facts: list[Facts]
     published: list[dict[Value, int]]
 
 
@@ -151,8 +154,8 @@ def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Evaluated:
     )
 
 
-def _exact(compiled: Compiled, facts: Sequence[int]) -> int:
-    return publish(compiled.exact(facts, {}))
+def _exact(compiled: Compiled, facts: Facts) -> int:
+    return publish(evaluate(compiled.tree, facts, {}))
 
 
 def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
@@ -160,7 +163,7 @@ def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
     value, values = bound.values[place], bound.values[: place + 1]
     pairs = list(zip(rows.facts, rows.published, strict=True))
 
-    def one(facts: Sequence[int], published: Mapping[Value, int], *, exactly: bool) -> int:
+    def one(facts: Facts, published: Mapping[Value, int], *, exactly: bool) -> int:
         given = {**bound.tracked(bound.seeds), **published}
         found = walk(values, facts, given, exactly=exactly)[value]
         return NANO if found is None else found
@@ -168,9 +171,8 @@ def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
     def columns() -> Column:
         from tallystick.scoring.planner import Plan, Target  # loads NumPy
 
-        facts = dict(zip(bound.domains, _columns(rows.facts), strict=True))
-        published, constants = _named(rows.published), bound.tracked(bound.seeds)
-        plan = Plan([Target(bound, (value,), constants)], given=published)
+        facts, published = _columns(rows.facts), _columns(rows.published)
+        plan = Plan([Target(bound, (value,), bound.tracked(bound.seeds))], given=published)
         (scores,) = plan.run(facts.__getitem__, len(pairs), published)
         column: Column = scores.columns[value]
         return column
@@ -195,17 +197,11 @@ def _tried(evaluate: Callable[..., Any], *arguments: Any, **named: Any) -> Any: 
         return f"{type(error).__name__}: {error}"[:_LONGEST]
 
 
-def _columns(facts: Sequence[tuple[int, ...]]) -> list[Any]:
+def _columns(rows: Sequence[Mapping[K, int]]) -> dict[K, Any]:
+    """Return a column for each key of some rows, all of which have the same."""
     import numpy as np  # loaded when columns are read
 
-    return [np.array(column, np.int64) for column in zip(*facts, strict=True)]
-
-
-def _named(published: Sequence[Mapping[Value, int]]) -> dict[Value, Any]:
-    import numpy as np
-
-    values = published[0] if published else {}
-    return {value: np.array([each[value] for each in published], np.int64) for value in values}
+    return {key: np.array([row[key] for row in rows], np.int64) for key in (rows or [{}])[0]}
 
 
 def _differing(where: str, evaluated: _Evaluated, rows: _Rows) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RecordError, SchemaError, UndecidedError
-from tallystick.formula.evaluate import evaluate
+from tallystick.formula.evaluate import Facts, evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, names
@@ -41,8 +41,6 @@ _REASONS = {
     "found exp of": "outside-domain",
 }
 """Codes of findings by the beginning of the reason that a proof fails with."""
-
-Facts = Mapping[str, int]
 
 
 @attrs.frozen(eq=False)

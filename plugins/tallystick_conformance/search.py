@@ -348,8 +348,8 @@ class Space:
         # formulas are proved for what keeps the constraints alone
         sound = np.flatnonzero(faults == 0)
         for own in self.bound.requirements if len(sound) else ():
-            inputs = [columns[fact.digest][sound] for fact in self.bound.facts]
-            faults[sound] += own.compiled.nano_columns(inputs, {}, len(sound)) == 0
+            read = {node.digest: columns[node.digest][sound] for node in own.compiled.reads}
+            faults[sound] += own.compiled.nano_columns(read, {}, len(sound)) == 0
             sound = np.flatnonzero(faults == 0)
             if not len(sound):
                 break
@@ -509,7 +509,5 @@ def _with_items(value: Any, items: Sequence[tuple[Any, Any]]) -> Any:  # noqa: A
 def _value_of(space: Space, facts: Mapping[str, int]) -> int:
     """Return the value of one record by the engine; what does not apply counts as 1."""
     (value,) = space.values
-    nano = walk(space.bound.values, tuple(facts.values()), space.bound.tracked(space.thresholds))[
-        value
-    ]
+    nano = walk(space.bound.values, facts, space.bound.tracked(space.thresholds))[value]
     return NANO if nano is None else nano

@@ -161,7 +161,7 @@ class BoundConsensus:
 
     def computed(self, facts: Sequence[int]) -> dict[str, int]:
         """Return the published components of a member, in nano, in the order of the rule set."""
-        values = walk(self.components, facts)
+        values = walk(self.components, dict(zip(self.domains, facts, strict=True)))
         return {value.name: values[value] or 0 for value in self._in_rule_order}
 
     @cached_property
@@ -217,7 +217,7 @@ class BoundConsensus:
             check_range(compiled.program, Fraction(), Fraction(1))
         formula = self.registry.formulas[self.rules.components[name].formula]
         inputs = tuple(before[read] for read in names(tree, "published"))
-        return Value(name, "component", inputs, compiled, formula)
+        return Value(name, "component", inputs, tree, compiled, formula)
 
     def _placed(self, name: str) -> AbstractContextManager[None]:
         path = ("consensus", "components", name, "formula")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -24,7 +24,7 @@ from typing import Any, Literal
 import attrs
 
 from tallystick.errors import TallystickError
-from tallystick.formula.evaluate import evaluate
+from tallystick.formula.evaluate import Facts, evaluate
 from tallystick.formula.facts import (
     arguments_of,
     is_opaque,
@@ -36,6 +36,7 @@ from tallystick.formula.facts import (
 from tallystick.formula.facts.draft import put
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.schema_path import ANSWER, steps
+from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves, walk
 from tallystick.json_values import json_fields
 from tallystick.numbers.nano import NANO, to_decimal
@@ -165,7 +166,7 @@ def what_next(scorer: Scorer, record: RecordLike) -> list[Move]:
     answer = _answer_of(scorer, record)
     if answer is None:
         return []
-    moves = (_best_move(answer, position) for position in answer.movable)
+    moves = (_best_move(answer, fact) for fact in answer.movable.values())
     gaining = [move for move in moves if move is not None]
     return sorted(gaining, key=lambda m: (-m.emission_gain, -m.quality_gain, m.fact, m.path))
 
@@ -191,9 +192,7 @@ def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     bound = rules.types[decoded.skill_type]
     directions = scorer.registry.skill_types[decoded.skill_type].directions
     pinned = thresholds_at(rules.thresholds, scorer.pinned, decoded.skill_type, decoded.epoch)
-    return _Answer(
-        scorer, bound, pinned, value, decoded, tuple(bound.facts_of(decoded)), directions
-    )
+    return _Answer(scorer, bound, pinned, value, decoded, bound.facts_of(decoded), directions)
 
 
 def _json(record: RecordLike) -> Mapping[str, Any]:
@@ -215,7 +214,7 @@ class _Answer:
         thresholds: where tiers begin.
         record: the record as JSON values.
         decoded: the record.
-        facts: its facts, in the order of the type.
+        facts: its facts.
         directions: in which facts are better.
     """
 
@@ -224,7 +223,7 @@ class _Answer:
     thresholds: Thresholds
     record: Mapping[str, Any]
     decoded: Record
-    facts: tuple[int, ...]
+    facts: Facts
     directions: tuple[Direction, ...]
 
     @cached_property
@@ -233,25 +232,22 @@ class _Answer:
         return Outcome.of(self.bound, score_facts(self.bound, self.facts, self.thresholds))
 
     @cached_property
-    def movable(self) -> tuple[int, ...]:
-        """The positions of facts of the answer that can have another value."""
-        return tuple(i for i, fact in enumerate(self.bound.facts) if _is_movable(fact))
+    def movable(self) -> Mapping[str, Node]:
+        """The facts of the answer that can have another value, by digest."""
+        return {fact.digest: fact for fact in self.bound.facts if _is_movable(fact)}
 
     @cached_property
-    def order(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of positions (small, large) of facts of which the one is never above the other."""
-        places = {fact.digest: i for i, fact in enumerate(self.bound.facts)}
-        pairs = relations(self.bound.facts)
-        return tuple((places[small.digest], places[large.digest]) for small, large in pairs)
+    def order(self) -> tuple[tuple[str, str], ...]:
+        """Digests (small, large) of facts of which the one is never above the other."""
+        return tuple((small.digest, large.digest) for small, large in relations(self.bound.facts))
 
     @cached_property
     def reader(self) -> FactReader:
         """Takes the facts of records that are made up."""
         return FactReader(self.bound.schema, self.bound.facts)
 
-    def side(self, position: int) -> Side | None:
+    def side(self, fact: Node) -> Side | None:
         """Return the direction in which the type promises this record that a fact is better."""
-        fact = self.bound.facts[position]
         for direction in self.directions:
             if direction.fact.digest == fact.digest and self._holds(direction.where):
                 return direction.better
@@ -260,12 +256,10 @@ class _Answer:
     def _holds(self, where: Node | None) -> bool:
         if where is None:
             return True
-        facts = leaves(where, "fact")
-        values = compile_extraction(tuple(facts), self.bound.schema)(self.decoded)
-        integers = {fact.digest: v for fact, v in zip(facts, values, strict=True)}
-        return bool(evaluate(where, integers, {}))
+        facts = compile_extraction(leaves(where, "fact"), self.bound.schema)(self.decoded)
+        return bool(evaluate(where, facts, {}))
 
-    def outcome(self, facts: Sequence[int]) -> Outcome | None:
+    def outcome(self, facts: Facts) -> Outcome | None:
         """Return the scores of other facts; None where no valid record has them, or no score."""
         if not all(own.compiled.holds(facts) for own in self.bound.requirements):
             return None
@@ -274,28 +268,25 @@ class _Answer:
         except TallystickError:  # what cannot be decided is no move
             return None
 
-    def moved(self, position: int, value: int) -> tuple[int, ...] | None:
+    def moved(self, fact: Node, value: int) -> Facts | None:
         """Return the facts with one of them moved; None where no record can have them."""
-        if name_of(self.bound.facts[position]) in _SCALARS:
-            return self._written(position, value)
-        return self._raised(position, value)
+        is_scalar = name_of(fact) in _SCALARS
+        return self._written(fact, value) if is_scalar else self._raised(fact, value)
 
-    def _written(self, position: int, value: int) -> tuple[int, ...] | None:
+    def _written(self, fact: Node, value: int) -> Facts | None:
         """Return the facts of the record with another value at the path of a fact."""
-        fact = self.bound.facts[position]
         record = copy.deepcopy(dict(self.record))
         put(record, path_of(fact).split("."), _json_of(fact, value))
         decoded = self.scorer.decoder.convert(record, 1)
         if isinstance(decoded, Reject) or not is_answered(decoded):
             return None
-        facts = tuple(self.bound.facts_of(decoded))
-        return facts if facts[position] == value else None
+        facts = self.bound.facts_of(decoded)
+        return facts if facts[fact.digest] == value else None
 
-    def _raised(self, position: int, value: int) -> tuple[int, ...] | None:
+    def _raised(self, fact: Node, value: int) -> Facts | None:
         """Return the facts with one moved, and those raised that would otherwise be below it."""
-        facts = list(self.facts)
-        facts[position] = value
-        pending = [position]
+        facts = {**self.facts, fact.digest: value}
+        pending = [fact.digest]
         while pending:
             current = pending.pop()
             for small, large in self.order:
@@ -305,29 +296,27 @@ class _Answer:
                     return None  # the task decides it, or fewer items would have to be shared
                 facts[large] = facts[small]
                 pending.append(large)
-        return tuple(facts)
+        return facts
 
-    def limits(self, position: int) -> tuple[int, int]:
+    def limits(self, fact: Node) -> tuple[int, int]:
         """Return the range of a fact in this record, by what is counted beside it."""
-        fact = self.bound.facts[position]
         domain = self.bound.domains[fact.digest]
         low, high = domain.low, domain.high
         if name_of(fact) in _SCALARS:
             return low, high
         for small, large in self.order:
-            if small == position:
-                is_movable = large in self.movable
-                high = min(high, self.limits(large)[1] if is_movable else self.facts[large])
-            elif large == position:
+            if small == fact.digest:
+                above = self.movable.get(large)
+                high = min(high, self.facts[large] if above is None else self.limits(above)[1])
+            elif large == fact.digest:
                 low = max(low, self.facts[small])
         return low, high
 
-    def exists(self, position: int, facts: Sequence[int]) -> bool:
-        """Return whether there is a valid record with such facts."""
-        if name_of(self.bound.facts[position]) in _SCALARS:
+    def exists(self, fact: Node, facts: Facts) -> bool:
+        """Return whether there is a valid record with such facts, of which one was moved."""
+        if name_of(fact) in _SCALARS:
             return True  # it was one
-        wanted = {f.digest: v for f, v in zip(self.bound.facts, facts, strict=True)}
-        return concrete_record_of(self.reader, wanted, self.record) is not None
+        return concrete_record_of(self.reader, facts, self.record) is not None
 
 
 def _is_movable(fact: Node) -> bool:
@@ -353,10 +342,9 @@ def _json_of(fact: Node, value: int) -> Any:  # noqa: ANN401  # a JSON value
             return value
 
 
-def _best_move(answer: _Answer, position: int) -> Move | None:
-    fact = answer.bound.facts[position]
-    side = answer.side(position)
-    search = _Search(answer, position, side)
+def _best_move(answer: _Answer, fact: Node) -> Move | None:
+    side = answer.side(fact)
+    search = _Search(answer, fact, side)
     best = search.best()
     if best is None:
         return None
@@ -364,13 +352,13 @@ def _best_move(answer: _Answer, position: int) -> Move | None:
     outcome = search.outcome(best)
     if facts is None or outcome is None:
         return None
-    now, value = answer.now, answer.facts[position]
+    now, value = answer.now, answer.facts[fact.digest]
     tier_from = search.nearest_tier(best)
     path = _answered(fact) or path_of(fact)
     others = [other for other in reader_of(fact).paths(fact) if other != path]
     direction: Side | None = "more" if best > value else "less"
     return Move(
-        fact=search.text,
+        fact=fact_text(fact),
         reader=name_of(fact),
         path=path,
         other=others[0] if others else None,
@@ -382,46 +370,37 @@ def _best_move(answer: _Answer, position: int) -> Move | None:
         quality_gain=(outcome.quality or 0) - (now.quality or 0),
         emission_gain=(outcome.emission or 0) - (now.emission or 0),
         tier_from=None if tier_from is None else fact_value_text(fact, tier_from),
-        along=tuple(_along(answer, position, facts)),
+        along=tuple(_along(answer, fact, facts)),
     )
 
 
-def _along(answer: _Answer, position: int, facts: Sequence[int]) -> Iterator[AlsoMoved]:
-    path = path_of(answer.bound.facts[position])
-    pairs = zip(answer.bound.facts, answer.facts, facts, strict=True)
-    for i, (fact, before, after) in enumerate(pairs):
+def _along(answer: _Answer, moved: Node, facts: Facts) -> Iterator[AlsoMoved]:
+    for fact in answer.bound.facts:
+        before, after = answer.facts[fact.digest], facts[fact.digest]
         # other readings of the same value say nothing that the move does not say
-        same = path_of(fact) == path and name_of(fact) in _SCALARS | _PRESENCE
-        if i != position and before != after and not same:
+        same = path_of(fact) == path_of(moved) and name_of(fact) in _SCALARS | _PRESENCE
+        if fact.digest != moved.digest and before != after and not same:
             texts = fact_value_text(fact, before), fact_value_text(fact, after)
-            yield AlsoMoved(_text(fact), *texts)
-
-
-def _text(fact: Node) -> str:
-    from tallystick.formula.text import fact_text
-
-    return fact_text(fact)
+            yield AlsoMoved(fact_text(fact), *texts)
 
 
 class _Search:
     """The values of one fact that are tried, each once."""
 
-    def __init__(self, answer: _Answer, position: int, side: Side | None) -> None:
-        self.answer, self.position, self.side = answer, position, side
-        self.fact = answer.bound.facts[position]
-        self.text = _text(self.fact)
-        self.value = answer.facts[position]
+    def __init__(self, answer: _Answer, fact: Node, side: Side | None) -> None:
+        self.answer, self.fact, self.side = answer, fact, side
+        self.value = answer.facts[fact.digest]
         self.unit = answer.bound.domains[self.fact.digest].unit
-        low, high = answer.limits(position)
+        low, high = answer.limits(fact)
         self.low = self.value if side == "more" else low
         self.high = self.value if side == "less" else high
-        self._facts: dict[int, tuple[int, ...] | None] = {}
+        self._facts: dict[int, Facts | None] = {}
         self._outcomes: dict[int, Outcome | None] = {}
 
-    def facts(self, value: int) -> tuple[int, ...] | None:
+    def facts(self, value: int) -> Facts | None:
         """Return the facts of the record with the value."""
         if value not in self._facts:
-            self._facts[value] = self.answer.moved(self.position, value)
+            self._facts[value] = self.answer.moved(self.fact, value)
         return self._facts[value]
 
     def outcome(self, value: int) -> Outcome | None:
@@ -445,7 +424,7 @@ class _Search:
                 return None
             nearest = value if self._is_narrow else self._nearest(value)
             facts = self.facts(nearest)
-            if facts is not None and self.answer.exists(self.position, facts):
+            if facts is not None and self.answer.exists(self.fact, facts):
                 return nearest
         return None
 
@@ -569,11 +548,9 @@ class _Search:
             facts = self.facts(value)
             if facts is None:
                 return None
-            named = zip(self.answer.bound.facts, facts, strict=True)
-            integers = {fact.digest: v for fact, v in named}
             try:
-                a = evaluate(left, integers, {})
-                b = Fraction(0) if right is None else evaluate(right, integers, {})
+                a = evaluate(left, facts, {})
+                b = Fraction(0) if right is None else evaluate(right, facts, {})
             except TallystickError:
                 return None
             return a - b if isinstance(a, Fraction) and isinstance(b, Fraction) else None

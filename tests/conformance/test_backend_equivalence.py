@@ -149,7 +149,7 @@ def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -
         monkeypatch.setattr(planner, "geometric_means", _above(0, planner.geometric_means))
     else:
         values = {value.name: value for value in (*bound.factors, bound.emission) if value}
-        proved = values[name].compiled.lowered
+        proved = values[name].compiled
         monkeypatch.setitem(vars(proved), "columns", _above(0, proved.columns))
         monkeypatch.setattr(planner, "product_of", lambda _: None)
     found = [each.where for each in backend_equivalence.check(subject)]

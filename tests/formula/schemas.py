@@ -63,7 +63,8 @@ def decoded(schema: Schema, **fields: object) -> Record:
 
 def facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, ...]:
     """The facts of the record with these fields."""
-    return compile_extraction(facts, schema)(decoded(schema, **fields))
+    taken = compile_extraction(facts, schema)(decoded(schema, **fields))
+    return tuple(taken[fact.digest] for fact in facts)
 
 
 def fact_of(fact: Node, schema: Schema, **fields: object) -> int:

@@ -106,7 +106,7 @@ def test_an_arithmetic_mean_is_the_exact_one_rounded_once(weights: str) -> None:
     mean = compiled("arithmetic", exact)
     rows = np.array(columns).T[:64].tolist()
     named = [{str(index): value for index, value in enumerate(row)} for row in rows]
-    assert [mean.nano((), row) for row in named] == means[:64].tolist()
+    assert [mean.nano({}, row) for row in named] == means[:64].tolist()
 
 
 def test_the_library_of_this_machine_is_trusted() -> None:

@@ -28,14 +28,20 @@ def skills() -> tallystick.Scorer:
 
 def emissions(compiled: Compiled, values: Mapping[str, Sequence[int]], *own: str) -> list[int]:
     """The products of rows by name of the factor, of which some are multiplied in last."""
-    product = product_of(compiled.lowered.columns)
+    product = product_of(compiled.columns)
     assert product is not None
-    columns = [np.array(values[str(source)], np.int64) for source in compiled.sources]
-    named = {str(source): column for source, column in zip(compiled.sources, columns, strict=True)}
-    names = [str(compiled.sources[place]) for place in product.inputs]
+    read = read_by(compiled)
+    named = {name: np.array(values[name], np.int64) for name in read}
+    names = [read[place] for place in product.inputs]
     partial = product.partial([named[name] for name in names if name not in own])
     last = [named[name] for name in names if name in own]
-    return rounded_products(product, partial, last, compiled.lowered.columns, columns).tolist()
+    columns = list(named.values())
+    return rounded_products(product, partial, last, compiled.columns, columns).tolist()
+
+
+def read_by(compiled: Compiled) -> list[str]:
+    """The names of the values that a tree without facts reads, in the order of its inputs."""
+    return [str(node.data[0]) for node in compiled.reads]
 
 
 @pytest.mark.parametrize("name", ["declarative", "mcp_server"])
@@ -53,8 +59,8 @@ def test_a_product_is_the_emission_of_the_formula(
         "role_multiplier": st.sampled_from([600_000_000, NANO]),
         "bootstrap_bonus": st.sampled_from([1_312_500_000, NANO]),
     }
-    values = {str(s): data.draw(choices.get(str(s), VALUES)) for s in compiled.sources}
-    exact = [compiled.nano((), values)]
+    values = {name: data.draw(choices.get(name, VALUES)) for name in read_by(compiled)}
+    exact = [compiled.nano({}, values)]
     rows = {name: [value] for name, value in values.items()}
     assert emissions(compiled, rows, "quality", "tier_multiplier") == exact
     assert emissions(compiled, rows) == exact
@@ -65,12 +71,12 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     bound = skills.types["rag_knowledge"]
     assert bound.emission is not None
     compiled = bound.emission.compiled
-    rows = {str(source): [NANO] * 1_999 for source in compiled.sources}
+    rows = {name: [NANO] * 1_999 for name in read_by(compiled)}
     rows["quality"] = list(range(1, 2_000))
     assert rows.keys() >= {"tier_multiplier", "early_bonus", "role_multiplier", "consensus"}
     found = emissions(compiled, rows, "quality")
     assert found == [
-        compiled.nano((), {name: column[row] for name, column in rows.items()})
+        compiled.nano({}, {name: column[row] for name, column in rows.items()})
         for row in range(1_999)
     ]
     assert found[:4] == [0, 1, 2, 2]
@@ -100,8 +106,7 @@ def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> 
     records = of_type(scorer.registry.skill_types["mcp_server"], asked)[:60]
     found = [scorer.decoder.convert(record, 1) for record in records]
     rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]
-    columns = np.array(rows, np.int64).T
-    facts = {fact.digest: column for fact, column in zip(bound.facts, columns, strict=True)}
+    facts = {digest: np.array([row[digest] for row in rows]) for digest in bound.domains}
     pairs = zip(bounds, thresholds, strict=True)
     plan = Plan(Target(each, each.shown, each.tracked(levels)) for each, levels in pairs)
     for n, scores in enumerate(plan.run(facts.__getitem__, len(rows))):

@@ -144,7 +144,7 @@ def _weighted(kind: str) -> Callable[[object, Json], Json]:
         weights = Weights.of([Decimal(weight) for weight in given["weights"]])
         values = dict(zip(names, map(from_text, given["values"]), strict=True))
         tree = Mean.of(kind, names, weights).tree
-        return to_text(compile_tree(tree, {}, dict.fromkeys(names, UNIT)).nano((), values))
+        return to_text(compile_tree(tree, {}, dict.fromkeys(names, UNIT)).nano({}, values))
 
     return of
 

@@ -18,6 +18,8 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
+Facts = Mapping[str, int]
+"""The integers of facts of one record, by digest."""
 Published = Mapping[str, "int | Exact"]
 """The nano of each published value, by name; the exact value of what is not rounded."""
 Trace = MutableMapping[str, Exact]
@@ -28,7 +30,7 @@ _REMEMBERED = 1 << 12
 
 def evaluate(
     node: Node,
-    facts: Mapping[str, int],
+    facts: Facts,
     published: Published,
     trace: Trace | None = None,
 ) -> Exact:
@@ -36,7 +38,7 @@ def evaluate(
 
     Args:
         node: the tree.
-        facts: the integer of each fact, by the digest of the fact.
+        facts: at least those that it reads.
         published: what it reads of other values.
         trace: where to note the values of labels.
 
@@ -110,7 +112,7 @@ def _function(node: Node, arguments: Sequence[Exact]) -> Exact:
 
 
 class _Evaluator:
-    def __init__(self, facts: Mapping[str, int], published: Published, trace: Trace) -> None:
+    def __init__(self, facts: Facts, published: Published, trace: Trace) -> None:
         self.facts, self.published, self.trace = facts, published, trace
 
     def value(self, node: Node) -> Exact:

@@ -13,16 +13,17 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import RecordError
+from tallystick.formula.evaluate import Facts
 from tallystick.formula.facts import ExtractionCode, arguments_of, path_of, reader_of, scale_of
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
 from tallystick.records.messages import shown
 from tallystick.records.struct_builder import Record
 
-FactsOf = Callable[[Record], tuple[int, ...]]
+FactsOf = Callable[[Record], Facts]
 """Takes the facts of one record, in the order in which they were asked for."""
 PackedFactsOf = Callable[[Record], tuple[Any, ...]]
-"""The same, packed in 8 bytes of this machine each; texts that were asked for follow the bytes."""
+"""Takes facts as 8 bytes of this machine each; texts that were asked for follow the bytes."""
 
 FAILURES = (-(1 << 63), 1 - (1 << 63))
 """Integers in place of a failed opaque fact: its function raised, or gave none of its range."""
@@ -42,9 +43,11 @@ def compile_extraction(
     """
     code = ExtractionCode(schema, _OBJECTS, _guarded)
     values = [
-        "0" if fact.digest in zero else reader_of(fact).extraction(fact, code) for fact in facts
+        f"{fact.digest!r}: "
+        + ("0" if fact.digest in zero else reader_of(fact).extraction(fact, code))
+        for fact in facts
     ]
-    function: FactsOf = code.compile(f"({', '.join(values)}{',' if values else ''})")
+    function: FactsOf = code.compile(f"{{{', '.join(values)}}}")
     return function
 
 

@@ -153,7 +153,7 @@ def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> 
             tree = bind(formula.tree, exact(named[name][1].parameters))
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
-        result[name] = Value(name, "threshold", (), compiled, formula)
+        result[name] = Value(name, "threshold", (), tree, compiled, formula)
         published[name] = compiled.program.domain
     return result
 
@@ -399,11 +399,11 @@ class _Binding:
         except RuleSetError as error:
             self.refusals.append(error)
             return _stand_in(name, role, formula)
-        inputs = tuple(read[each] for each in names(compiled.tree, "published"))
+        inputs = tuple(read[each] for each in names(tree, "published"))
         applies = None
         if formula.applies is not None:
             applies = compile_tree(formula.applies, self.domains, {})
-        return Value(name, role, inputs, compiled, formula, applies)
+        return Value(name, role, inputs, tree, compiled, formula, applies)
 
     @cached_property
     def _conditions(self) -> list[Node]:
@@ -473,8 +473,13 @@ def _trees(formula: Formula) -> tuple[Node, ...]:
 
 def _stand_in(name: str, role: Role, formula: Formula) -> Value:
     """Return a value of the range of a formula that cannot be used, for the rest to be proved."""
-    domain = Domain(publish(formula.low), publish(formula.high))
-    return Value(name, role, (), compile_tree(published(name), {}, {name: domain}))
+    return _given(name, role, Domain(publish(formula.low), publish(formula.high)))
+
+
+def _given(name: str, role: Role, domain: Domain) -> Value:
+    """Return a value of a range that reads no other."""
+    tree = published(name)
+    return Value(name, role, (), tree, compile_tree(tree, {}, {name: domain}))
 
 
 @attrs.frozen
@@ -535,5 +540,4 @@ def _check_ratio(compiled: Compiled) -> None:
 
 def _start(threshold: str) -> Value:
     """Return a threshold as the tier reads it: what is given when a record is scored."""
-    name = start_name(threshold)
-    return Value(name, "threshold", (), compile_tree(published(name), {}, {name: _START}))
+    return _given(start_name(threshold), "threshold", _START)

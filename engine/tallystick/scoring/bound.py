@@ -10,6 +10,7 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import Facts
 from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER, Schema
@@ -64,11 +65,11 @@ class BoundRequirement:
         own = self.requirement
         return RecordError(own.code, own.path, found, own.expected)
 
-    def broken(self, facts: Sequence[Column], answered: Truths) -> Truths:
+    def broken(self, facts: Mapping[str, Column], answered: Truths) -> Truths:
         """Return the rows that must meet it and do not.
 
         Args:
-            facts: a column for each fact that is taken, in order.
+            facts: the columns of facts by digest, at least of those that it reads.
             answered: the rows that have a submission.
         """
         broken: Truths = self.compiled.nano_columns(facts, {}, len(answered)) != NANO
@@ -248,7 +249,7 @@ class BoundType(Selection):
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
         return tuple(v for v in self.values if v.role in roles and v not in self.exact)
 
-    def check(self, facts: Sequence[int], record: Any, *, answered: bool) -> None:  # noqa: ANN401  # a line or a mapping
+    def check(self, facts: Facts, record: Any, *, answered: bool) -> None:  # noqa: ANN401  # a line or a mapping
         """Refuse a record that does not meet a requirement.
 
         Args:

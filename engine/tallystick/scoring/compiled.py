@@ -1,4 +1,4 @@
-"""A tree made ready to run: proved, and able to take its inputs from facts and published values.
+"""A tree made ready to run: proved, and able to read facts and published values.
 
 What a proof gives is remembered, as many rule sets ask the same of a tree: candidates of a
 back-test differ in a few numbers.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.evaluate import Published, Trace, compile_reference, evaluate
+from tallystick.formula.evaluate import compile_reference
 from tallystick.formula.integers import (
     IntegerFunction,
     RatioFunction,
@@ -26,7 +26,6 @@ from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, weights_of
 from tallystick.numbers.geometric_mean import geometric_mean
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,19 +37,21 @@ if TYPE_CHECKING:
 
     ColumnFunction = Callable[[Sequence[Column], int], Column]
 
+T = TypeVar("T")
+
 _REMEMBERED = 1 << 10
 """Maximum number of proofs that are remembered: those of some dozen different rule sets."""
 
 
 @attrs.frozen(cache_hash=True, slots=False)
-class LoweredFormula:
-    """A lowered form and what runs it; equal is what has the same proof of ranges.
+class Compiled:
+    """A bound tree with its proof, and what runs it; equal is what has the same proof of ranges.
 
     What the proof depends on is compared by digests. Labels are no part of a digest and none of a
     proof.
 
     Attributes:
-        tree: the tree.
+        tree: the tree, perhaps with labels of another one that is equal.
         requirements: what holds for every record.
         digests: of the tree and of each requirement.
         facts: the digest and the range of each fact that these read, in the order in which they do.
@@ -70,7 +71,7 @@ class LoweredFormula:
         facts: Mapping[str, Domain],
         published: Mapping[str, Domain],
         requirements: Sequence[Node],
-    ) -> LoweredFormula:
+    ) -> Compiled:
         """Return the form of a tree, not proved yet; ranges of what it does not read are no part.
 
         Args:
@@ -139,61 +140,35 @@ class LoweredFormula:
         within = all(domains[name].low >= 0 and domains[name].high <= NANO for name in names)
         return weights_of(tree) if within and len({*names}) == len(names) else None
 
-    @property
+    @cached_property
     def reads(self) -> list[Node]:
         """The facts and published values that the program reads, in order."""
         return [atom.node for _, atom in self.program.inputs]
 
+    def inputs(self, facts: Mapping[str, T], published: Mapping[str, T]) -> list[T]:
+        """Return what the program reads, in order, of facts by digest and values by name."""
+        return [
+            facts[node.digest] if node.op == "fact" else published[str(node.data[0])]
+            for node in self.reads
+        ]
 
-def _mean(weights: Weights, *values: int) -> int:
-    return geometric_mean(values, weights)
-
-
-@attrs.frozen(eq=False, slots=False)
-class Compiled:
-    """A bound tree with its proofs.
-
-    Attributes:
-        tree: the tree, its parameters bound.
-        lowered: the lowered form, ready to run.
-        facts: the digests of the facts, in the order of the extraction.
-        sources: for each input of the program, the position of a fact or the name of a value.
-    """
-
-    tree: Node
-    lowered: LoweredFormula
-    facts: tuple[str, ...]
-    sources: tuple[int | str, ...]
-
-    @property
-    def program(self) -> Program:
-        """The lowered form."""
-        return self.lowered.program
-
-    def nano(self, facts: Sequence[int], published: Mapping[str, int]) -> int:
+    def nano(self, facts: Mapping[str, int], published: Mapping[str, int]) -> int:
         """Return the published value of one record."""
-        return self.lowered.integers(
-            *[facts[s] if isinstance(s, int) else published[s] for s in self.sources]
-        )
+        return self.integers(*self.inputs(facts, published))
 
     def nano_columns(
-        self, facts: Sequence[Column], published: Mapping[str, Column], rows: int
+        self, facts: Mapping[str, Column], published: Mapping[str, Column], rows: int
     ) -> Column:
         """Return the published value of each row."""
-        inputs = [facts[s] if isinstance(s, int) else published[s] for s in self.sources]
-        return self.lowered.columns(inputs, rows)
+        return self.columns(self.inputs(facts, published), rows)
 
-    def holds(self, facts: Sequence[int]) -> bool:
+    def holds(self, facts: Mapping[str, int]) -> bool:
         """Return whether a condition on facts holds for one record."""
         return self.nano(facts, {}) == NANO
 
-    def exact(
-        self, facts: Sequence[int], published: Published, trace: Trace | None = None
-    ) -> Exact:
-        """Return the exact value of one record, by the reference evaluator."""
-        # a formula that reads no facts knows none
-        by_digest = dict(zip(self.facts, facts, strict=False))
-        return evaluate(self.tree, by_digest, published, trace)
+
+def _mean(weights: Weights, *values: int) -> int:
+    return geometric_mean(values, weights)
 
 
 def compile_tree(
@@ -206,17 +181,14 @@ def compile_tree(
 
     Args:
         tree: the tree, its parameters bound.
-        facts: the range of every fact of the skill type, by digest, in the order of extraction.
-        published: the range of each published value, by name.
+        facts: by digest at least the range of each fact that it and the requirements read.
+        published: by name at least the range of each published value that it reads.
         requirements: what holds for every record.
 
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    lowered, read = _proved(LoweredFormula.of(tree, facts, published, requirements))
-    order = {digest: position for position, digest in enumerate(facts)}
-    sources = tuple(order[node.digest] if node.op == "fact" else str(node.data[0]) for node in read)
-    return Compiled(tree, lowered, tuple(facts), sources)
+    return _proved(Compiled.of(tree, facts, published, requirements))
 
 
 def check_range(program: Program, low: Fraction, high: Fraction, remedy: str = "") -> None:
@@ -238,10 +210,11 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _proved(lowered: LoweredFormula) -> tuple[LoweredFormula, tuple[Node, ...]]:
-    """Return the lowered form that all who ask the same share, proved, and what it reads.
+def _proved(compiled: Compiled) -> Compiled:
+    """Return the tree that all who ask the same share, proved.
 
     Raises:
         FormulaError: it cannot be proved safe; that is not remembered, as it is said with labels.
     """
-    return lowered, tuple(lowered.reads)
+    _ = compiled.program  # fails where it is not safe
+    return compiled

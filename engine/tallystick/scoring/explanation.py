@@ -159,7 +159,7 @@ def explain(scores: Scores, of: Explanation) -> Explanation:
         of,
         facts=tuple(
             Fact(texts[fact.digest], fact_value_text(fact, integer), integer)
-            for fact, integer in zip(bound.facts, scores.facts, strict=True)
+            for fact, integer in ((fact, scores.facts[fact.digest]) for fact in bound.facts)
         ),
         axes=tuple(sorted(_steps(scores, "axis"), key=lambda step: step.name)),
         measures=tuple(sorted(_steps(scores, "measure"), key=lambda step: step.name)),
@@ -184,22 +184,22 @@ def _step(scores: Scores, value: Value, formula: Formula) -> ValueStep:
     nano = scores.values[value]
     if nano is None:
         return _absent(value, formula)
-    compiled, trace = value.compiled, dict[str, Exact]()
+    tree, trace = value.tree, dict[str, Exact]()
     published = value.read(scores.values)
-    exact = compiled.exact(scores.facts, published, trace)
+    exact = evaluate(tree, scores.facts, published, trace)
     text = value.symbol or value.name
-    texts = substituted(input_texts(compiled, scores.facts, published))
+    texts = substituted(input_texts(tree, scores.facts, published))
     measure = scores.measures.get(value.name) if value.role == "measure" else None
     return ValueStep(
         name=value.name,
         symbol=value.symbol,
         formula=formula.name,
-        text=tuple(lines(text, compiled.tree)),
-        values=tuple(lines(text, compiled.tree, texts)),
+        text=tuple(lines(text, tree)),
+        values=tuple(lines(text, tree, texts)),
         intermediates={name: decimal_text(result) for name, result in trace.items()},
         exact=decimal_text(exact),
         value=to_decimal(nano) if measure is None else shown_measure(measure),
-        cliffs=tuple(_cliffs(compiled.tree, published)),
+        cliffs=tuple(_cliffs(tree, published)),
     )
 
 
@@ -249,7 +249,7 @@ def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> C
 
 def _absent(value: Value, formula: Formula) -> ValueStep:
     """Return the step of what does not apply: a factor then counts as 1 whatever its formula."""
-    condition = render(value.applies.tree) if value.applies is not None else "never"
+    condition = render(formula.applies) if formula.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
     return ValueStep(value.name, formula.symbol, formula.name, text, (), {}, exact, None)
 
@@ -340,5 +340,4 @@ class _Why:
         return f"{text}, as {left} {sign} {right}"
 
     def _exact(self, node: Node, value: Value) -> Exact:
-        facts = dict(zip(self.scores.bound.domains, self.scores.facts, strict=True))
-        return evaluate(node, facts, value.read(self.scores.values))
+        return evaluate(node, self.scores.facts, value.read(self.scores.values))

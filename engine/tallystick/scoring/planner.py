@@ -259,7 +259,7 @@ class _Planner:
                 lambda columns, _: np.where(columns[1], columns[0], NANO),
             )
         # a formula that may be undecided is asked only where it applies
-        key = ("applied", compiled.lowered)
+        key = ("applied", compiled)
         return self._step(key, (holds, *inputs), _applied(_telling(value)))
 
     def _step(self, key: Hashable, inputs: tuple[_Step, ...], compute: Compute | str) -> _Step:
@@ -280,8 +280,8 @@ class _Planner:
         """Return the steps of what a tree reads: facts, and inputs of a value."""
         named = {} if value is None else {read.name: read for read in value.inputs}
         return tuple(
-            self._fact(compiled.facts[s]) if isinstance(s, int) else self._of(named[s])
-            for s in compiled.sources
+            self._fact(node.digest) if node.op == "fact" else self._of(named[str(node.data[0])])
+            for node in compiled.reads
         )
 
     def _fact(self, digest: str) -> _Step:
@@ -291,7 +291,7 @@ class _Planner:
         self, compiled: Compiled, inputs: tuple[_Step, ...], value: Value | None = None
     ) -> _Step:
         """Return a tree over facts and the inputs of a value, rounded."""
-        lowered, weights = compiled.lowered, compiled.lowered.mean
+        weights = compiled.mean
         if weights is not None:
             logs = self._step("logarithms", inputs, lambda columns, _: logarithms(columns))
             return self._step(
@@ -299,35 +299,37 @@ class _Planner:
                 (logs, *inputs),
                 lambda columns, _: geometric_means(columns[1:], columns[0], weights),
             )
-        product = None if value is None else product_of(lowered.columns)
+        product = None if value is None else product_of(compiled.columns)
         if value is not None and product is not None:
             return self._product(product, inputs, value)
-        compute = lowered.columns if value is None else _telling(value)
-        return self._step(("formula", lowered), inputs, compute)
+        compute = compiled.columns if value is None else _telling(value)
+        return self._step(("formula", compiled), inputs, compute)
 
     def _product(self, product: Product, inputs: tuple[_Step, ...], value: Value) -> _Step:
         """Return a product: first the factors in which candidates seldom differ."""
+        seldom = {read.name for read in value.inputs if read.role in _SELDOM_SHARED}
+        reads = value.compiled.reads
         own = [
             place
             for place in product.inputs
-            if isinstance(source := value.sources[place], Value) and source.role in _SELDOM_SHARED
+            if reads[place].op == "published" and reads[place].data[0] in seldom
         ]
         shared = [inputs[place] for place in product.inputs if place not in own]
         partial = self._step(
             ("partial", product.scale), tuple(shared), lambda columns, _: product.partial(columns)
         )
-        lowered = value.compiled.lowered
+        compiled = value.compiled
 
         def compute(columns: list[Any], _: int) -> Column:
             partial, *columns = columns
             own_columns = [columns[place] for place in own]
-            return rounded_products(product, partial, own_columns, lowered.columns, columns)
+            return rounded_products(product, partial, own_columns, compiled.columns, columns)
 
-        return self._step(("product", lowered), (partial, *inputs), compute)
+        return self._step(("product", compiled), (partial, *inputs), compute)
 
     def _ratio(self, value: Value) -> _Step:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
-        function = value.compiled.lowered.ratio
+        function = value.compiled.ratio
 
         def compute(columns: list[Any], rows: int) -> Ratios:
             if not columns:
@@ -336,7 +338,7 @@ class _Planner:
             return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
         inputs = self._inputs(value.compiled, value)
-        return self._step(("ratio", value.compiled.lowered), inputs, compute)
+        return self._step(("ratio", value.compiled), inputs, compute)
 
     def _holds(self, condition: Compiled) -> _Step:
         """Plan the rows where a condition on facts holds."""
@@ -346,7 +348,7 @@ class _Planner:
 
 def _telling(value: Value) -> Compute:
     """Return the formula of a value as a step, whose error says what is undecided."""
-    compute = value.compiled.lowered.columns
+    compute = value.compiled.columns
 
     def told(columns: list[Any], rows: int) -> Column:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 
 import attrs
 
 from tallystick.errors import NumberError
+from tallystick.formula.evaluate import Facts
 from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed
@@ -22,14 +23,14 @@ class Scores:
 
     Attributes:
         bound: its skill type.
-        facts: those of the record, in the order of the type.
+        facts: those of the record.
         thresholds: by which tiers begin.
         values: every value of the type, in nano, a tier its position; None where it does not apply.
         ratios: the exact measures, None where one does not apply.
     """
 
     bound: BoundType
-    facts: Sequence[int]
+    facts: Facts
     thresholds: Thresholds
     values: Mapping[Value, int | None]
     ratios: Mapping[Value, Fraction | None]
@@ -67,7 +68,7 @@ class Scores:
 
 def walk(
     values: Iterable[Value],
-    facts: Sequence[int],
+    facts: Facts,
     given: Mapping[Value, int | None] | None = None,
     *,
     exactly: bool = False,
@@ -76,7 +77,7 @@ def walk(
 
     Args:
         values: which, each after those that it reads.
-        facts: of the record, in the order of the skill type.
+        facts: of the record.
         given: values that are not computed, such as thresholds (`BoundType.tracked`).
         exactly: whether by exact fractions in place of the generated functions of integers.
     """
@@ -88,7 +89,7 @@ def walk(
     return result
 
 
-def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
+def score_facts(bound: BoundType, facts: Facts, thresholds: Thresholds) -> Scores:
     """Return the scores of one valid record from its facts."""
     values = walk(bound.values, facts, bound.tracked(thresholds))
     ratios = {measure: measure.ratio(facts, values) for measure in bound.exact}
@@ -101,7 +102,7 @@ def derive(bound: BoundType, target: Value, given: Mapping[Value, int]) -> int:
     It must apply, and neither it nor what it needs beside the given may read facts or thresholds.
     """
     values = needed(bound.values, [target], {value.name for value in given})
-    return walk(values, (), given, exactly=True)[target] or 0
+    return walk(values, {}, given, exactly=True)[target] or 0
 
 
 def thresholds_of(

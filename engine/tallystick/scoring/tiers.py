@@ -48,7 +48,7 @@ class Tiers:
         result = dict(given)
         for name, value in self.formulas.items():
             if name not in result:
-                result[name] = value.compiled.nano((), result)
+                result[name] = value.compiled.nano({}, result)
         return result
 
     def level(self, quality: int, thresholds: Thresholds) -> int:

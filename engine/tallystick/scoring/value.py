@@ -8,7 +8,7 @@ functions of integers, columns, ranges, the solver and the text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
@@ -18,7 +18,7 @@ import attrs
 
 from tallystick.errors import UndecidedError
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import Trace
+from tallystick.formula.evaluate import Facts, Trace, evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text, lines, render, substituted
@@ -56,7 +56,8 @@ class Value(NamedValue[Range]):
         name: the name under which it is published and read.
         role: its role in the skill type.
         inputs: the earlier values that it reads, each by its name.
-        compiled: its tree, parameters bound, with the proofs.
+        tree: what it is, parameters bound.
+        compiled: the tree with its proof, and what runs it.
         formula: the formula that the rule set names; None where the rule set itself says the tree.
         applies: where it is published at all; None is everywhere. Others read 1 elsewhere.
         is_exact: whether results show the ratio in place of nano.
@@ -65,6 +66,7 @@ class Value(NamedValue[Range]):
     name: str
     role: Role
     inputs: tuple[Value, ...]
+    tree: Node
     compiled: Compiled
     formula: Formula | None = None
     applies: Compiled | None = None
@@ -87,9 +89,8 @@ class Value(NamedValue[Range]):
             read: by name at least the values that it reads.
         """
         inputs = tuple(read[each] for each in names(tree, "published"))
-        return cls(
-            name, role, inputs, compile_tree(tree, {}, {each.name: each.domain for each in inputs})
-        )
+        domains = {each.name: each.domain for each in inputs}
+        return cls(name, role, inputs, tree, compile_tree(tree, {}, domains))
 
     @cached_property
     def field(self) -> str:
@@ -104,11 +105,6 @@ class Value(NamedValue[Range]):
             return domain
         unit = gcd(domain.unit, NANO)
         return Domain(min(domain.low, NANO), max(domain.high, NANO), unit)
-
-    @property
-    def tree(self) -> Node:
-        """The tree, its parameters bound."""
-        return self.compiled.tree
 
     @property
     def trees(self) -> tuple[Node, ...]:
@@ -132,17 +128,11 @@ class Value(NamedValue[Range]):
         exact = ["exact"] if self.is_exact else []
         return ["formula", self.tree.digest, applies, *exact]
 
-    @cached_property
-    def sources(self) -> tuple[int | Value, ...]:
-        """For each input of the generated function, the position of a fact or a value."""
-        named = {value.name: value for value in self.inputs}
-        return tuple(s if isinstance(s, int) else named[s] for s in self.compiled.sources)
-
-    def nano(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> int | None:
+    def nano(self, facts: Facts, values: Mapping[Value, int | None]) -> int | None:
         """Return the value of one record by the generated function of integers.
 
         Args:
-            facts: those of the record, in the order of the skill type.
+            facts: at least those that it reads.
             values: at least the inputs; None where one does not apply.
 
         Returns:
@@ -151,26 +141,19 @@ class Value(NamedValue[Range]):
         if self.applies is not None and not self.applies.holds(facts):
             return None
         try:
-            return self.compiled.lowered.integers(*self._taken(facts, values))
+            return self.compiled.nano(facts, self.read(values))
         except UndecidedError as error:
             raise self.undecided(error) from error
 
-    def ratio(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> Fraction | None:
+    def ratio(self, facts: Facts, values: Mapping[Value, int | None]) -> Fraction | None:
         """Return the exact value of one record; None where it does not apply."""
         if self.applies is not None and not self.applies.holds(facts):
             return None
-        return Fraction(*self.compiled.lowered.ratio(*self._taken(facts, values)))
+        return Fraction(*self.compiled.ratio(*self.compiled.inputs(facts, self.read(values))))
 
-    def _taken(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> list[int]:
-        """Return the inputs of the generated functions, of a record to which it applies."""
-        return [
-            facts[s] if s.__class__ is int else NANO if (n := values[s]) is None else n  # type: ignore[index]
-            for s in self.sources
-        ]
-
-    def reference(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> int | None:
+    def reference(self, facts: Facts, values: Mapping[Value, int | None]) -> int | None:
         """Return the value by exact fractions, rounded once; inputs may be outside their domain."""
-        if self.applies is not None and not self.applies.exact(facts, {}):
+        if self.applies is not None and not evaluate(self.applies.tree, facts, {}):
             return None
         try:
             return publish(self.exact(facts, values))
@@ -178,13 +161,10 @@ class Value(NamedValue[Range]):
             raise self.undecided(error) from error
 
     def exact(
-        self,
-        facts: Sequence[int],
-        values: Mapping[Value, int | None],
-        trace: Trace | None = None,
+        self, facts: Facts, values: Mapping[Value, int | None], trace: Trace | None = None
     ) -> Exact:
         """Return the exact value of one record to which it applies."""
-        return self.compiled.exact(facts, self.read(values), trace)
+        return evaluate(self.tree, facts, self.read(values), trace)
 
     def read(self, values: Mapping[Value, int | None]) -> dict[str, int]:
         """Return its inputs among some values by name; 1 where one does not apply."""
@@ -200,7 +180,7 @@ class Value(NamedValue[Range]):
         """Return its range from those of its inputs; of one that is missing the domain counts."""
         program = self.compiled.program
         # what is known of facts together is in the proof alone
-        if self.inputs and not any(isinstance(source, int) for source in self.sources):
+        if self.inputs and not leaves(self.tree, "fact"):
             domains = {
                 value.name: Domain(*ranges[value]) if value in ranges else value.domain
                 for value in self.inputs
@@ -216,16 +196,17 @@ class Value(NamedValue[Range]):
         name = f"{self.name}: {self.formula.name}  {self.formula.digest}"
         if self.role == "measure":
             name += ", as a ratio" if self.is_exact else ""
-            name += "" if self.applies is None else f", if {render(self.applies.tree)}"
+            applies = self.formula.applies
+            name += "" if applies is None else f", if {render(applies)}"
         text = lines(self.symbol or self.name, self.tree)
         return [name, *(f"    {line}" for line in text)]
 
-    def substituted(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> str:
+    def substituted(self, facts: Facts, values: Mapping[Value, int | None]) -> str:
         """Return the tree with the values of one record, and the exact value of each label."""
         trace = dict[str, Exact]()
         self.exact(facts, values, trace)
         labels = ", ".join(f"{label} = {decimal_text(exact)}" for label, exact in trace.items())
-        text = render(self.tree, substituted(input_texts(self.compiled, facts, self.read(values))))
+        text = render(self.tree, substituted(input_texts(self.tree, facts, self.read(values))))
         return f"{text}, where {labels}" if labels else text
 
 
@@ -243,21 +224,17 @@ def fact_value_text(fact: Node, integer: int) -> str:
     return decimal_text(Fraction(integer, scale_of(fact)))
 
 
-def input_texts(
-    compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]
-) -> dict[str, str]:
-    """Return by the digest of each fact and published value of a formula the text put in for it.
+def input_texts(tree: Node, facts: Facts, published: Mapping[str, int]) -> dict[str, str]:
+    """Return by the digest of each fact and published value of a tree the text put in for it.
 
     A condition is the 1 or 0 that it counts as.
     """
-    # a formula that reads no facts knows none
-    integers = dict(zip(compiled.facts, facts, strict=False))
     texts = {
-        fact.digest: str(integers[fact.digest])
+        fact.digest: str(facts[fact.digest])
         if fact.kind == "truth"
-        else fact_value_text(fact, integers[fact.digest])
-        for fact in leaves(compiled.tree, "fact")
+        else fact_value_text(fact, facts[fact.digest])
+        for fact in leaves(tree, "fact")
     }
-    for node in leaves(compiled.tree, "published"):
+    for node in leaves(tree, "published"):
         texts[node.digest] = nano_text(published[str(node.data[0])])
     return texts

@@ -55,10 +55,7 @@ class FactReader:
             RecordError: a fact that is code fails.
         """
         decoded = self.decoded(record)
-        if decoded is None:
-            return None
-        values = self._facts_of(decoded)
-        return {fact.digest: value for fact, value in zip(self.facts, values, strict=True)}
+        return None if decoded is None else self._facts_of(decoded)
 
 
 @attrs.frozen(eq=False)

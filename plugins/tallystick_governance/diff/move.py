@@ -120,7 +120,7 @@ def threshold_directions(
     directions = {name: Direction.of_step(0, step) for name, step in steps.items()}
     for name in {*first.formulas} & {*second.formulas}:
         before, after = first.formulas[name], second.formulas[name]
-        trees = before.compiled.tree, after.compiled.tree
+        trees = before.tree, after.tree
         read_names = {read for tree in trees for read in names(tree, "published")}
         if not read_names <= set(steps):
             directions[name] = Direction.BOTH  # a threshold of another threshold
@@ -130,10 +130,10 @@ def threshold_directions(
             domains[read] = Domain(0, NANO)
             domains[f"{read}, moved"] = Domain(min(0, steps[read]), max(0, steps[read]))
         moved_tree = _replaced(
-            after.compiled.tree, lambda read: published(read) + published(f"{read}, moved")
+            after.tree, lambda read: published(read) + published(f"{read}, moved")
         )
         setting = Setting({}, domains)
-        move = differences.of(moved_tree, before.compiled.tree, setting)
+        move = differences.of(moved_tree, before.tree, setting)
         directions[name] = Direction.of_interval(move)
     return directions
 
@@ -501,8 +501,8 @@ def _composite_range(bound: BoundType, axis: str, low: int, high: int) -> Interv
 def _whole(value: Value) -> Node:
     """Return the tree of a formula; 1 where it does not apply."""
     if value.applies is None:
-        return value.compiled.tree
-    return cases((value.applies.tree, value.compiled.tree), otherwise=1)
+        return value.tree
+    return cases((value.applies.tree, value.tree), otherwise=1)
 
 
 def _one_and_more(name: str, domain: Domain, domains: dict[str, Domain]) -> Node:

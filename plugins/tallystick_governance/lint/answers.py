@@ -106,14 +106,11 @@ class Trial:
         return old, new
 
     def _under(self, index: int, record: Record) -> int:
-        values, facts = self._needed[index], self._facts(index, record)
         bound = self.bounds[index]
-        nano = walk(values, facts, bound.tracked(bound.seeds))[self.value[index]]
+        facts = {digest: domain.low for digest, domain in bound.domains.items()}
+        given = bound.tracked(bound.seeds)
+        nano = walk(self._needed[index], {**facts, **record}, given)[self.value[index]]
         return NANO if nano is None else nano
-
-    def _facts(self, index: int, record: Record) -> list[int]:
-        bound = self.bounds[index]
-        return [record.get(f.digest, bound.domains[f.digest].low) for f in bound.facts]
 
     @cached_property
     def _ordered(self) -> tuple[tuple[str, str], ...]:
@@ -153,8 +150,7 @@ class Trial:
         if compiled is None:
             compiled = compile_tree(condition, self._domains, {})
             self._conditions[condition.digest] = compiled
-        inputs = [record[compiled.facts[s]] for s in compiled.sources if isinstance(s, int)]
-        return compiled.lowered.integers(*inputs) == NANO
+        return compiled.holds(record)
 
     def is_valid(self, record: Record) -> bool:
         """Return whether a record can have these facts, as far as they decide it."""

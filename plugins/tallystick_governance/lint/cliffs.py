@@ -9,7 +9,7 @@ in the formulas of the axes and of the gates, and improves what surrounds them o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, pairwise, product
@@ -20,7 +20,7 @@ import attrs
 
 from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import evaluate
+from tallystick.formula.evaluate import Facts, evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, arms_of, const, leaves, published, value_of, walk
@@ -105,7 +105,7 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
     """Yield each comparison once, with its path, and whether it is a gate."""
     seen: set[str] = set()
     for axis in bound.axes:
-        for comparison in comparisons_of(axis.compiled.tree):
+        for comparison in comparisons_of(axis.tree):
             if comparison.digest not in seen:
                 seen.add(comparison.digest)
                 yield comparison, ("axes", axis.name), False
@@ -114,9 +114,10 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
         yield edge, ("skill_types", bound.name, "gates", index), True
 
 
-def _starts(probe: TypeProbe) -> list[tuple[int, ...]]:
+def _starts(probe: TypeProbe) -> list[Facts]:
     """Return the record with every fact at its highest, and the one at its lowest."""
-    return [tuple(d.high for d in probe.domains), tuple(d.low for d in probe.domains)]
+    highest = {digest: domain.high for digest, domain in probe.domains.items()}
+    return [highest, {digest: domain.low for digest, domain in probe.domains.items()}]
 
 
 def _best(probe: TypeProbe, discontinuities: Iterator[Discontinuity]) -> Discontinuity | None:
@@ -134,10 +135,10 @@ def _improved(probe: TypeProbe, discontinuity: Discontinuity) -> Discontinuity:
     """Return the discontinuity in surroundings in which the axes move further."""
     best, merit = discontinuity, _merit(probe, discontinuity)
     for _ in range(_ROUNDS):
-        for index, domain in enumerate(probe.domains):
-            if index in discontinuity.fixed or probe.bound.facts[index].digest not in probe.read:
+        for digest, domain in probe.domains.items():
+            if digest in discontinuity.fixed or digest not in probe.read:
                 continue
-            for other in (best.moved(index, value) for value in _options(domain)):
+            for other in (best.moved(digest, value) for value in _options(domain)):
                 if (rank := _merit(probe, other)) > merit:
                     best, merit = other, rank
     return best
@@ -179,7 +180,7 @@ def _jumps(cliff: _Cliff) -> bool:
 
 def _finding(cliff: _Cliff, types: list[str]) -> Finding:
     name, comparison = cliff.probe.bound.name, cliff.discontinuity.comparison
-    fact = name_of(cliff.probe.bound.facts[cliff.discontinuity.place])
+    fact = name_of(cliff.probe.facts[cliff.discontinuity.fact])
     low, high = map(to_text, cliff.qualities)
     position, condition = _position(cliff), render(comparison)
     message = (
@@ -220,9 +221,9 @@ def _compared(cliff: _Cliff) -> tuple[Exact, Exact]:
 
 def _values(cliff: _Cliff) -> dict[str, str]:
     """Return the fact on both sides."""
-    index = cliff.discontinuity.place
-    scale = scale_of(cliff.probe.bound.facts[index])
-    both = (cliff.discontinuity.below[index], cliff.discontinuity.above[index])
+    fact = cliff.discontinuity.fact
+    scale = scale_of(cliff.probe.facts[fact])
+    both = (cliff.discontinuity.below[fact], cliff.discontinuity.above[fact])
     return _pair(*(decimal_text(Fraction(value, scale)) for value in both))
 
 
@@ -236,24 +237,22 @@ class Discontinuity:
 
     Attributes:
         comparison: the node that turns.
-        place: of the fact that differs.
+        fact: the digest of the fact that differs.
         below: the facts before.
         above: the same with one nano more.
-        fixed: the places of all facts that the comparison reads.
+        fixed: the digests of all facts that the comparison reads.
     """
 
     comparison: Node
-    place: int
-    below: tuple[int, ...]
-    above: tuple[int, ...]
-    fixed: tuple[int, ...]
+    fact: str
+    below: Facts
+    above: Facts
+    fixed: tuple[str, ...]
 
-    def moved(self, place: int, value: int) -> Discontinuity:
+    def moved(self, fact: str, value: int) -> Discontinuity:
         """Return the discontinuity with another value of a fact outside the comparison."""
-        sides = (list(self.below), list(self.above))
-        for side in sides:
-            side[place] = value
-        return attrs.evolve(self, below=tuple(sides[0]), above=tuple(sides[1]))
+        below, above = ({**side, fact: value} for side in (self.below, self.above))
+        return attrs.evolve(self, below=below, above=above)
 
 
 def comparisons_of(tree: Node) -> Iterator[Node]:
@@ -264,57 +263,50 @@ def comparisons_of(tree: Node) -> Iterator[Node]:
                 yield from (n for n in walk(condition) if n.op in _MEANING)
 
 
-def discontinuities_of(
-    probe: TypeProbe, comparison: Node, start: Sequence[int]
-) -> Iterator[Discontinuity]:
+def discontinuities_of(probe: TypeProbe, comparison: Node, start: Facts) -> Iterator[Discontinuity]:
     """Yield discontinuities of a comparison; facts that it does not read stay as at the start."""
     fixed = probe.reads(comparison)
-    for index in fixed:
-        if scale_of(probe.bound.facts[index]) == NANO:
-            every = _along(probe, comparison, index, fixed, start)
+    for fact in fixed:
+        if scale_of(probe.facts[fact]) == NANO:
+            every = _along(probe, comparison, fact, fixed, start)
             yield from islice(every, _ENOUGH)
 
 
-def sides(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> tuple[Exact, Exact] | None:
+def sides(probe: TypeProbe, comparison: Node, facts: Facts) -> tuple[Exact, Exact] | None:
     """Return the two values that a comparison compares; None where one has none."""
-    integers = dict(zip(probe.places, facts, strict=True))
     published: dict[str, int] = {}
     try:
         for axis in probe.axes_of(comparison):
             published[axis.name] = axis.compiled.nano(facts, published)
-        left, right = (evaluate(side, integers, published) for side in comparison.args)
+        left, right = (evaluate(side, facts, published) for side in comparison.args)
     except (FormulaError, UndecidedError, ZeroDivisionError):  # no record comes there
         return None
     return left, right
 
 
 def _along(
-    probe: TypeProbe, comparison: Node, place: int, fixed: Sequence[int], start: Sequence[int]
+    probe: TypeProbe, comparison: Node, fact: str, fixed: tuple[str, ...], start: Facts
 ) -> Iterator[Discontinuity]:
-    others = [other for other in fixed if other != place]
-    tried = product(*(_tried(probe, other) for other in others))
+    others = [other for other in fixed if other != fact]
+    tried = product(*(_tried(probe.domains[other]) for other in others))
     for chosen in islice(tried, _SURROUNDINGS):
-        facts = list(start)
-        for other, value in zip(others, chosen, strict=True):
-            facts[other] = value
-        for low, high in pairwise(_anchors(probe, comparison, place)):
-            turn = _turn(probe, comparison, facts, place, (low, high))
+        facts = {**start, **dict(zip(others, chosen, strict=True))}
+        for low, high in pairwise(_anchors(probe.domains[fact], comparison)):
+            turn = _turn(probe, comparison, facts, fact, (low, high))
             if turn is not None:
-                below, above = (_with(facts, place, value) for value in (turn, turn + 1))
-                yield Discontinuity(comparison, place, below, above, tuple(fixed))
+                below, above = ({**facts, fact: value} for value in (turn, turn + 1))
+                yield Discontinuity(comparison, fact, below, above, fixed)
 
 
-def _tried(probe: TypeProbe, place: int) -> list[int]:
-    domain = probe.domains[place]
+def _tried(domain: Domain) -> list[int]:
     middle = (domain.low + domain.high) // 2
     few = {domain.high, min(domain.low + 1, domain.high), middle} - {domain.low}
     # a discontinuity where something is nothing is the least telling
     return [*sorted(few), domain.low]
 
 
-def _anchors(probe: TypeProbe, comparison: Node, place: int) -> list[int]:
-    """Yield values of a fact between which a comparison may turn: ends, and near its constants."""
-    domain = probe.domains[place]
+def _anchors(domain: Domain, comparison: Node) -> list[int]:
+    """Return values of a fact between which a comparison may turn: ends, and near its constants."""
     near = {domain.low, domain.high}
     for constant in leaves(comparison, "const"):
         middle = int(value_of(constant) * NANO)
@@ -323,30 +315,26 @@ def _anchors(probe: TypeProbe, comparison: Node, place: int) -> list[int]:
 
 
 def _turn(
-    probe: TypeProbe, comparison: Node, facts: list[int], place: int, ends: tuple[int, int]
+    probe: TypeProbe, comparison: Node, facts: Facts, fact: str, ends: tuple[int, int]
 ) -> int | None:
     """Return the last value of a fact at which a comparison is as at the lower end, if it turns."""
     low, high = ends
-    first, last = (_holds(probe, comparison, _with(facts, place, value)) for value in ends)
+    first, last = (_holds(probe, comparison, {**facts, fact: value}) for value in ends)
     if first is None or last is None or first == last:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        holds = _holds(probe, comparison, _with(facts, place, middle))
+        holds = _holds(probe, comparison, {**facts, fact: middle})
         if holds is None:
             return None
         low, high = (middle, high) if holds == first else (low, middle)
     return low
 
 
-def _holds(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> bool | None:
+def _holds(probe: TypeProbe, comparison: Node, facts: Facts) -> bool | None:
     compared = sides(probe, comparison, facts)
     if compared is None:
         return None
     with suppress(UndecidedError):
         return _MEANING[comparison.op](*compared)
     return None
-
-
-def _with(facts: Sequence[int], place: int, value: int) -> tuple[int, ...]:
-    return (*facts[:place], value, *facts[place + 1 :])

@@ -149,11 +149,15 @@ def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _most(bound: BoundType, emission: Value) -> _Most:
-    read = {v: _options(bound, v) for v in emission.sources if isinstance(v, Value)}
+    names = {str(node.data[0]) for node in emission.compiled.reads}
+    read = {v: _options(bound, v) for v in emission.inputs if v.name in names}
     if prod(map(len, read.values())) > MOST:
         read = {value: {min(options), max(options)} for value, options in read.items()}
     tried = (dict(zip(read, values, strict=True)) for values in product(*read.values()))
-    pairs = ((emission.nano((), inputs) or 0, inputs) for inputs in tried)
+    pairs = (
+        (emission.compiled.nano({}, {v.name: n for v, n in inputs.items()}), inputs)
+        for inputs in tried
+    )
     largest, combination = max(pairs, key=lambda pair: pair[0])
     at_most = max(largest, publish(emission.compiled.program.high))
     return _Most(largest, {value.name: n for value, n in combination.items()}, at_most)

@@ -81,7 +81,7 @@ class FormulaUse:
         path: the keys that lead to its parameters.
         ranges: of what it reads, in the records of one type or in groups.
         formula: the formula, its parameters free.
-        compiled: the same with the parameters of the rule set.
+        value: the same with the parameters of the rule set.
         switched_off: the parameters that are switches, and off.
         unrounded: the bound trees of what it reads before that is published, by name.
     """
@@ -89,7 +89,7 @@ class FormulaUse:
     path: KeyPath
     ranges: InputRanges
     formula: Formula
-    compiled: Compiled
+    value: Value
     switched_off: frozenset[str]
     unrounded: Mapping[str, Node]
 
@@ -108,17 +108,17 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
         yield from _uses_of_type(scorer, bound)
     consensus = bound_consensus(scorer)
     if consensus is not None:
-        trees = {value.name: value.compiled.tree for value in consensus.components}
+        trees = {value.name: value.tree for value in consensus.components}
         for value in consensus.components:
             published = {read.name: read.domain for read in value.inputs}
-            conditions = count_requirements(value.compiled.tree)
+            conditions = count_requirements(value.tree)
             ranges = InputRanges(consensus.domains, published, tuple(conditions))
             formula = scorer.registry.formulas[consensus.rules.components[value.name].formula]
             read = {name: trees[name] for name in formula.unrounded}
             # a component reads the facts of one set, which its formula leaves open
             formula = attrs.evolve(formula, tree=of_set(formula.tree, set_of(value.name)))
             path = ("consensus", "components", value.name)
-            yield FormulaUse(path, ranges, formula, value.compiled, frozenset(), read)
+            yield FormulaUse(path, ranges, formula, value, frozenset(), read)
 
 
 def _uses_of_type(scorer: Scorer, bound: BoundType) -> Iterator[FormulaUse]:
@@ -131,14 +131,14 @@ def _uses_of_type(scorer: Scorer, bound: BoundType) -> Iterator[FormulaUse]:
         read = {name: trees[name] for name in formula.unrounded}
         off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
         ranges = InputRanges.of_value(bound, value)
-        yield FormulaUse(path, ranges, formula, value.compiled, off, read)
+        yield FormulaUse(path, ranges, formula, value, off, read)
     if bound.tiers is not None:
         published = dict.fromkeys(bound.tiers.tracked, Domain(0, NANO))
         for name, value in bound.tiers.formulas.items():
             path = ("tiers", "thresholds", name)
             ranges = InputRanges({}, published)
             if value.formula is not None:
-                yield FormulaUse(path, ranges, value.formula, value.compiled, frozenset(), {})
+                yield FormulaUse(path, ranges, value.formula, value, frozenset(), {})
             published = {**published, name: value.domain}
 
 
@@ -173,7 +173,7 @@ def _fact_without_effect(scorer: Scorer) -> Iterator[Finding]:
 
 def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
     """Return the facts that the formula of a type loses by its parameters, by digest."""
-    lost = _unread(use.formula.tree, use.compiled)
+    lost = _unread(use.formula.tree, use.value.compiled)
     if not lost:
         return {}
     other = use.ranges.compiled(bind(use.formula.tree, _midway(use), use.unrounded))
@@ -246,7 +246,7 @@ def _arm_never_reached(scorer: Scorer) -> Iterator[Finding]:
 
 def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
     """Yield the arms that no record of a type reaches, and some would with other parameters."""
-    arms = list(_arms(use, use.formula.tree, use.compiled.tree, ()))
+    arms = list(_arms(use, use.formula.tree, use.value.tree, ()))
     reached = {arm.key for arm in arms if not _is_ruled_out(use, arm.asked)}
     return {
         arm.key: arm.text

@@ -171,11 +171,7 @@ def _saving_axes(scorer: Scorer, path: KeyPath) -> frozenset[str]:
     better = {direction.fact.digest: direction.better for direction in directions}
     saving = set[str]()
     for axis in scorer.types[name].axes:
-        read = {
-            better[fact.digest]
-            for fact in leaves(axis.compiled.tree, "fact")
-            if fact.digest in better
-        }
+        read = {better[fact.digest] for fact in leaves(axis.tree, "fact") if fact.digest in better}
         if read == {"less"}:
             saving.add(axis.name)
     return frozenset(saving)

@@ -135,7 +135,7 @@ def _exactly(tiers: Tiers, name: str, baseline: Fraction) -> Fraction:
     """Return a threshold that nothing has rounded, at a baseline in nano."""
     thresholds: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
     for threshold, value in tiers.formulas.items():
-        thresholds[threshold] = evaluate(value.compiled.tree, {}, thresholds)
+        thresholds[threshold] = evaluate(value.tree, {}, thresholds)
     exact = thresholds[name]
     assert isinstance(exact, Fraction)  # noqa: S101  # thresholds are made of ratios alone
     return exact

@@ -1,7 +1,7 @@
 """A skill type as a function of its facts, to try records that nobody has sent.
 
-Facts are integers, one for each of ``BoundType.facts``, as extraction gives them. What published
-values can be holds for every valid record; it may say more than records can reach, never less.
+What published values can be holds for every valid record; it may say more than records can reach,
+never less.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import prod
 import attrs
 
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import Facts
 from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
@@ -34,19 +35,19 @@ class TypeProbe:
     bound: BoundType
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The place of each fact, by digest."""
-        return positions_of(self.bound)
+    def facts(self) -> Mapping[str, Node]:
+        """The facts that records are scored by, by digest."""
+        return {fact.digest: fact for fact in self.bound.facts}
 
-    @cached_property
-    def domains(self) -> tuple[Domain, ...]:
-        """The range of each fact."""
-        return tuple(self.bound.domains.values())
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """The range of each fact, by digest."""
+        return self.bound.domains
 
     @cached_property
     def read(self) -> frozenset[str]:
         """The digests of the facts that axes or requirements read."""
-        trees = [axis.compiled.tree for axis in self.bound.axes]
+        trees = [axis.tree for axis in self.bound.axes]
         trees += [requirement.condition for requirement in self.bound.required]
         return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
 
@@ -55,26 +56,24 @@ class TypeProbe:
         return self.bound.values[: self.bound.values.index(self.bound.quality) + 1]
 
     @cached_property
-    def _ordered(self) -> tuple[tuple[int, int], ...]:
-        pairs = relations(self.bound.facts)
-        return tuple((self.places[s.digest], self.places[g.digest]) for s, g in pairs)
+    def _ordered(self) -> tuple[tuple[str, str], ...]:
+        return tuple((s.digest, g.digest) for s, g in relations(self.bound.facts))
 
     @cached_property
-    def _absent(self) -> tuple[tuple[int, int, int], ...]:
+    def _absent(self) -> tuple[tuple[str, str, int], ...]:
         """The facts that are fixed where a value is absent: presence, fact, and its number then."""
         index = FactIndex(self.bound.facts)
         return tuple(
-            (self.places[presence.digest], self.places[fact.digest], absent)
+            (presence.digest, fact.digest, absent)
             for fact in self.bound.facts
             for presence, absent in reader_of(fact).absences(fact, index)
         )
 
-    def reads(self, node: Node) -> tuple[int, ...]:
-        """Return the places of the facts that decide a node, also through published axes."""
-        places = {self.places[fact.digest] for fact in leaves(node, "fact")}
-        for axis in self.axes_of(node):
-            places |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
-        return tuple(sorted(places))
+    def reads(self, node: Node) -> tuple[str, ...]:
+        """Return the digests of the facts that decide a node, also through published axes."""
+        trees = (node, *(axis.tree for axis in self.axes_of(node)))
+        read = {fact.digest for tree in trees for fact in leaves(tree, "fact")}
+        return tuple(digest for digest in self.domains if digest in read)
 
     def axes_of(self, node: Node) -> tuple[Value, ...]:
         """Return the axes that decide a node, each after those that it reads."""
@@ -84,7 +83,7 @@ class TypeProbe:
                 read |= {value.name for value in axis.inputs}
         return tuple(axis for axis in self.bound.axes if axis.name in read)
 
-    def faults(self, facts: Sequence[int]) -> int:
+    def faults(self, facts: Facts) -> int:
         """Return the number of conditions of a valid record that these facts break."""
         return (
             sum(facts[small] > facts[large] for small, large in self._ordered)
@@ -92,25 +91,25 @@ class TypeProbe:
             + sum(not own.compiled.holds(facts) for own in self.bound.requirements)
         )
 
-    def allows(self, facts: Sequence[int]) -> bool:
+    def allows(self, facts: Facts) -> bool:
         """Return whether these facts break no condition of a valid record."""
         return not self.faults(facts)
 
-    def axes(self, facts: Sequence[int]) -> dict[str, int]:
+    def axes(self, facts: Facts) -> dict[str, int]:
         """Return the published axes, in nano."""
         values = walk(self.bound.axes, facts)
         return {axis.name: values[axis] or 0 for axis in self.bound.axes}
 
-    def quality(self, facts: Sequence[int]) -> int:
+    def quality(self, facts: Facts) -> int:
         """Return the composite after its gates, in nano."""
         return walk(self._to_quality, facts)[self.bound.quality] or 0
 
-    def shown(self, facts: Sequence[int]) -> dict[str, str]:
+    def shown(self, facts: Facts) -> dict[str, str]:
         """Return the facts that count, for people: reader and path with the value."""
         return {
-            name_of(fact): decimal_text(Fraction(facts[index], scale_of(fact)))
-            for index, fact in enumerate(self.bound.facts)
-            if fact.digest in self.read
+            name_of(fact): decimal_text(Fraction(facts[digest], scale_of(fact)))
+            for digest, fact in self.facts.items()
+            if digest in self.read
         }
 
 
@@ -143,14 +142,12 @@ class Values:
 
 def values_of(bound: BoundType, axis: Value) -> Values:
     """Return the values that an axis of a type can have."""
-    domain, tree = axis.domain, axis.compiled.tree
+    domain, tree = axis.domain, axis.tree
     facts = leaves(tree, "fact")
     domains = [bound.domains[fact.digest] for fact in facts]
     if names(tree, "published") or prod(d.high - d.low + 1 for d in domains) > MOST:
         return Values(domain.low, domain.high, None)
-    results = {
-        axis.compiled.nano(integers, {}) for integers in _combinations(bound, facts, domains)
-    }
+    results = {axis.compiled.nano(integers, {}) for integers in _combinations(bound, facts)}
     listed = tuple(sorted(results))
     return Values(listed[0], listed[-1], listed) if listed else Values(domain.low, domain.high, ())
 
@@ -171,31 +168,19 @@ def highest_quality(bound: BoundType) -> int:
     return highest
 
 
-def positions_of(bound: BoundType) -> dict[str, int]:
-    """Return the place of each fact among those of a type, by digest."""
-    return {fact.digest: index for index, fact in enumerate(bound.facts)}
-
-
-def _combinations(
-    bound: BoundType, facts: Sequence[Node], domains: Sequence[Domain]
-) -> Iterator[list[int]]:
+def _combinations(bound: BoundType, facts: Sequence[Node]) -> Iterator[Facts]:
     """Yield combinations of some facts that their relations and the requirements allow."""
-    places = positions_of(bound)
-    own = [places[fact.digest] for fact in facts]
-    order = [(places[s.digest], places[g.digest]) for s, g in relations(facts)]
+    digests = [fact.digest for fact in facts]
+    order = [(s.digest, g.digest) for s, g in relations(facts)]
     conditions = [
-        own.compiled for own in bound.requirements if _reads_only(own.requirement.condition, facts)
+        own.compiled
+        for own in bound.requirements
+        if {fact.digest for fact in leaves(own.requirement.condition, "fact")} <= {*digests}
     ]
-    for chosen in product(*(range(r.low, r.high + 1) for r in domains)):
-        integers = [0] * len(bound.facts)
-        for index, value in zip(own, chosen, strict=True):
-            integers[index] = value
+    ranges_of = (bound.domains[digest] for digest in digests)
+    for chosen in product(*(range(domain.low, domain.high + 1) for domain in ranges_of)):
+        integers = dict(zip(digests, chosen, strict=True))
         if all(integers[s] <= integers[g] for s, g in order) and all(
             c.holds(integers) for c in conditions
         ):
             yield integers
-
-
-def _reads_only(condition: Node, facts: Sequence[Node]) -> bool:
-    digests = {fact.digest for fact in facts}
-    return all(fact.digest in digests for fact in leaves(condition, "fact"))

@@ -68,7 +68,7 @@ def _axis_counted_twice(scorer: Scorer) -> Iterator[Finding]:
         for axis in bound.axes:
             if not weights.get(axis.name):
                 continue
-            other = first.setdefault(axis.compiled.tree.digest, axis.name)
+            other = first.setdefault(axis.tree.digest, axis.name)
             if other != axis.name:
                 together = weights[other] + weights[axis.name]
                 yield Finding(

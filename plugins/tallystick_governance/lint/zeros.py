@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice, product
 
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import Facts
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType, reads_answer
@@ -51,8 +52,8 @@ def _free_points(scorer: Scorer) -> Iterator[Finding]:
     """
     for bound in scorer.types.values():
         probe = TypeProbe(bound)
-        scored = [(probe.quality(facts), facts) for facts in _idle(probe)]
-        least, facts = min(scored, default=(0, ()))
+        idle = [(probe.quality(facts), facts) for facts in _idle(probe)]
+        least, facts = min(idle, key=_by_quality, default=(0, {}))
         if least > 0:
             yield Finding(
                 _path(bound),
@@ -67,18 +68,21 @@ def _free_points(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
+def _by_quality(scored: tuple[int, Facts]) -> tuple[int, tuple[int, ...]]:
+    quality, facts = scored
+    return quality, tuple(facts.values())
+
+
+def _idle(probe: TypeProbe) -> Iterator[Facts]:
     """Yield facts of records whose answer is empty, over many tasks."""
-    options = [
-        (d.low,) if reads_answer(fact) else _ends(d)
-        for fact, d in zip(probe.bound.facts, probe.domains, strict=True)
-        if fact.digest in probe.read
-    ]
-    places = [p for p, fact in enumerate(probe.bound.facts) if fact.digest in probe.read]
-    for chosen in islice(product(*options), _TASKS):
-        facts = [domain.low for domain in probe.domains]
-        for index, value in zip(places, chosen, strict=True):
-            facts[index] = value
+    lowest = {digest: domain.low for digest, domain in probe.domains.items()}
+    options = {
+        digest: (lowest[digest],) if reads_answer(fact) else _ends(probe.domains[digest])
+        for digest, fact in probe.facts.items()
+        if digest in probe.read
+    }
+    for chosen in islice(product(*options.values()), _TASKS):
+        facts = {**lowest, **dict(zip(options, chosen, strict=True))}
         if probe.allows(facts):
             yield facts
 

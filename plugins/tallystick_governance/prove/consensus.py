@@ -277,7 +277,7 @@ def _component(
         for fact, value in _of_set(name, facts)
     }
     encoder = Encoder(terms, {})
-    return encoder.value(bound.component(name).compiled.tree), encoder.told
+    return encoder.value(bound.component(name).tree), encoder.told
 
 
 def _of_set(name: str, facts: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

@@ -74,7 +74,7 @@ class _Proof:
     @classmethod
     def of(cls, subject: Subject, value: Value, question: Question) -> _Proof:
         """Return the attempt for a value."""
-        proof = value.compiled.lowered
+        proof = value.compiled
         applies = () if value.applies is None else (value.applies.tree,)
         assumed = (*proof.requirements, *applies, *question.conditions)
         trees = (proof.tree, *assumed)

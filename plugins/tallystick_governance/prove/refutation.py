@@ -11,16 +11,13 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import RecordError
-from tallystick.formula.evaluate import evaluate
+from tallystick.formula.evaluate import Facts, evaluate
 from tallystick.formula.schema_path import steps
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.concrete_record import concrete_record_of
 from tallystick_governance.prove.property import QUALITY, Question
 from tallystick_governance.prove.subject import Subject
-
-Facts = Mapping[str, int]
-"""The integers of facts, by digest."""
 
 
 @attrs.frozen
@@ -103,7 +100,7 @@ def _scored(
     if facts is None:
         return None
     thresholds = subject.scorer.thresholds[subject.name]
-    scores = score_facts(subject.bound, tuple(facts.values()), thresholds)
+    scores = score_facts(subject.bound, facts, thresholds)
     measures = {measure.name: scores.values[measure] for measure in subject.bound.measures}
     values: dict[str, int | None] = {
         **scores.axes,

@@ -7,7 +7,7 @@ the models of the solver are. That nothing was found is no answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
@@ -308,10 +308,10 @@ class _RowSearch:
     def _holds(self, condition: Node, record: Facts, count: int) -> Truths:
         compiled = self.conditions.get(condition.digest)
         if compiled is not None:
-            inputs = [record[fact.digest] for fact in self.facts]
-            return np.asarray(compiled.nano_columns(inputs, {}, count) != 0)
-        rows = zip(*(record[fact.digest].tolist() for fact in self.facts), strict=True)
-        return np.array([_is_true(condition, self.facts, row) for row in rows], np.bool_)
+            return np.asarray(compiled.nano_columns(record, {}, count) != 0)
+        rows = zip(*(column.tolist() for column in record.values()), strict=True)
+        facts = (dict(zip(record, row, strict=True)) for row in rows)
+        return np.array([_is_true(condition, of_row) for of_row in facts], np.bool_)
 
     def _is_repeated(self, path: str, one: Facts, other: Facts, count: int) -> Truths:
         """Return where counts differ as they do when items of a list are repeated."""
@@ -342,9 +342,8 @@ class _RowSearch:
         return np.asarray(margin, np.int64)
 
 
-def _is_true(condition: Node, facts: Sequence[Node], row: Sequence[int]) -> bool:
-    integers = {fact.digest: value for fact, value in zip(facts, row, strict=True)}
+def _is_true(condition: Node, facts: Mapping[str, int]) -> bool:
     try:
-        return bool(evaluate(condition, integers, {}))
+        return bool(evaluate(condition, facts, {}))
     except (FormulaError, UndecidedError, ZeroDivisionError):
         return False  # no record comes there

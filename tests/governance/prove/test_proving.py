@@ -324,12 +324,12 @@ def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
             decode = scorer.decoder.decode if isinstance(line, bytes) else scorer.decoder.convert
             record = decode(line, 1)  # type: ignore[operator]
             if isinstance(record, Record):
-                taken = zip(subject.bound.facts, subject.bound.facts_of(record), strict=True)
+                taken = subject.bound.facts_of(record)
                 terms = {
-                    fact.digest: z3.BoolVal(bool(value))
+                    fact.digest: z3.BoolVal(bool(taken[fact.digest]))
                     if fact.kind is Kind.TRUTH
-                    else number(value) / scale_of(fact)
-                    for fact, value in taken
+                    else number(taken[fact.digest]) / scale_of(fact)
+                    for fact in subject.bound.facts
                 }
                 every = constraints(subject.bound.facts, subject.domains)
                 told = z3.And([Encoder(terms, {}).truth(condition) for condition in every])

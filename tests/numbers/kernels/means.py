@@ -22,4 +22,4 @@ def compiled(kind: str, weights: Sequence[Fraction]) -> Compiled:
 def means_of(kind: str, columns: Sequence[NDArray], weights: Sequence[Fraction]) -> NDArray:
     """The mean of each row."""
     named = {str(index): column for index, column in enumerate(columns)}
-    return compiled(kind, weights).nano_columns((), named, len(columns[0]))
+    return compiled(kind, weights).nano_columns({}, named, len(columns[0]))

@@ -115,10 +115,9 @@ def test_aggregates_are_scored_alike_in_every_way(scorer: Scorer, tmp_path: Path
 
 def test_the_linter_tries_no_ends_of_nothing(scorer: Scorer) -> None:
     probe = TypeProbe(scorer.types["essay"])
-    named = {fact.digest: place for fact, place in zip(probe.bound.facts, range(99), strict=False)}
-    low, high = named[smallest(MARKS).digest], named[largest(MARKS, empty=10).digest]
-    marks = named[count(MARKS).digest]
-    facts = [domain.low for domain in probe.domains]
+    low, high = smallest(MARKS).digest, largest(MARKS, empty=10).digest
+    marks = count(MARKS).digest
+    facts = {digest: domain.low for digest, domain in probe.domains.items()}
     facts[marks], facts[low], facts[high] = 2, 3, 5
     assert probe.allows(facts)
     facts[low] = 6

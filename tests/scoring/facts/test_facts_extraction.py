@@ -86,7 +86,7 @@ def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch:
                 if missed and not _of_task(fact):
                     assert value == 0
                 else:
-                    assert (value,) == taken(found)
+                    assert taken(found) == {fact.digest: value}
     assert unanswered
 
 

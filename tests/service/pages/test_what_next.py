@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -13,6 +13,7 @@ from service.live import history
 
 import tallystick
 from tallystick.errors import RecordError
+from tallystick.formula.evaluate import Facts
 from tallystick.numbers.nano import from_decimal, from_text
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
@@ -93,7 +94,7 @@ def test_a_move_is_what_the_engine_scores(
     assert outcome_of(rules, record) == now
     calls, score = list[int](), module.score_facts
 
-    def counting(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
+    def counting(bound: BoundType, facts: Facts, thresholds: Thresholds) -> Scores:
         calls.append(1)
         return score(bound, facts, thresholds)
 

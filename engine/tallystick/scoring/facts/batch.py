@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -74,10 +74,6 @@ class FactRows:
 
     def __len__(self) -> int:
         return len(self.record)
-
-    def columns(self, digests: Sequence[str]) -> list[Column]:
-        """Return the facts of some digests, in their order."""
-        return [self.facts[digest] for digest in digests]
 
     def select(self, rows: Truths) -> FactRows:
         """Return some of the rows."""

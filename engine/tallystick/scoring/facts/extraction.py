@@ -206,9 +206,8 @@ class _Taken:
             return own.unmet(item(rows, row))
 
         def checks(rows: FactRows) -> Iterator[Check]:
-            columns = list(rows.facts.values())
             for own in self.plan.selection.requirements:
-                broken = own.broken(columns, rows.answered)
+                broken = own.broken(rows.facts, rows.answered)
                 yield broken, partial(error, own, rows)
 
         return accepted(checks, self._rows(), lambda rows, row: identity_of(item(rows, row)))

@@ -190,10 +190,9 @@ def _checks(rules: BoundRules, rows: FactRows) -> Iterator[Check]:
             column = rows.facts[fact.digest]
             yield (column <= max(FAILURES)) & rows.answered, partial(_failed, fact, column)
     own = rules.registry.skill_types[bound.name].requirements
-    columns = rows.columns([fact.digest for fact in bound.facts])
     for required in bound.requirements:
         if required.requirement not in own:
-            broken = required.broken(columns, rows.answered)
+            broken = required.broken(rows.facts, rows.answered)
             yield broken, partial(_unmet, required, rows)
 
 
