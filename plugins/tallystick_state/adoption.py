@@ -17,20 +17,13 @@ carried columns    kept of a step that both allocations carry under one name; ot
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
 
 import attrs
 
-from tallystick.errors import StateError
-from tallystick.records.messages import shown
-from tallystick.rules.compatibility import gone, is_major
-from tallystick.rules.timeline import Timeline
 from tallystick_state.carry import with_columns
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.reputation import clamped
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import Adoption, RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -197,131 +190,3 @@ def _reputation(miner: MinerEntry, rules: StateRules) -> Mapping[str, int]:
     }
     begun = {name for name in miner.types if name in types and name not in carried}
     return {**carried, **dict.fromkeys(sorted(begun), rules.initial_reputation)}
-
-
-def check_adoption(
-    in_force: RulesInForce, new: StateRules, epoch: int, open_epoch: int, *, major: bool
-) -> dict[str, Any]:
-    """Refuse an adoption that a state does not allow.
-
-    Args:
-        in_force: the rules of the state.
-        new: the rules to adopt.
-        epoch: the first one under them.
-        open_epoch: the open one.
-        major: whether they may take away what others name.
-
-    Returns:
-        The ``previous`` digest of its line by then, and its ``sequence`` there.
-
-    Raises:
-        StateError: its ``code`` is one of those of docs/errors.md.
-    """
-    timeline = in_force.lines.get(new.line)
-    if timeline is None:
-        lines = ", ".join(in_force.lines)
-        _refuse("other-line", f"found rules of the line {shown(new.line)}, expected one of {lines}")
-    _check_epoch(timeline, epoch, open_epoch)
-    _check_change(timeline.values()[-1], new, major=major)
-    in_force.check_beside(new, epoch)
-    sequence = in_force.sequences.get(new.line, 0) + 1
-    return {"previous": timeline.at(epoch).digest, "sequence": sequence}
-
-
-def check_withdrawal(in_force: RulesInForce, line: str | None, open_epoch: int) -> Adoption:
-    """Return the adoption that a withdrawal takes back: the last one of its line.
-
-    Args:
-        in_force: the rules of the state.
-        line: which; None for the only one.
-        open_epoch: the open one.
-
-    Raises:
-        StateError: it has begun, or there is none; or the state has no such line, or several where
-            none is named.
-    """
-    name = in_force.at(open_epoch).only().line if line is None else line
-    if name not in in_force.lines:
-        lines = ", ".join(in_force.lines)
-        _refuse("other-line", f"found the line {shown(name)}, expected one of {lines}")
-    adoptions = in_force.adoptions.get(name, ())
-    if not adoptions:
-        _refuse("not-scheduled", f"found no adoption of {name}, expected one that is scheduled")
-    last = adoptions[-1]
-    if last.epoch <= open_epoch:
-        _refuse(
-            "not-scheduled",
-            f"found that {last.rules.rule_set.reference} holds since epoch {last.epoch}, expected "
-            "an adoption that has not begun: adopt the rules before it again instead",
-        )
-    return last
-
-
-def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) -> None:
-    """Refuse pools that a state does not take.
-
-    Args:
-        in_force: the rules of the state.
-        change: the pools.
-        open_epoch: the open one.
-
-    Raises:
-        StateError: they are not of its lines, or of an epoch that has begun or would change
-            nothing; its ``code`` says which.
-    """
-    pools, before = change.pools, in_force.pools
-    pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
-    if change.epoch <= open_epoch:
-        _refuse(
-            "epoch-begun",
-            f"found the epoch {change.epoch}, expected one after {open_epoch}, which is open: "
-            "pools begin with an epoch, whole",
-        )
-    _check_last(change.epoch)
-    is_last = all(start < change.epoch for start, _ in before.timeline.later)
-    if is_last and before.at(change.epoch) == pools:
-        _refuse("same-pools", "found the pools that the state has by then, expected others")
-
-
-def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) -> None:
-    if epoch <= open_epoch:
-        _refuse(
-            "epoch-begun",
-            f"found the epoch {epoch}, expected one after {open_epoch}, which is open: rules begin "
-            "with an epoch, whole",
-        )
-    last = max((start for start, _ in timeline.later), default=0)
-    if epoch <= last:
-        rules = timeline.at(last).rule_set.reference
-        _refuse(
-            "epoch-order",
-            f"found the epoch {epoch}, expected one after {last}, from which {rules} holds: "
-            "choose a later one, or withdraw that first",
-        )
-    _check_last(epoch)
-
-
-def _check_last(epoch: int) -> None:
-    if epoch > LAST_EPOCH:
-        raise StateError(f"found the epoch {epoch}, expected at most {LAST_EPOCH}")
-
-
-def _check_change(old: StateRules, new: StateRules, *, major: bool) -> None:
-    before, after = old.rule_set, new.rule_set
-    if old.digest == new.digest:
-        _refuse(
-            "same-rules",
-            f"found {after.reference} {new.digest}, expected other rules than the line has by then",
-        )
-    if is_major(before, after, new.registry) and not major:
-        lost = gone(before, after, new.registry)
-        what = f"without {', '.join(lost)}" if lost else "as a new major version"
-        _refuse(
-            "major-change",
-            f"found {after.reference} {what}, expected what {before.reference} has: say --major if "
-            "that is meant",
-        )
-
-
-def _refuse(code: str, message: str) -> NoReturn:
-    raise StateError(message, code=code)

@@ -18,7 +18,6 @@ from tallystick.io.paths import PathLike, path_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tallystick_state.claims import AllowedValidators
     from tallystick_state.event import StateEvent
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.envelope import Envelope
@@ -144,59 +143,6 @@ def authority_of(body: Mapping[str, Any], transaction: Transaction) -> Authority
             "restore a copy"
         )
     return Authority(envelope, block, receipt)
-
-
-ROTATION = "trust"
-"""Kind of the entries that put a trust file in force."""
-
-
-@attrs.frozen
-class TrustInForce:
-    """The trust file of a state, and those before it.
-
-    Attributes:
-        root: the trust file in force; None while the operator decides alone.
-        first: the trust file in the first entry of the log; None without one.
-        held: the digests of the trust files that were in force before.
-    """
-
-    root: TrustRoot | None = None
-    first: TrustRoot | None = None
-    held: frozenset[str] = frozenset()
-
-    def allowed(self, named: AllowedValidators) -> AllowedValidators:
-        """Return the allowed validators: those that the trust file names, where there is one.
-
-        Args:
-            named: whom the state named as it began.
-        """
-        if self.root is None:
-            return named
-        return attrs.evolve(named, heard=frozenset(self.root.events))
-
-    def rotated(self, root: TrustRoot, authority: Authority) -> TrustInForce:
-        """Return the trust after a rotation.
-
-        Args:
-            root: the trust file that comes.
-            authority: signed by the groups ``root`` of both; by nobody where it is the first one.
-
-        Raises:
-            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
-        """
-        from tallystick_state.trust import policy  # where there is a trust file
-
-        if self.root is None:
-            authority.check_unsigned("a first trust file")
-            policy.check_root_block(root, authority.block)
-            return attrs.evolve(self, root=root)
-        envelope = authority.signed("a trust file")
-        policy.authorise_rotation(self.root, root, envelope, authority.block, held=self.held)
-        return attrs.evolve(self, root=root, held=self.held | {self.root.digest})
-
-
-OPERATORS = TrustInForce()
-"""The trust of a state without a trust file."""
 
 
 def read_root(path: PathLike) -> TrustRoot:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
 import attrs
 import msgspec
@@ -29,7 +29,9 @@ from tallystick.errors import (
 )
 from tallystick.json_values import json_value
 from tallystick.plugins.registry import Plugins, installed_plugins
-from tallystick_state.adoption import check_adoption, check_pools, check_withdrawal
+from tallystick.records.messages import shown
+from tallystick.rules.compatibility import gone, is_major
+from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.argument_checks import checked_digest, checked_salt
 from tallystick_state.attributes import closing_digest, of_body, to_body
 from tallystick_state.authority import (
@@ -46,9 +48,10 @@ from tallystick_state.genesis import FORMAT, Carry, Origin
 from tallystick_state.groups import auditor_streak, select_group
 from tallystick_state.miners import as_of, clear, register, retire
 from tallystick_state.model import Snapshot
-from tallystick_state.pools import PoolsChange, read_pools
+from tallystick_state.pools import Pools, read_pools
 from tallystick_state.rules import GENESIS
-from tallystick_state.rules_in_force import Adoption, RulesInForce, begun, load_rules
+from tallystick_state.rules_in_force import RulesInForce, begun, load_rules
+from tallystick_state.schedule import Decision, Schedule, Value
 from tallystick_state.store.transaction import CARRIED
 
 if TYPE_CHECKING:
@@ -478,9 +481,22 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, version=root.version)
 
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
-        """Return the same rules under the trust file."""
-        root = root_of(self.digest, self.text, "the log")
-        return attrs.evolve(in_force, trust=in_force.trust.rotated(root, authority), seq=seq)
+        """Return the same rules under the trust file.
+
+        Raises:
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it:
+                the groups ``root`` of both, or nobody where it is the first one.
+        """
+        from tallystick_state.trust import policy  # where there is a trust file
+
+        root, old = root_of(self.digest, self.text, "the log"), in_force.root
+        if old is None:
+            authority.check_unsigned("a first trust file")
+            policy.check_root_block(root, authority.block)
+            return attrs.evolve(in_force, root=root, seq=seq)
+        envelope = authority.signed("a trust file")
+        policy.authorise_rotation(old, root, envelope, authority.block, held=in_force.held)
+        return attrs.evolve(in_force, root=root, held=in_force.held | {old.digest}, seq=seq)
 
 
 class Scheduled(RulesEntry, frozen=True, kw_only=True):
@@ -538,9 +554,38 @@ class Scheduled(RulesEntry, frozen=True, kw_only=True):
         predicate = {**statement.predicate, "expires_at_block": expires_at_block}
         return attrs.evolve(statement, predicate=predicate)
 
-    def authorised(self, in_force: RulesInForce, authority: Authority) -> tuple[str, ...]:
-        """Return the names of those who signed the entry; see `RulesInForce.authorised`."""
-        return in_force.authorised(self.what, self.to_statement(in_force), authority)
+    def check_epoch(self, open_epoch: int) -> None:
+        """Refuse an epoch that has begun, or that no record can name.
+
+        Raises:
+            StateError: it is one.
+        """
+        if self.epoch <= open_epoch:
+            _refuse(
+                "epoch-begun",
+                f"found the epoch {self.epoch}, expected one after {open_epoch}, which is open: "
+                f"{self.what} begin with an epoch, whole",
+            )
+        if self.epoch > LAST_EPOCH:
+            raise StateError(f"found the epoch {self.epoch}, expected at most {LAST_EPOCH}")
+
+    def decision(
+        self,
+        in_force: RulesInForce,
+        value: Value,
+        authority: Authority,
+        **more: Any,  # noqa: ANN401  # other attributes
+    ) -> Decision[Value]:
+        """Return what the entry decides, which has to be signed as the trust file asks."""
+        return Decision(
+            epoch=self.epoch,
+            value=value,
+            sequence=self.sequence,
+            block=authority.block,
+            statement=authority.statement,
+            signed_by=in_force.authorised(self.what, self.to_statement(in_force), authority),
+            **more,
+        )
 
 
 class Adopt(Scheduled, frozen=True, kw_only=True):
@@ -582,11 +627,38 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
     def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
         """Return the adoption with what it replaces."""
         rules = load_rules(self.rule_set, "the log", in_force.plugins)
+        schedule = _schedule_of(in_force, rules.line, "rules of the line")
+        self.check_epoch(open_epoch)
+        before = schedule.at(self.epoch)
+        if schedule.decisions and self.epoch <= schedule.last:
+            _refuse(
+                "epoch-order",
+                f"found the epoch {self.epoch}, expected one after {schedule.last}, from which "
+                f"{schedule.at(schedule.last).rule_set.reference} holds: choose a later one, or "
+                "withdraw that first",
+            )
+        self._check_change(before, rules)
+        in_force.check_beside(rules, self.epoch)
         return msgspec.structs.replace(
-            self,
-            line=rules.line,
-            **check_adoption(in_force, rules, self.epoch, open_epoch, major=self.major),
+            self, line=rules.line, previous=before.digest, sequence=schedule.sequence + 1
         )
+
+    def _check_change(self, old: StateRules, new: StateRules) -> None:
+        before, after = old.rule_set, new.rule_set
+        if old.digest == new.digest:
+            _refuse(
+                "same-rules",
+                f"found {after.reference} {new.digest}, expected other rules than the line has by "
+                "then",
+            )
+        if is_major(before, after, new.registry) and not self.major:
+            lost = gone(before, after, new.registry)
+            what = f"without {', '.join(lost)}" if lost else "as a new major version"
+            _refuse(
+                "major-change",
+                f"found {after.reference} {what}, expected what {before.reference} has: say "
+                "--major if that is meant",
+            )
 
     def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:  # noqa: ARG002  # of all
         """Return what is signed of it."""
@@ -594,7 +666,7 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
 
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules with the rule set from its epoch on."""
-        _check_sequence(in_force, self.line, self.sequence)
+        schedule = in_force.schedules[self.line]
         rules = load_rules(self.rule_set, "the log", in_force.plugins)
         policy = None if in_force.root is None else in_force.root.gate
         receipt = authority.gate_receipt
@@ -602,22 +674,16 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
             from tallystick_state.trust.gate_receipt import check_gate  # where one is asked for
 
             # of the log itself, as a forged entry may say anything
-            previous = in_force.lines[self.line].at(self.epoch).digest
-            check_gate(policy, receipt, previous, rules.digest)
-        signed_by = self.authorised(in_force, authority)
-        adoption = Adoption(
-            line=self.line,
-            epoch=self.epoch,
-            block=authority.block,
-            rules=rules,
+            check_gate(policy, receipt, schedule.at(self.epoch).digest, rules.digest)
+        decision = self.decision(
+            in_force,
+            rules,
+            authority,
             previous=self.previous,
-            sequence=self.sequence,
             major=self.major,
-            statement=authority.statement,
-            signed_by=signed_by,
             gate_receipt=receipt,
         )
-        return in_force.adopted(adoption, seq)
+        return in_force.with_schedule(self.line, schedule.decided(decision), seq)
 
 
 class Withdraw(Scheduled, frozen=True, kw_only=True):
@@ -639,25 +705,35 @@ class Withdraw(Scheduled, frozen=True, kw_only=True):
 
     def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
         """Return the withdrawal with what it takes back."""
-        last = check_withdrawal(in_force, self.line or None, open_epoch)
+        line = self.line or in_force.at(open_epoch).only().line
+        schedule = _schedule_of(in_force, line, "the line")
+        if not schedule.decisions:
+            _refuse("not-scheduled", f"found no adoption of {line}, expected one that is scheduled")
+        last = schedule.decisions[-1]
+        if last.epoch <= open_epoch:
+            _refuse(
+                "not-scheduled",
+                f"found that {last.value.rule_set.reference} holds since epoch {last.epoch}, "
+                "expected an adoption that has not begun: adopt the rules before it again instead",
+            )
         return msgspec.structs.replace(
             self,
-            line=last.line,
+            line=line,
             epoch=last.epoch,
-            rule_set=last.rules.digest,
-            sequence=in_force.sequences[last.line] + 1,
+            rule_set=last.value.digest,
+            sequence=schedule.sequence + 1,
         )
 
     def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:
         """Return what is signed of it: what was of the adoption, with the other action."""
-        last = in_force.adoptions[self.line][-1]
-        return _of_adoption("withdraw", last.line, last.previous, json_value(last.rules))
+        last = in_force.schedules[self.line].decisions[-1]
+        return _of_adoption("withdraw", self.line, last.previous, json_value(last.value))
 
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules without the adoption."""
-        _check_sequence(in_force, self.line, self.sequence)
-        self.authorised(in_force, authority)
-        return in_force.withdrawn(self.line, self.sequence, seq)
+        schedule = in_force.schedules[self.line].withdrawn(self.sequence)
+        in_force.authorised(self.what, self.to_statement(in_force), authority)
+        return in_force.with_schedule(self.line, schedule, seq)
 
 
 class Share(Scheduled, frozen=True, kw_only=True):
@@ -675,46 +751,48 @@ class Share(Scheduled, frozen=True, kw_only=True):
     previous: str | None
 
     @classmethod
-    def of(cls, change: PoolsChange) -> Self:
+    def of(cls, pools: Pools, epoch: int) -> Self:
         """Return the decision to have other pools."""
-        value = json_value(change.pools)
-        return cls(
-            epoch=change.epoch, pools=value, previous=change.previous, sequence=change.sequence
-        )
+        return cls(epoch=epoch, pools=json_value(pools), previous=None, sequence=0)
 
     def checked(self, in_force: RulesInForce, open_epoch: int) -> Self:
-        """Return the change, which is one of the lines of the state."""
-        check_pools(in_force, self._change(in_force), open_epoch)
-        return self
+        """Return the change, which is one of the lines of the state, with what it replaces."""
+        pools, schedule = self._pools(in_force), in_force.pools
+        self.check_epoch(open_epoch)
+        if schedule.last < self.epoch and schedule.at(self.epoch) == pools:
+            _refuse("same-pools", "found the pools that the state has by then, expected others")
+        previous = schedule.before(self.epoch).digest_at(self.epoch)
+        return msgspec.structs.replace(self, previous=previous, sequence=schedule.sequence + 1)
 
     def signed(self, in_force: RulesInForce) -> tuple[str, str, dict[str, Any]]:
         """Return what is signed of it."""
-        digest = self._change(in_force).pools.digest
+        digest = self._pools(in_force).digest
         return "pools", digest, {"previous": self.previous, "pools": self.pools}
 
     def after(self, in_force: RulesInForce, seq: int, authority: Authority) -> RulesInForce:
         """Return the rules with the pools from their epoch on."""
-        signed_by = self.authorised(in_force, authority)
-        change = attrs.evolve(
-            self._change(in_force),
-            block=authority.block,
-            statement=authority.statement,
-            signed_by=signed_by,
-        )
-        return attrs.evolve(in_force, pools=in_force.pools.changed(change), seq=seq)
+        pools = self._pools(in_force)
+        decision = self.decision(in_force, pools, authority, previous=self.previous)
+        shared = in_force.pools.before(self.epoch).decided(decision)
+        return attrs.evolve(in_force, pools=shared, seq=seq)
 
-    def _change(self, in_force: RulesInForce) -> PoolsChange:
+    def _pools(self, in_force: RulesInForce) -> Pools:
         try:
-            pools = read_pools(self.pools, in_force.lines)
+            pools = read_pools(self.pools, in_force.schedules)
         except (KeyError, TypeError, AttributeError):
             pools = None
         if pools is None:
             raise StateError("found pools that are none, expected shares of the lines")
-        return PoolsChange(self.epoch, pools, self.previous, self.sequence)
+        return pools
 
 
 def _of_adoption(
-    action: str, line: str, previous: str, rule_set: Mapping[str, str], *, major: bool = False
+    action: str,
+    line: str,
+    previous: str | None,
+    rule_set: Mapping[str, str],
+    *,
+    major: bool = False,
 ) -> tuple[str, str, dict[str, Any]]:
     """Return what is signed of an adoption, or of its withdrawal; see `Scheduled.signed`."""
     digest = rule_set["digest"]
@@ -772,9 +850,16 @@ def _with_entries(in_force: RulesInForce, transaction: Transaction, where: str) 
     return in_force
 
 
-def _check_sequence(in_force: RulesInForce, line: str, sequence: int) -> None:
-    if sequence != in_force.sequences.get(line, 0) + 1:
-        raise ValueError(sequence)
+def _schedule_of(in_force: RulesInForce, line: str, what: str) -> Schedule[StateRules]:
+    schedule = in_force.schedules.get(line)
+    if schedule is None:
+        lines = ", ".join(in_force.schedules)
+        _refuse("other-line", f"found {what} {shown(line)}, expected one of {lines}")
+    return schedule
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    raise StateError(message, code=code)
 
 
 def _quarantined(log: EventLog, numbers: Sequence[int]) -> list[Claim]:

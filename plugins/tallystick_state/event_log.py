@@ -155,7 +155,7 @@ class EventLog:
     @property
     def allowed(self) -> AllowedValidators:
         """The allowed validators."""
-        return self.in_force.trust.allowed(self.named)
+        return self.in_force.allowed(self.named)
 
     def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> Sifted:
         """Take claims of events that the state admits, and decide which are recorded.
@@ -343,7 +343,7 @@ class EventLog:
 
     def follow(self, in_force: RulesInForce) -> None:
         """Go on under other rules to come, or another trust file."""
-        if in_force.trust != self.in_force.trust:
+        if in_force.root != self.in_force.root:
             # whose batch it was may not be heard any more
             self.batch = None
         self.in_force, self._register = in_force, None

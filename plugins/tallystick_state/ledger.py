@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
-from tallystick_state.adoption import check_withdrawal
 from tallystick_state.answers import (
     ClosedEpoch,
     ClosedRound,
@@ -55,9 +54,10 @@ from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.genesis import Carry, Origin
 from tallystick_state.groups import Group
 from tallystick_state.miners import miner_of
-from tallystick_state.pools import PoolsChange, pools_of
-from tallystick_state.rules import proved_rules_of
-from tallystick_state.rules_in_force import Adoption, begin_under
+from tallystick_state.pools import Pools, pools_of
+from tallystick_state.rules import StateRules, proved_rules_of
+from tallystick_state.rules_in_force import begin_under
+from tallystick_state.schedule import Decision
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_state import StoredSnapshots, StoredState
 from tallystick_state.template_state import TemplateState
@@ -431,7 +431,7 @@ class Ledger(StoredState):
         *,
         major: bool = False,
         authority: Authority = OPERATOR,
-    ) -> Adoption:
+    ) -> Decision[StateRules]:
         """Schedule a rule set of one of the state's lines for an epoch that has not begun.
 
         Args:
@@ -455,9 +455,11 @@ class Ledger(StoredState):
         rules = proved_rules_of(bind(loaded, loaded.registry))
         with self._writing() as log:
             log.write(Adopt.of(rules, epoch, major=major), authority)
-            return log.in_force.adoptions[rules.line][-1]
+            return log.in_force.schedules[rules.line].decisions[-1]
 
-    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+    def withdraw(
+        self, line: str | None = None, *, authority: Authority = OPERATOR
+    ) -> Decision[StateRules]:
         """Take back the last adoption of a line, as long as it has not begun; gives what it was.
 
         Args:
@@ -469,9 +471,9 @@ class Ledger(StoredState):
             TrustError: nobody has signed it who may.
         """
         with self._writing() as log:
-            last = check_withdrawal(log.in_force, line, log.state.epoch)
-            log.write(Withdraw.of(last.line), authority)
-            return last
+            before, withdrawal = log.in_force, Withdraw.of(line)
+            withdrawn = log.write(withdrawal, authority) or withdrawal
+            return before.schedules[withdrawn.line].decisions[-1]
 
     def share(  # what pools are, and from when
         self,
@@ -481,7 +483,7 @@ class Ledger(StoredState):
         idle: str = "proportional",
         burn: str | int | None = None,
         authority: Authority = OPERATOR,
-    ) -> PoolsChange:
+    ) -> Decision[Pools | None]:
         """Schedule other pools for an epoch that has not begun.
 
         They replace what was scheduled for that epoch or a later one.
@@ -500,8 +502,8 @@ class Ledger(StoredState):
         epoch = whole(at_epoch, "epoch")
         with self._writing() as log:
             shares = pools_of(pools, log.in_force.lines, idle, burn)
-            log.write(Share.of(log.in_force.pools.change(shares, epoch)), authority)
-            return log.in_force.pools.changes[-1]
+            log.write(Share.of(shares, epoch), authority)
+            return log.in_force.pools.decisions[-1]
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None

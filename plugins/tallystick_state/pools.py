@@ -18,12 +18,9 @@ from tallystick.errors import StateError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.records.messages import shown
 from tallystick.rules.edit import read_number
-from tallystick.rules.timeline import Timeline
 from tallystick.rules.toml import decimal_text
 from tallystick_allocation.recipients import EXPECTED, is_recipient, key_of
 
-POOLS = "pools"
-"""Kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
 """Receiver of the share of an idle line: the others in equal parts, or in proportion to their
 shares, or a recipient that burns it.
@@ -55,85 +52,6 @@ class Pools:
     def digest(self) -> str:
         """The digest of what they say."""
         return digest(json_value(self))
-
-
-@json_object("epoch", "pools", "previous", "sequence")
-@attrs.frozen
-class PoolsChange:
-    """Pools that a state has from an epoch on, or will.
-
-    Attributes:
-        epoch: the first epoch with them.
-        pools: what they are.
-        previous: the digest of the pools of the epoch before; None where it has none.
-        sequence: its number among the changes of pools, from 1.
-        block: that its entry states; None where it states none.
-        statement: the digest of the statement that was signed; None where the operator decided.
-        signed_by: the names of those who signed it, as the trust file of then calls them.
-    """
-
-    epoch: int
-    pools: Pools
-    previous: str | None
-    sequence: int
-    block: int | None = None
-    statement: str | None = None
-    signed_by: tuple[str, ...] = ()
-
-
-@attrs.frozen
-class PoolsInForce:
-    """The pools of a state in each epoch.
-
-    Attributes:
-        timeline: the pools from epoch to epoch; None where the lines share nothing.
-        changes: those that hold or are scheduled, in the order of epochs.
-        sequence: how many changes the log has, those too that another one replaced.
-    """
-
-    timeline: Timeline[Pools | None]
-    changes: tuple[PoolsChange, ...] = ()
-    sequence: int = 0
-
-    @classmethod
-    def begun(cls, pools: Pools | None) -> PoolsInForce:
-        """Return the pools of a state that begins with some, or without any."""
-        return cls(Timeline(pools))
-
-    @property
-    def first(self) -> Pools | None:
-        """The pools that the state began with."""
-        return self.timeline.first
-
-    def at(self, epoch: int) -> Pools | None:
-        """Return the pools of an epoch."""
-        return self.timeline.at(epoch)
-
-    def change(self, pools: Pools, epoch: int) -> PoolsChange:
-        """Return the change that the state makes if it has other pools from an epoch on."""
-        before = self.at(max(epoch - 1, 0))
-        previous = None if before is None else before.digest
-        return PoolsChange(epoch, pools, previous, self.sequence + 1)
-
-    def changed(self, change: PoolsChange) -> PoolsInForce:
-        """Return the pools after an entry that changes them.
-
-        What was scheduled for its epoch or a later one is replaced.
-
-        Raises:
-            ValueError: it is not the next change.
-        """
-        expected = self.change(change.pools, change.epoch)
-        if (change.previous, change.sequence) != (expected.previous, expected.sequence):
-            raise ValueError(change.sequence)
-        before = tuple(earlier for earlier in self.timeline.later if earlier[0] < change.epoch)
-        timeline = Timeline(self.timeline.first, (*before, (change.epoch, change.pools)))
-        changes = tuple(earlier for earlier in self.changes if earlier.epoch < change.epoch)
-        return PoolsInForce(timeline, (*changes, change), change.sequence)
-
-
-NO_POOLS = PoolsInForce(Timeline(None))
-"""The pools of a state whose lines share nothing."""
 
 
 def pools_of(

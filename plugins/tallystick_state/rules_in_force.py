@@ -21,16 +21,12 @@ from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.records.schema import load_schema
 from tallystick.rules.reading import read_text
 from tallystick.rules.timeline import Timeline
-from tallystick_state.authority import (
-    OPERATORS,
-    Authority,
-    TrustInForce,
-    read_root,
-)
+from tallystick_state.authority import Authority, read_root
 from tallystick_state.genesis import NO_ORIGIN, Origin
 from tallystick_state.model import State
-from tallystick_state.pools import NO_POOLS, Pools, PoolsInForce
+from tallystick_state.pools import Pools
 from tallystick_state.rules import EpochRules, StateRules, proved_rules_of
+from tallystick_state.schedule import NO_POOLS, Schedule
 from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
@@ -38,38 +34,9 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.scorer import Scorer
-    from tallystick_state.trust.gate_receipt import GateReceipt
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Statement
-
-
-@attrs.frozen
-class Adoption:
-    """A rule set that a line adopted, or will.
-
-    Attributes:
-        line: of the rule set.
-        epoch: the first epoch under it.
-        block: that its entry states; None where it states none.
-        rules: the rule set.
-        previous: the digest of the rule set before it.
-        sequence: its number among the adoptions and withdrawals of its line, from 1.
-        major: whether it may take away what others name.
-        statement: the digest of the statement that was signed; None where the operator decided.
-        signed_by: the names of those who signed it, as the trust file of then calls them.
-        gate_receipt: that it passes the policy that the trust file of then names; None without.
-    """
-
-    line: str
-    epoch: int
-    block: int | None
-    rules: StateRules = attrs.field(eq=False)
-    previous: str
-    sequence: int
-    major: bool
-    statement: str | None = None
-    signed_by: tuple[str, ...] = ()
-    gate_receipt: GateReceipt | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -77,27 +44,27 @@ class RulesInForce:
     """The rules of each line of a state in each epoch.
 
     Attributes:
-        lines: by name, in the order of names; most states have one.
+        schedules: the rule sets of each line, in the order of names; most states have one.
         plugins: what the rule sets of later entries are loaded with.
-        adoptions: those that hold or are scheduled, by line, in the order of epochs.
-        sequences: by line, how many adoptions and withdrawals its log has; 0 is left out.
-        trust: whose signatures count.
-        pools: how the lines share the weight of the state, where they do.
+        root: the trust file in force; None while the operator decides alone.
+        first_root: the trust file in the first entry of the log; None without one.
+        held: the digests of the trust files that were in force before.
+        pools: how the lines share the weight of the state; None where they do not.
         origin: what it began with beside rules, trust file and pools.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
 
-    lines: Mapping[str, Timeline[StateRules]]
+    schedules: Mapping[str, Schedule[StateRules]]
     plugins: Plugins
-    adoptions: Mapping[str, tuple[Adoption, ...]] = attrs.field(factory=dict)
-    sequences: Mapping[str, int] = attrs.field(factory=dict)
-    trust: TrustInForce = OPERATORS
-    pools: PoolsInForce = NO_POOLS
+    root: TrustRoot | None = None
+    first_root: TrustRoot | None = None
+    held: frozenset[str] = frozenset()
+    pools: Schedule[Pools | None] = NO_POOLS
     origin: Origin = NO_ORIGIN
     seq: int = 0
 
     def __repr__(self) -> str:
-        adopted = sum(map(len, self.adoptions.values()))
+        adopted = sum(len(schedule.decisions) for schedule in self.schedules.values())
         return f"<RulesInForce of {' and '.join(self.lines)}, {numbered(adopted, 'adoption')}>"
 
     @classmethod
@@ -105,7 +72,12 @@ class RulesInForce:
         """Return a rule set that holds in every epoch; rules in force as they are."""
         if isinstance(rules, RulesInForce):
             return rules
-        return cls({rules.line: Timeline(rules)}, rules.registry)
+        return cls({rules.line: Schedule(rules)}, rules.registry)
+
+    @cached_property
+    def lines(self) -> Mapping[str, Timeline[StateRules]]:
+        """The rule sets of each line from epoch to epoch."""
+        return {line: schedule.timeline for line, schedule in self.schedules.items()}
 
     def at(self, epoch: int) -> EpochRules:
         """Return the rules of every line in an epoch."""
@@ -163,10 +135,15 @@ class RulesInForce:
         lines = (timeline.map(_bound) for timeline in self.lines.values())
         return Scorer.of(bound_over([*lines]))
 
-    @property
-    def root(self) -> TrustRoot | None:
-        """The trust file in force; None while the operator decides alone."""
-        return self.trust.root
+    def allowed(self, named: AllowedValidators) -> AllowedValidators:
+        """Return the allowed validators: those that the trust file names, where there is one.
+
+        Args:
+            named: whom the state named as it began.
+        """
+        if self.root is None:
+            return named
+        return attrs.evolve(named, heard=frozenset(self.root.events))
 
     @cached_property
     def genesis(self) -> str:
@@ -175,7 +152,7 @@ class RulesInForce:
         No validator and nobody heard is in it, so that one statement is for all that began alike.
         """
         lines = {name: timeline.first.digest for name, timeline in self.lines.items()}
-        first, pools = self.trust.first, self.pools.first
+        first, pools = self.first_root, self.pools.first
         shared = {} if pools is None else {"pools": pools.digest}
         trust = None if first is None else first.digest
         begun = {"format": 1, "lines": lines, "trust": trust}
@@ -271,30 +248,11 @@ class RulesInForce:
         self, root: TrustRoot | None, pools: Pools | None = None, origin: Origin = NO_ORIGIN
     ) -> RulesInForce:
         """Return the rules of a state that begins with a trust file, pools and an origin."""
-        trust, shared = TrustInForce(root, root), PoolsInForce.begun(pools)
-        return attrs.evolve(self, trust=trust, pools=shared, origin=origin)
+        return attrs.evolve(self, root=root, first_root=root, pools=Schedule(pools), origin=origin)
 
-    def adopted(self, adoption: Adoption, seq: int) -> RulesInForce:
-        """Return the rules after an entry that adopts a rule set, which its line allows."""
-        line = adoption.line
-        timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
-        return attrs.evolve(
-            self,
-            lines={**self.lines, line: timeline},
-            adoptions={**self.adoptions, line: (*self.adoptions.get(line, ()), adoption)},
-            sequences={**self.sequences, line: adoption.sequence},
-            seq=seq,
-        )
-
-    def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
-        """Return the rules after an entry that withdraws the last adoption of a line."""
-        return attrs.evolve(
-            self,
-            lines={**self.lines, line: self.lines[line].shortened()},
-            adoptions={**self.adoptions, line: self.adoptions[line][:-1]},
-            sequences={**self.sequences, line: sequence},
-            seq=seq,
-        )
+    def with_schedule(self, line: str, schedule: Schedule[StateRules], seq: int) -> RulesInForce:
+        """Return the rules with another schedule of a line, after an entry that changed it."""
+        return attrs.evolve(self, schedules={**self.schedules, line: schedule}, seq=seq)
 
     @cached_property
     def _epochs(self) -> Timeline[EpochRules]:
@@ -383,17 +341,16 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     """
     in_force = RulesInForce({}, plugins)
     for own in sorted(rules, key=lambda own: own.line):
-        if own.line in in_force.lines:
-            earlier = in_force.lines[own.line].first.rule_set.reference
+        if own.line in in_force.schedules:
+            earlier = in_force.schedules[own.line].first.rule_set.reference
             raise StateError(
                 f"found {earlier} and {own.rule_set.reference}, expected one rule set of the line "
                 f"{own.line}",
                 code="same-line",
             )
         in_force.check_beside(own, 0)
-        lines = {**in_force.lines, own.line: Timeline(own)}
-        in_force = RulesInForce(lines, plugins)
-    if not in_force.lines:
+        in_force = in_force.with_schedule(own.line, Schedule(own), 0)
+    if not in_force.schedules:
         raise StateError("found no rule set, expected one for each line of the state")
     return in_force
 

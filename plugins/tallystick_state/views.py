@@ -12,7 +12,7 @@ from tallystick.json_values import JsonObject as View
 from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from decimal import Decimal
 
     from tallystick_state.answers import (
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     )
     from tallystick_state.claims import AllowedValidators
     from tallystick_state.ingest import Ingested
-    from tallystick_state.pools import PoolsChange, PoolsInForce
+    from tallystick_state.pools import Pools
     from tallystick_state.replay import Verified
-    from tallystick_state.rules import EpochRules
-    from tallystick_state.rules_in_force import Adoption, RulesInForce
+    from tallystick_state.rules import EpochRules, StateRules
+    from tallystick_state.rules_in_force import RulesInForce
+    from tallystick_state.schedule import Decision, Schedule
     from tallystick_state.weights import Weights
 
 
@@ -89,57 +90,62 @@ def _beside(in_force: RulesInForce, epoch: int, allowed: AllowedValidators) -> V
     return view
 
 
-def pools_change(change: PoolsChange) -> View:
+def pools_change(change: Decision[Pools | None]) -> View:
     """Return a change of pools."""
-    return {**json_value(change), "digest": change.pools.digest, **_decided(change)}
-
-
-def adoption(adopted: Adoption, in_force: RulesInForce) -> View:
-    """Return rules that a line adopts, or was to adopt, with their first block."""
-    from tallystick_state.rules import first_block  # where it is asked for
-
     return {
-        "line": adopted.line,
+        "epoch": change.epoch,
+        "pools": json_value(change.value),
+        "previous": change.previous,
+        "sequence": change.sequence,
+        "digest": None if change.value is None else change.value.digest,
+        **_decided(change),
+    }
+
+
+def adoption(adopted: Decision[StateRules], in_force: RulesInForce) -> View:
+    """Return rules that a line adopts, or was to adopt, with their first block."""
+    rules = adopted.value
+    return {
+        "line": rules.line,
         "epoch": adopted.epoch,
-        "block": first_block(adopted.epoch, in_force.lines[adopted.line]),
-        "reference": adopted.rules.rule_set.reference,
-        "digest": adopted.rules.digest,
+        **_rule_set(rules, adopted.epoch, in_force),
         "previous": adopted.previous,
         "major": adopted.major,
         **_decided(adopted),
     }
 
 
-def _decided(change: Adoption | PoolsChange | None) -> View:
+def _rule_set(rules: StateRules, epoch: int, in_force: RulesInForce) -> View:
+    """Return rules that begin with an epoch, and its first block."""
+    from tallystick_state.rules import first_block  # where it is asked for
+
+    block = first_block(epoch, in_force.lines[rules.line])
+    return {"block": block, "reference": rules.rule_set.reference, "digest": rules.digest}
+
+
+def _decided(change: Decision[Any] | None) -> View:
     """Return who decided a change, and by which receipt of a gate; of none, nobody."""
     view = {
         "sequence": None if change is None else change.sequence,
         "statement": None if change is None else change.statement,
         "signed_by": [] if change is None else [*change.signed_by],
     }
-    receipt = getattr(change, "gate_receipt", None)
-    return view if receipt is None else {**view, "gate_receipt": receipt.digest}
+    if change is None or change.gate_receipt is None:
+        return view
+    return {**view, "gate_receipt": change.gate_receipt.digest}
 
 
 def rules_in_force(in_force: RulesInForce, epoch: int) -> View:
     """Return the rules of each line from epoch to epoch, as seen in an epoch."""
-    lines = [{"line": name, "rules": _spans(in_force, name, epoch)} for name in in_force.lines]
-    shared = _pools_spans(in_force.pools, epoch)
-    return {"epoch": epoch, "lines": lines, **({"pools": shared} if shared else {})}
-
-
-def _pools_spans(in_force: PoolsInForce, epoch: int) -> list[View]:
-    changes = {change.epoch: change for change in in_force.changes}
-    return [
+    lines = [
         {
-            **_span(start, end, epoch),
-            **json_value(shares),
-            "digest": shares.digest,
-            **_decided(changes.get(start)),
+            "line": name,
+            "rules": _spans(schedule, epoch, lambda s, r: _rule_set(r, s, in_force)),
         }
-        for start, end, shares in in_force.timeline.spans()
-        if shares is not None
+        for name, schedule in in_force.schedules.items()
     ]
+    shared = _spans(in_force.pools, epoch, lambda _, p: {**json_value(p), "digest": p.digest})
+    return {"epoch": epoch, "lines": lines, **({"pools": shared} if shared else {})}
 
 
 def _span(start: int, end: int | None, epoch: int) -> View:
@@ -152,20 +158,19 @@ def _span(start: int, end: int | None, epoch: int) -> View:
     }
 
 
-def _spans(in_force: RulesInForce, line: str, epoch: int) -> list[View]:
-    from tallystick_state.rules import first_block
-
-    timeline = in_force.lines[line]
-    adoptions = {adopted.epoch: adopted for adopted in in_force.adoptions.get(line, ())}
+def _spans(
+    schedule: Schedule[Any], seen_in: int, view_of: Callable[[int, Any], View]
+) -> list[View]:
+    """Return the values from epoch to epoch with who decided them, as seen in an epoch."""
+    decisions = {made.epoch: made for made in schedule.decisions}
     return [
         {
-            **_span(start, end, epoch),
-            "block": first_block(start, timeline),
-            "reference": rules.rule_set.reference,
-            "digest": rules.digest,
-            **_decided(adoptions.get(start)),
+            **_span(start, end, seen_in),
+            **view_of(start, value),
+            **_decided(decisions.get(start)),
         }
-        for start, end, rules in timeline.spans()
+        for start, end, value in schedule.timeline.spans()
+        if value is not None
     ]
 
 

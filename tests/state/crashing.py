@@ -125,7 +125,7 @@ def take(ledger: Ledger, sources: Sequence[Path], step: int) -> None:
         ledger.import_events(sources[epoch])
     elif what == "close":
         ledger.close_epoch(epoch)
-    elif ledger.in_force.sequences.get("skills", 0) == _changes_before(step):
+    elif ledger.in_force.schedules["skills"].sequence == _changes_before(step):
         if what == "adopt":
             ledger.adopt(ADOPTED, epoch)
         else:

@@ -24,13 +24,14 @@ from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateErr
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
-from tallystick_state.adoption import LAST_EPOCH, check_adoption
+from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.authority import Authority
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules, epoch_of, first_block, state_rules_of
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.schedule import Schedule
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.transfer import export_state, import_state
 
@@ -65,7 +66,7 @@ def kinds(ledger: Ledger) -> list[str]:
 
 def test_an_epoch_has_the_rules_that_were_adopted_for_it(ledger: Ledger) -> None:
     adoption = ledger.adopt(NEW, 2)
-    assert (adoption.line, adoption.epoch, adoption.sequence) == ("skills", 2, 1)
+    assert (adoption.value.line, adoption.epoch, adoption.sequence) == ("skills", 2, 1)
     assert adoption.previous == ledger.in_force.at(0).digest
     ledger.adopt(NEWEST, 4)
     assert references(ledger, 6) == [OLD, OLD, NEW, NEW, NEWEST, NEWEST]
@@ -81,7 +82,7 @@ def test_a_scheduled_adoption_can_be_withdrawn_until_it_begins(ledger: Ledger) -
     before = digest_of(ledger)
     ledger.adopt(NEW, 1)
     ledger.adopt(NEWEST, 3)
-    assert ledger.withdraw().rules.rule_set.reference == NEWEST
+    assert ledger.withdraw().value.rule_set.reference == NEWEST
     assert ledger.withdraw("skills").epoch == 1
     assert digest_of(ledger) == before
     # what was withdrawn cannot be sent again: every change of rules has a number of its own
@@ -151,7 +152,7 @@ def two_lines() -> RulesInForce:
     skills = state_rules_of(tallystick.load(NEW))
     workflow = state_rules_of(tallystick.load("workflow@1.0.0"))
     timed = under(workflow, with_section(workflow.rule_set, EPOCHS, skills.epochs))
-    lines = {"skills": Timeline(skills), "workflow": Timeline(timed)}
+    lines = {"skills": Schedule(skills), "workflow": Schedule(timed)}
     return RulesInForce(lines, installed())
 
 
@@ -162,7 +163,7 @@ def test_a_line_takes_no_type_of_another_one() -> None:
     more = attrs.evolve(skills.rule_set, skill_types=types)
     new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"))
     with pytest.raises(StateError, match="found the skill type workflow") as refused:
-        check_adoption(in_force, new, 3, 0, major=False)
+        in_force.check_beside(new, 3)
     assert refused.value.code == "types-overlap"
 
 
@@ -172,7 +173,7 @@ def test_lines_keep_one_clock() -> None:
     longer = with_section(skills.rule_set, EPOCHS, attrs.evolve(skills.epochs, blocks=7))
     new = attrs.evolve(skills, loaded=attrs.evolve(skills.loaded, rule_set=longer, digest="other"))
     with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
-        check_adoption(in_force, new, 3, 0, major=False)
+        in_force.check_beside(new, 3)
     assert refused.value.code == "clock-differs"
 
 
@@ -196,7 +197,7 @@ def test_a_type_with_another_record_format_is_refused(ledger: Ledger, tmp_path: 
     plugins = attrs.evolve(rules.registry, skill_types=types)
     changed = StateRules(attrs.evolve(rules.loaded, registry=plugins))
     with pytest.raises(StateError) as refused:
-        check_adoption(ledger.in_force, changed, 3, 0, major=False)
+        ledger.in_force.check_beside(changed, 3)
     assert refused.value.code == "schema-conflict"
 
 

@@ -87,7 +87,7 @@ def test_rules_are_adopted_with_the_receipt_of_the_policy(ledger: Ledger, tmp_pa
     assert adopted.gate_receipt is not None
     assert adopted.gate_receipt.digest == digest(receipt("kept", "not asked"))
     again = Ledger.open(tmp_path / "state.db")
-    ((held,),) = again.in_force.adoptions.values()
+    (held,) = again.in_force.schedules["skills"].decisions
     assert held.gate_receipt == adopted.gate_receipt
     again.verify()
 
@@ -221,7 +221,7 @@ def test_an_export_carries_the_receipt_and_a_state_asks_for_it_again(
     ledger.export(path)
     import_state(path, tmp_path / "copy.db")
     again = Ledger.open(tmp_path / "copy.db")
-    assert again.in_force.adoptions["skills"][0].gate_receipt is not None
+    assert again.in_force.schedules["skills"].decisions[0].gate_receipt is not None
     again.verify()
 
 

@@ -113,7 +113,7 @@ def test_what_was_scheduled_is_replaced(where: str) -> None:
         ledger.share(EVEN, 9, idle="equal")
         again = ledger.share(SHARES, 5)
         assert again.sequence == 3
-        assert [each.epoch for each in ledger.in_force.pools.changes] == [5]
+        assert [each.epoch for each in ledger.in_force.pools.decisions] == [5]
         assert ledger.in_force.pools.at(9) == pools_of(SHARES, LINES)
         verify(ledger)
 
@@ -229,5 +229,5 @@ def test_a_state_with_a_trust_file_asks_for_signatures_of_pools(where: str, tmp_
         verify(ledger)
     import_state(tmp_path / "state.jsonl", tmp_path / "copy.db")
     with Ledger.open(tmp_path / "copy.db") as ledger:
-        (change,) = ledger.in_force.pools.changes
+        (change,) = ledger.in_force.pools.decisions
         assert change.signed_by == ("alice", "carol")

@@ -99,5 +99,5 @@ def test_threads_see_the_rules_of_their_own_transaction(tmp_path: Path) -> None:
             assert changes.result() is None
             assert questions.result()
             assert closed.result() == 8 * ROUNDS
-        assert ledger.in_force.sequences == {"skills": 12}
+        assert ledger.in_force.schedules["skills"].sequence == 12
         verify(ledger)

@@ -221,8 +221,7 @@ def pools_command(
 
     in_force = ledger.in_force
     later = pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
-    change = Share.of(in_force.pools.change(later, epoch))
-    statement = change.to_sign(in_force, ledger.open_epoch(), expires_at_block)
+    statement = Share.of(later, epoch).to_sign(in_force, ledger.open_epoch(), expires_at_block)
     before = in_force.pools.at(epoch - 1)
     words = [f"from epoch {epoch} on: pools {pools_text(json_value(later))}"]
     if before is not None:
@@ -274,15 +273,14 @@ def carry_command(path: Path, references: tuple[str, ...], trust: Path | None) -
 @ledger_option
 def withdrawal_command(line: str | None, expires_at_block: int | None, ledger: Ledger) -> _Signable:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
-    from tallystick_state.adoption import check_withdrawal
     from tallystick_state.entries import Withdraw
 
     in_force, open_epoch = ledger.in_force, ledger.open_epoch()
-    statement = Withdraw.of(line).to_sign(in_force, open_epoch, expires_at_block)
-    adoption = check_withdrawal(in_force, line, open_epoch)
-    before = in_force.lines[adoption.line].at(adoption.epoch - 1).rule_set.reference
-    reference = adoption.rules.rule_set.reference
-    return statement, [f"{reference} does not hold from epoch {adoption.epoch} on; {before} stays"]
+    withdrawal = Withdraw.of(line).checked(in_force, open_epoch)
+    statement = withdrawal.to_sign(in_force, open_epoch, expires_at_block)
+    epoch, rules = withdrawal.epoch, in_force.lines[withdrawal.line]
+    gone, before = (rules.at(number).rule_set.reference for number in (epoch, epoch - 1))
+    return statement, [f"{gone} does not hold from epoch {epoch} on; {before} stays"]
 
 
 @_action(
