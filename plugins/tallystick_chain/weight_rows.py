@@ -184,12 +184,12 @@ def weights_to_set(queries: StateQueries) -> WeightsToSet:
             recipients |= {key_of(pools.burn)}
         by_line = {line: weighed.weights for line, weighed in lines.items()}
         weights: Mapping[str, int] = pooled(pools, by_line, slots)
-        shared = queries.shared_weights(found=lines)
+        shared = queries.shared_weights(lines)
         reason = "" if shared is None else shared.reason
     elif len(lines) == 1:
-        ((line, weighed),) = lines.items()
+        (weighed,) = lines.values()
         weights = weighed.weights
-        reason = queries.weights(line=line, found=weighed).reason
+        reason = queries.chosen(weighed).reason
     else:
         raise RowError(
             f"found the lines {', '.join(lines)} without pools, expected shares of all weight: "

@@ -13,7 +13,6 @@ from tallystick_allocation.explanation import AllocationExplanation, ExplainedSt
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_service.weights import EpochWeights
-from tallystick_state.epoch_log import ClosedWeights
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
 from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
@@ -217,15 +216,14 @@ def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     """Return what a miner is paid, as weights are now: of pools by all lines, and by each line."""
     uid = queries.state.miners[hotkey].uid
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
-    shared = queries.shared_weights(found=columns)
+    shared = queries.shared_weights(columns)
     found = [] if shared is None else [shared_pay(shared, hotkey, uid)]
-    for line, weighed in columns.items():
-        chosen = queries.weights(line=line, found=weighed)
+    for weighed in columns.values():
+        chosen = queries.chosen(weighed)
         reason = chosen.reason_of(hotkey, uid)
         # where lines share all weight, the chain gets that of no line alone
         uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
-        reference = queries.weighing(line).rule_set.reference
-        found.append(pay_of(line, reference, weighed, hotkey, uint16, reason))
+        found.append(pay_of(weighed, hotkey, uint16, reason))
     return found
 
 
@@ -241,7 +239,7 @@ def shared_pay(shared: Weights, hotkey: str, uid: int | None) -> Pay:
 
 
 def closed_pays(
-    weighed: Iterable[ClosedWeights],
+    weighed: Iterable[LineWeights],
     number: int,
     hotkey: str,
     weights: EpochWeights,
@@ -259,18 +257,15 @@ def closed_pays(
     uid, shared = weights.slots.get(hotkey), weights.shared
     if shared is not None:
         yield attrs.evolve(shared_pay(shared, hotkey, uid), epoch=number)
-    for closed in weighed:
+    for own in weighed:
         # where lines share all weight, the chain gets that of no line alone
-        own = weights.lines[closed.line].uint16
-        uint16 = None if uid is None or shared is not None else own.get(uid)
-        reference, reason = closed.rules.rule_set.reference, NO_SLOT if uid is None else ""
-        pay = pay_of(closed.line, reference, closed.weights, hotkey, uint16, reason, sees_rounds)
+        by_slot = weights.lines[own.rules.line].uint16
+        uint16 = None if uid is None or shared is not None else by_slot.get(uid)
+        pay = pay_of(own, hotkey, uint16, NO_SLOT if uid is None else "", sees_rounds)
         yield attrs.evolve(pay, epoch=number)
 
 
-def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
-    line: str,
-    reference: str,
+def pay_of(
     weighed: LineWeights,
     hotkey: str,
     uint16: int | None = None,
@@ -280,8 +275,6 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     """Return the weight of a miner in a line, with every step that it comes of.
 
     Args:
-        line: of rule sets.
-        reference: the rule set that weighs.
         weighed: the weights of the line.
         hotkey: of the miner.
         uint16: the weight as the chain takes it.
@@ -301,7 +294,9 @@ def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
     why = "" if weight else reason or weighed.refused or without or NO_RECORD
     place = above.index(weight) + 1 if weight else None
-    return Pay(line, reference, weight, place, len(above), uint16, why, steps)
+    own = weighed.rules
+    reference = own.rule_set.reference
+    return Pay(own.line, reference, weight, place, len(above), uint16, why, steps)
 
 
 def explanation_of(

@@ -10,8 +10,7 @@ from tallystick.numbers.nano import from_decimal
 from tallystick_service.access import condition
 from tallystick_service.route import Question
 from tallystick_service.shown import closings_of, public_boards, seen_types
-from tallystick_state.epoch_log import ClosedWeights
-from tallystick_state.weights import Weights, pooled
+from tallystick_state.weights import LineWeights, Weights, pooled
 
 WeightsByMiner = Mapping[str, Mapping[str | int, int]]
 """Weights in nano by line, and by hotkey, or by the slot of who is no miner. Where pools share the
@@ -69,10 +68,10 @@ class EpochWeights:
     by_miner: WeightsByMiner
 
 
-def weighed_of(question: Question, number: int) -> tuple[ClosedWeights, ...]:
+def weighed_of(question: Question, number: int) -> tuple[LineWeights, ...]:
     """Return the weights of each line as an epoch closed, with every column."""
 
-    def compute() -> tuple[ClosedWeights, ...]:
+    def compute() -> tuple[LineWeights, ...]:
         with question.state.epoch_log() as log:
             return tuple(log.weighed(number))
 
@@ -87,7 +86,7 @@ def weights_of(question: Question, number: int) -> EpochWeights:
     def compute() -> EpochWeights:
         with question.state.epoch_log() as log:
             slots, pools = log.slots(number), log.in_force.pools.at(number)
-        weighed = {closed.line: closed.weights.weights for closed in weighed_of(question, number)}
+        weighed = {own.rules.line: own.weights for own in weighed_of(question, number)}
         lines = {
             line: Weights.of(weights, slots, {}, "no miner has a weight")
             for line, weights in weighed.items()

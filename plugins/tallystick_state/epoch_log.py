@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import attrs
@@ -18,11 +18,8 @@ from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import json_value
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import round_score
-from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
 from tallystick_state.pruned import PrunedPoint
-from tallystick_state.round_scores import round_epoch
-from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import (
     ANEW,
@@ -53,25 +50,6 @@ class Closed:
     seq: int
     snapshot: str
     salt: str | None
-
-
-@attrs.frozen
-class ClosedWeights:
-    """The weights of a line as an epoch closes.
-
-    Attributes:
-        line: its name.
-        epoch: whose rules give them: that of the last closed round.
-        rules: of that epoch.
-        round: the last closed one; None where none is.
-        weights: of the miners.
-    """
-
-    line: str
-    epoch: int
-    rules: StateRules
-    round: int | None
-    weights: LineWeights
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -175,57 +153,46 @@ class EpochLog:
         """Return by hotkey the slots of the miners that have one once an epoch is closed."""
         return self.state(epoch + 1).slots
 
-    def weighed(self, epoch: int) -> Iterator[ClosedWeights]:
+    def weighed(self, epoch: int) -> Iterator[LineWeights]:
         """Yield the weights of each line that weighs, as an epoch closes.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
+        return (records.weighed() for records in self._records(epoch))
+
+    def _records(self, epoch: int) -> Iterator[LineRecords]:
+        """Yield the records of each line that weighs, as an epoch closes."""
         if self.pruned is not None:
             self.pruned.check_epoch(epoch)
-        state, after = cache(self._known), self.state(epoch + 1)
-        slots = after.slots
-        for line, timeline in self.in_force.lines.items():
-            last = self.transaction.last_closed_round(
-                self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
-            )
+        state, after, seq = cache(self._known), self.state(epoch + 1), self.closed[epoch].seq
+        for line in self.in_force.lines:
             records = LineRecords(
-                self.transaction,
-                self.in_force,
-                line,
-                state,
-                epoch,
-                partial(closed_attributes, self.transaction, self.in_force, line),
-                after.miners,
+                self.transaction, self.in_force, line, state, epoch, after, before=seq
             )
-            pinned = round_epoch(records.of_round(last))
-            of_rules = epoch if pinned is None else pinned
-            rules = timeline.at(of_rules)
-            if rules.allocation is not None:
-                weights = records.weighed(rules, epoch, slots, last)
-                yield ClosedWeights(line, of_rules, rules, last, weights)
+            if records.base_rules(records.rules_epoch).allocation is not None:
+                yield records
 
     def _weight_rows(self, epoch: int) -> Iterator[LeafRow]:
         """Yield the row of the weight of each miner in each line, as an epoch closes."""
-        after = self.state(epoch + 1)
-        slots = after.slots
-        for closed in self.weighed(epoch):
-            rule_set, weights = closed.rules.rule_set, closed.weights
-            number = None if round_score(rule_set) is None else closed.round
-            columns = after.carry.get(closed.line, {})
-            for hotkey in weights.scores if is_of_round(rule_set) else slots:
+        for records in self._records(epoch):
+            after, weighed = records.after, records.weighed()
+            rule_set, slots = weighed.rules.rule_set, after.slots
+            number = None if round_score(rule_set) is None else weighed.round
+            columns = after.carry.get(records.line, {})
+            for hotkey in weighed.scores if is_of_round(rule_set) else slots:
                 value: dict[str, Any] = {
-                    "epoch": closed.epoch,
+                    "epoch": records.rules_epoch,
                     "round": number,
-                    "score": decimal_text(weights.scores.get(hotkey)),
+                    "score": decimal_text(weighed.scores.get(hotkey)),
                     "uid": slots[hotkey],
-                    "weight": decimal_text(weights.weights.get(hotkey)),
+                    "weight": decimal_text(weighed.weights.get(hotkey)),
                 }
                 carried = {name: to_text(c[hotkey]) for name, c in columns.items() if hotkey in c}
                 if carried:
                     value["carry"] = carried
                 if after.miners[hotkey].anew is not None:
                     value[ANEW] = after.miners[hotkey].anew
-                yield hotkey, closed.line, value
+                yield hotkey, records.line, value
 
 
 def _root(rows: list[bytes] | None) -> StepRoot | None:

@@ -187,27 +187,26 @@ class _Pruner:
     def _needed(self, seq: int) -> frozenset[bytes]:
         """Return the identities of records that something reads still."""
         needed = set[bytes]()
+        last = self.epoch - 1
+        # whoever began anew: epochs that are closed since may read what was before
+        after = State(last, {}, {})
         for line in self.in_force.lines:
-            for rules in self._rules_from(line):
-                needed.update(self._of_windows(line, rules))
-                needed.update(self._of_roles(rules))
-            types = self.in_force.types_apart(line)
-            last = self.transaction.last_closed_round(
-                seq + 1, types=types, counted_by=self.epoch - 1
+            records = LineRecords(
+                self.transaction, self.in_force, line, lambda _: None, last, after, before=seq + 1
             )
-            needed.update(self._of_last_rounds(line, last))
-            needed.update(self._of_averages(line, last))
+            for rules in self._rules_from(line):
+                needed.update(self._of_windows(records, rules))
+                needed.update(self._of_roles(rules))
+            needed.update(self._of_last_rounds(records))
+            needed.update(self._of_averages(records))
         return frozenset(needed)
 
-    def _of_windows(self, line: str, rules: StateRules) -> Iterator[bytes]:
+    def _of_windows(self, records: LineRecords, rules: StateRules) -> Iterator[bytes]:
         allocation = rules.rule_set.section(ALLOCATION)
         if allocation is None:
             return
-        known = LineRecords(
-            self.transaction, self.in_force, line, lambda _: None, counted_by=self.epoch - 1
-        )
         for hotkey in self.state.miners:
-            read = read_by_windows(allocation, known.newest(hotkey))
+            read = read_by_windows(allocation, records.newest(hotkey))
             yield from (event.identity for _, event in read)
 
     def _of_roles(self, rules: StateRules) -> Iterator[bytes]:
@@ -225,22 +224,18 @@ class _Pruner:
                 seen.add(event.round)
                 yield event.identity
 
-    def _of_last_rounds(self, line: str, last: int | None) -> Iterator[bytes]:
+    def _of_last_rounds(self, records: LineRecords) -> Iterator[bytes]:
         """Yield the records of the last closed round of a line, and of all rounds after it."""
-        for number, *_ in self.transaction.recorded_rounds(0 if last is None else last):
-            for event in self.transaction.events_of_round(number, self.epoch - 1):
-                if self.in_force.line_of(event.skill_type) == line:
-                    yield event.identity
+        for number, *_ in self.transaction.recorded_rounds(records.last_round or 0):
+            events = self.transaction.events_of_round(number, records.epoch)
+            yield from (event.identity for event in records.own(events))
 
-    def _of_averages(self, line: str, last: int | None) -> Iterator[bytes]:
+    def _of_averages(self, records: LineRecords) -> Iterator[bytes]:
         """Yield the events of the last epoch of rules that hold no more, and still weigh a line.
 
         So they do where the line has had no closed round since.
         """
-        timeline = self.in_force.lines[line]
-        events = [] if last is None else self.transaction.events_of_round(last, self.epoch - 1)
-        own = [event for event in events if self.in_force.line_of(event.skill_type) == line]
-        pinned = round_epoch(own)
+        pinned, timeline = round_epoch(records.of_last_round), records.timeline
         if pinned is None:
             return
         ended = last_epoch_of(timeline, timeline.at(pinned), self.epoch)

@@ -270,12 +270,7 @@ class StateQueries:
         """
         return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
 
-    def weights(
-        self,
-        immune: Collection[str] = (),
-        line: str | None = None,
-        found: LineWeights | None = None,
-    ) -> Weights:
+    def weights(self, immune: Collection[str] = (), line: str | None = None) -> Weights:
         """Return the weights of the miners that have a slot.
 
         They are what the allocation of the rules makes of the records; what reads the records of
@@ -285,38 +280,33 @@ class StateQueries:
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
             line: whose rules give them; by default those of the only line.
-            found: what `line_weights` gave of the line, where it was asked already.
 
         Raises:
             StateError: one of them is no miner; or the state has no such line, or several where
                 none is named.
         """
-        name, slots = self.named_line(line), self.state.slots
-        found = self.line_weights(name, immune) if found is None else found
-        reason = found.refused or lost_at(found.allocation)
-        reason = reason or no_weights(self.state, self.weighing(name), self._last_round(name))
-        notes = () if found.allocation is None else found.allocation.notes
-        return Weights.of(found.weights, slots, self._without(found), reason, notes)
+        return self.chosen(self.line_weights(self.named_line(line), immune))
 
-    def shared_weights(
-        self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
-    ) -> Weights | None:
+    def chosen(self, weighed: LineWeights) -> Weights:
+        """Return the weights of a line as the chain takes them, with what `line_weights` gave."""
+        slots, allocation = self.state.slots, weighed.allocation
+        reason = weighed.refused or lost_at(allocation)
+        reason = reason or no_weights(self.state, weighed.rules, weighed.round)
+        notes = () if allocation is None else allocation.notes
+        return Weights.of(weighed.weights, slots, self._without(weighed), reason, notes)
+
+    def shared_weights(self, lines: Mapping[str, LineWeights] | None = None) -> Weights | None:
         """Return the weights of all lines by the pools of the open epoch; None without pools.
 
         Args:
-            immune: as for `weights`.
-            found: what `line_weights` gave of every line, where it was asked already.
-
-        Raises:
-            StateError: as `weights`.
+            lines: what `line_weights` gave of every line; by default without immune miners.
         """
         pools = self.in_force.pools.at(self.state.epoch)
         if pools is None:
             return None
-        of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
-        lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
+        of_lines = lines or {line: self.line_weights(line) for line in self.in_force.lines}
         slots = self.state.slots
-        weights = pooled(pools, lines, slots)
+        weights = pooled(pools, {line: own.weights for line, own in of_lines.items()}, slots)
         paid = by_slot(weights, slots)[0]
         lacking = sorted(hotkey for hotkey, uid in slots.items() if uid not in paid)
         without = dict.fromkeys(lacking, NO_LINE)
@@ -338,9 +328,7 @@ class StateQueries:
         """
         for hotkey in immune:
             miner_of(self.state, hotkey)
-        epoch, last = self.state.epoch, self._last_round(line)
-        records = self._records(line, attributes)
-        return records.weighed(self.weighing(line), epoch, self.state.slots, last, immune)
+        return self._records(line, attributes).weighed(immune)
 
     def quarantine(
         self,
@@ -515,51 +503,27 @@ class StateQueries:
 
     def _round_scores(self, line: str, events: Sequence[StateEvent]) -> dict[str, Decimal]:
         """Return the scores of the events of a line in one round."""
-        epoch, records = round_epoch(events), self._records(line, None)
+        epoch = round_epoch(events)
         if epoch is None:
             return {}
+        records = self._records(line)
         return to_decimals(round_scores(events, records.base_rules(epoch), records))
-
-    def _weights_epoch(self, line: str) -> int:
-        """Return the epoch whose rules give the weights of a line: that of the last closed round.
-
-        Before a round is closed it is that of the last one with records, of whichever line, and
-        before that the open one.
-        """
-        if not self.in_force.changes:
-            return 0
-        last = self._last_round(line)
-        if last is None:
-            last = next(iter(self.transaction.newest_rounds(1)), None)
-        events = [] if last is None else [*self.transaction.events_of_round(last)]
-        own = [*self._records(line, None).own(events)]
-        epoch = round_epoch(own or events)
-        return self.state.epoch if epoch is None else epoch
 
     def weighing(self, line: str) -> StateRules:
         """Return the rules of the weights of a line: those of its last closed round's epoch."""
-        return self.in_force.lines[line].at(self._weights_epoch(line))
+        records = self._records(line)
+        return records.base_rules(records.rules_epoch)
 
-    def _records(self, line: str, given: RoundFile | None) -> LineRecords:
-        transaction, in_force, opened = self.transaction, self.in_force, self.state.epoch
-
-        def attributes(epoch: int) -> RoundFile:
-            if epoch < opened:
-                return closed_attributes(transaction, in_force, line, epoch)
-            if given is not None:
-                return given
-            closed = closed_attributes(transaction, in_force, line, opened - 1)
-            lines = (in_force.line_of(event.skill_type) for event in transaction.events(opened))
+    def _records(self, line: str, attributes: RoundFile | None = None) -> LineRecords:
+        transaction, in_force, state = self.transaction, self.in_force, self.state
+        if attributes is None:
+            attributes = closed_attributes(transaction, in_force, line, state.epoch - 1)
+            events = transaction.events(state.epoch) if attributes else ()
             # the rounds so far are others than those that it was said of
-            return NO_ATTRIBUTES if closed and line in lines else closed
-
+            if any(in_force.line_of(event.skill_type) == line for event in events):
+                attributes = NO_ATTRIBUTES
         return LineRecords(
-            transaction,
-            in_force,
-            line,
-            self.pinned,
-            attributes=attributes,
-            miners=self.state.miners,
+            transaction, in_force, line, self.pinned, state.epoch, state, attributes=attributes
         )
 
     def _without(self, weights: LineWeights) -> dict[str, str]:
@@ -569,11 +533,6 @@ class StateQueries:
         why = {} if weights.allocation is None else weights.allocation.without
         lacking = [hotkey for hotkey in self.state.slots if not weights.weights.get(hotkey)]
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
-
-    def _last_round(self, line: str) -> int | None:
-        """Return the last closed round; in a state of several lines, with records of the line."""
-        types = self.in_force.types_apart(line)
-        return self.transaction.last_closed_round(types=types)
 
     def _snapshot(self, epoch: int) -> Snapshot:
         snapshot = self.transaction.snapshot(epoch)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import attrs
@@ -31,12 +31,13 @@ from tallystick_allocation.step_input import StepInput
 from tallystick_allocation.steps.mix import Pools as PoolsStep
 from tallystick_allocation.steps.step import BoundStep
 from tallystick_allocation.uint16 import dropped, to_uint16
-from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
+from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES, closed_attributes
 from tallystick_state.carry import carried
-from tallystick_state.event import StateEvent
+from tallystick_state.event import NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import begun_anew, pinned_reputation, without_former
-from tallystick_state.model import Columns, MinerEntry, State
+from tallystick_state.model import Columns, State
 from tallystick_state.pools import Pools
+from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import EventRecords, Samples
@@ -48,6 +49,8 @@ class LineWeights:
     """The weights of the miners of a line.
 
     Attributes:
+        rules: which give them.
+        round: the last closed one; None where there is none.
         weights: in nano, by hotkey or by the key of a recipient; empty where nobody has one.
         scores: by hotkey, the last rounded values that all weights come of, in nano; empty where
             there is no such column.
@@ -55,9 +58,11 @@ class LineWeights:
         refused: why it did; empty where none did.
     """
 
-    weights: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
-    scores: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
-    allocation: Allocation | None
+    rules: StateRules
+    round: int | None
+    weights: Mapping[str, int] = attrs.field(factory=dict, repr=repr_as("miner"))
+    scores: Mapping[str, int] = attrs.field(factory=dict, repr=repr_as("miner"))
+    allocation: Allocation | None = None
     refused: str = ""
 
     @property
@@ -96,7 +101,7 @@ def weigh(  # noqa: PLR0913  # what weights are of
     """
     bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
     if bound is None or steps is None:
-        return LineWeights({}, {}, None)
+        return LineWeights(rules, number)
     collected = samples(steps, frozenset(hotkeys), number)
     population = Population(
         tuple(
@@ -112,16 +117,26 @@ def weigh(  # noqa: PLR0913  # what weights are of
         carry=carry,
         now=None if number is None else (number, epoch),
     )
-    keys = roster(bound, population)
+    columns = bound.recalled(carry, roster(bound, population))
+    return _allocated(LineWeights(rules, number), bound, population, columns)
+
+
+def _allocated(
+    line: LineWeights, bound: BoundAllocation, population: Population, columns: Mapping[str, Values]
+) -> LineWeights:
+    """Return a line with the weights of its population, or the reason where a step refuses."""
     try:
-        allocation = allocate(bound, population, bound.recalled(carry, keys))
+        allocation = allocate(bound, population, columns)
     except AllocationError as error:
-        return LineWeights({}, {}, None, str(error))
-    base = base_of(bound)
-    scores = (
-        {} if base is None or allocation.stopped else _by_key(allocation.columns[base.name], keys)
-    )
-    return LineWeights(_weights(allocation), scores, allocation)
+        return attrs.evolve(line, refused=str(error))
+    base, scores = base_of(bound), dict[str, int]()
+    if base is not None and not allocation.stopped:
+        column = allocation.columns[base.name]
+        assert isinstance(column, Column)  # noqa: S101  # its shape is flat
+        scores = column.nano_by(roster(bound, population))
+    # none where all are 0
+    weights = allocation.weights if any(allocation.weights.values()) else {}
+    return attrs.evolve(line, weights=weights, scores=scores, allocation=allocation)
 
 
 def before_carried(allocation: Allocation) -> Mapping[str, Values]:
@@ -160,14 +175,10 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     bound = rules.allocation
     base = None if bound is None else base_of(bound)
     if bound is None or base is None:
-        return LineWeights({}, scores, None)
+        return LineWeights(rules, None, scores=scores)
     population = Population(tuple(map(Miner, scores)))
-    keys = roster(bound, population)
-    try:
-        allocation = allocate(bound, population, {base.name: Column.of_nano(scores, keys)})
-    except AllocationError as error:
-        return LineWeights({}, scores, None, str(error))
-    return LineWeights(_weights(allocation), scores, allocation)
+    columns = {base.name: Column.of_nano(scores, roster(bound, population))}
+    return _allocated(LineWeights(rules, None), bound, population, columns)
 
 
 def base_of(bound: BoundAllocation) -> BoundStep | None:
@@ -192,48 +203,62 @@ def is_of_round(rule_set: RuleSet) -> bool:
     return rules is not None and rules.miners == "round"
 
 
-def _weights(allocation: Allocation) -> Mapping[str, int]:
-    """Return the weights of an allocation; none where all are 0."""
-    return allocation.weights if any(allocation.weights.values()) else {}
-
-
-def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
-    assert isinstance(values, Column)  # noqa: S101  # its shape is flat
-    return values.nano_by(keys)
-
-
-@attrs.frozen
+@attrs.frozen(eq=False, slots=False)
 class LineRecords:
-    """The records of a line.
+    """The records of a line as an epoch ends, or so far in the open one.
 
     Attributes:
         transaction: what is read.
         in_force: the rules of the state.
         line: whose.
         state: the state at the start of an epoch; None of one that has not begun.
-        counted_by: records count that were recorded by the end of this epoch; None for all.
-        attributes: what the rules ask of the rounds of an epoch and of miners beside the records.
-        miners: of the state, by hotkey: of who began anew, no earlier records count.
+        epoch: the epoch; records count that were recorded by its end.
+        after: the state then: of its miners that began anew, no earlier records count.
+        before: rounds count that an entry with a lower number has closed.
+        attributes: what the rules ask of the rounds of the epoch and of miners beside the records;
+            by default what it was closed with.
     """
 
     transaction: Transaction
     in_force: RulesInForce
     line: str
     state: Callable[[int], State | None]
-    counted_by: int | None = None
-    attributes: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
-    miners: Mapping[str, MinerEntry] = attrs.field(factory=dict)
+    epoch: int
+    after: State
+    before: int = NUMBER_LIMIT
+    attributes: RoundFile | None = None
 
     @property
     def timeline(self) -> Timeline[StateRules]:
         """The rules of the line."""
         return self.in_force.lines[self.line]
 
+    @cached_property
+    def last_round(self) -> int | None:
+        """The last closed round; in a state of several lines, with records of the line."""
+        types = self.in_force.types_apart(self.line)
+        return self.transaction.last_closed_round(self.before, types=types, counted_by=self.epoch)
+
+    @cached_property
+    def of_last_round(self) -> Sequence[StateEvent]:
+        """The events of the last closed round; none where there is none."""
+        if self.last_round is None:
+            return ()
+        events = [*self.own(self.transaction.events_of_round(self.last_round, self.epoch))]
+        former = {*self._former(self.last_round, {event.hotkey for event in events})}
+        return [event for event in events if event.identity not in former]
+
+    @property
+    def rules_epoch(self) -> int:
+        """The epoch whose rules give the weights: that of the last closed round."""
+        pinned = round_epoch(self.of_last_round)
+        return self.epoch if pinned is None else pinned
+
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
         """Return the records of a miner, newest first; see `EventRecords`."""
         # lazily: a window ends long before the records do
-        first = begun_anew(self.miners, hotkey)
-        return self.own(self.transaction.scored(hotkey, self.counted_by, first))
+        first = begun_anew(self.after.miners, hotkey)
+        return self.own(self.transaction.scored(hotkey, self.epoch, first))
 
     def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
         """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
@@ -247,78 +272,60 @@ class LineRecords:
         """Return the events of the line."""
         return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
 
-    def of_round(self, number: int | None) -> list[StateEvent]:
-        """Return the events of a round; none where there is no round."""
-        if number is None:
-            return []
-        events = [*self.own(self.transaction.events_of_round(number, self.counted_by))]
-        former = {*self._former(number, {event.hotkey for event in events})}
-        return [event for event in events if event.identity not in former]
-
     def _former(self, number: int, hotkeys: Iterable[str]) -> Iterator[bytes]:
         """Yield the identities of events of a round from before their miners began anew."""
         for hotkey in hotkeys:
-            first = begun_anew(self.miners, hotkey)
+            first = begun_anew(self.after.miners, hotkey)
             if first > 0:
                 events = self.transaction.events_of_round(number, first - 1)
                 yield from (event.identity for event in events if event.hotkey == hotkey)
 
-    def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
-        """Return the carried columns of the rules as an epoch ends, or so far in the open one.
+    def _attributes(self, epoch: int) -> RoundFile:
+        if epoch == self.epoch and self.attributes is not None:
+            return self.attributes
+        return closed_attributes(self.transaction, self.in_force, self.line, epoch)
+
+    def _columns(self, rules: StateRules) -> Columns:
+        """Return the columns that rules carry as the epoch ends.
 
         Rules that hold no more carry what they did as their last epoch ended.
-
-        Args:
-            rules: of the line.
-            epoch: the epoch.
-            hotkeys: of the miners with a slot.
 
         Raises:
             AllocationError: as `carried`.
         """
         if rules.allocation is None or not rules.allocation.carried:
             return {}
-        last = last_epoch_of(self.timeline, rules, epoch)
+        last = last_epoch_of(self.timeline, rules, self.epoch)
         state = None if last is None else self.state(last)
         if last is None or state is None:
             return {}
+        miners, hotkeys = self.after.miners, self.after.slots
         events = self.own(self.transaction.events(last))
-        counted = [event for event in events if begun_anew(self.miners, event.hotkey) <= last]
-        before = without_former(state.carry.get(self.line, {}), self.miners, last)
-        attributes = self.attributes(last)
-        records = EventRecords(counted, self.newest)
+        counted = [event for event in events if begun_anew(miners, event.hotkey) <= last]
+        before = without_former(state.carry.get(self.line, {}), miners, last)
+        records, attributes = EventRecords(counted, self.newest), self._attributes(last)
         return carried(rules, before, records, self, hotkeys, epoch=last, attributes=attributes)
 
-    def weighed(
-        self,
-        rules: StateRules,
-        epoch: int,
-        hotkeys: Collection[str],
-        number: int | None,
-        immune: Collection[str] = (),
-    ) -> LineWeights:
-        """Return the weights of the line as an epoch ends, or so far in the open one.
+    def weighed(self, immune: Collection[str] = ()) -> LineWeights:
+        """Return the weights of the line as the epoch ends.
 
         Args:
-            rules: which give the weights.
-            epoch: the epoch.
-            hotkeys: of the miners with a slot.
-            number: the last closed round; None where there is none.
             immune: the hotkeys of miners that the chain still protects.
         """
+        rules = self.base_rules(self.rules_epoch)
         try:
-            carry = self.columns(rules, epoch, hotkeys)
+            carry = self._columns(rules)
         except AllocationError as error:
-            return LineWeights({}, {}, None, str(error))
+            return LineWeights(rules, self.last_round, refused=str(error))
         return weigh(
             rules,
-            partial(EventRecords(self.of_round(number), self.newest).samples, self),
-            hotkeys,
-            number,
-            epoch,
+            partial(EventRecords(self.of_last_round, self.newest).samples, self),
+            self.after.slots,
+            self.last_round,
+            self.epoch,
             carry=carry,
             immune=immune,
-            attributes=self.attributes(epoch),
+            attributes=self._attributes(self.epoch),
         )
 
 

@@ -83,12 +83,12 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
     weighed = weighed_of(question, number)
     sees_rounds = sees_closed(question, "rounds", hotkey)
     explanations = {
-        closed.line: explanation
-        for closed in weighed
-        if (explanation := explanation_of(closed.weights, hotkey, sees_rounds)) is not None
+        own.rules.line: explanation
+        for own in weighed
+        if (explanation := explanation_of(own, hotkey, sees_rounds)) is not None
     }
     if not explanations:
-        has_hidden = any(explanation_of(closed.weights, hotkey) for closed in weighed)
+        has_hidden = any(explanation_of(own, hotkey) for own in weighed)
         raise not_shown(ACCESS["rounds"].holds) if has_hidden else unknown_miner(hotkey)
     lines = json_value(explanations)
     return {"hotkey": hotkey, "epoch": number, "lines": lines}
@@ -105,8 +105,8 @@ def _live(question: Question) -> Answer:
         )
     queries = question.queries
     columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
-    lines = {line: queries.weights((), line, item) for line, item in columns.items()}
-    return json_answer(views.weights(lines, queries.shared_weights((), columns)))
+    lines = {line: queries.chosen(weighed) for line, weighed in columns.items()}
+    return json_answer(views.weights(lines, queries.shared_weights(columns)))
 
 
 SKILL_TYPE = Parameter(

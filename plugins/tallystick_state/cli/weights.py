@@ -56,10 +56,8 @@ def weights(  # one argument for each option
         names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
         attributes = _said(queries, round_file)
         columns = {name: queries.line_weights(name, immune, attributes.get(name)) for name in names}
-        weights_by_line = {
-            name: queries.weights(immune, name, item) for name, item in columns.items()
-        }
-        shared = queries.shared_weights(immune, columns) if line is None else None
+        weights_by_line = {name: queries.chosen(weighed) for name, weighed in columns.items()}
+        shared = queries.shared_weights(columns) if line is None else None
         explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
     lines = _told(weights_by_line, shared, explanations)
     show(views.weights(weights_by_line, shared, explanations), lines)
