@@ -283,11 +283,8 @@ class ClaimRegister:
 
     def _write(self, moves: Sequence[Move]) -> None:
         self._rows.forget([move.before for move in moves if move.before is not None])
-        after = [move.after for move in moves]
-        waiting = [claim for claim in after if claim.reason is not None]
-        self._rows.quarantine(waiting)
-        self._has_quarantine |= bool(waiting)
-        self._rows.record(claim for claim in after if claim.reason is None)
+        self._rows.put(move.after for move in moves)
+        self._has_quarantine |= any(move.after.reason is not None for move in moves)
         for scope in self._changed:
             self._rows.put_counts(scope_of(*scope), self._counts[scope])
         self._known = {}

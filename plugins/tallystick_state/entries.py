@@ -40,7 +40,7 @@ from tallystick_state.authority import (
     nothing_to_sign,
     root_of,
 )
-from tallystick_state.claims import DROPPED, AllowedValidators, Claim
+from tallystick_state.claims import DROPPED, AllowedValidators, Claim, Rank
 from tallystick_state.epoch import next_epoch
 from tallystick_state.event import COUNTED_IN, Number, StateEvent, events_digest
 from tallystick_state.event_log import EntryBody, EventLog, Stating, TakeBatch
@@ -221,8 +221,10 @@ def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) ->
     log.write(Genesis.of(log.in_force, log.named), authority)
     entries = [log.chained(CARRIED, record.to_line()) for record in records]
     log.transaction.append(entries)
-    events = zip(entries, records, strict=True)
-    log.transaction.put_events((entry.seq, event, COUNTED_IN) for entry, event in events)
+    log.transaction.claims.put(
+        Claim(entry.seq, record, Rank.IMPORTED, counted_in=COUNTED_IN)
+        for entry, record in zip(entries, records, strict=True)
+    )
     begun_with = log.in_force.genesis if origin.digests else None
     log.transaction.put_snapshot(Snapshot(log.state, log.rules.digest, genesis=begun_with))
 

@@ -217,7 +217,7 @@ class EventLog:
         for event in collusion_flags(epoch, rules_of, self.transaction):
             entry = self.chained("flag", event.to_line())
             self.transaction.append([entry])
-            self.transaction.put_events([(entry.seq, event, epoch)], Rank.OWN)
+            self.transaction.claims.put([Claim(entry.seq, event, Rank.OWN, counted_in=epoch)])
             flags[event.hotkey, event.validator] += 1
         self.state = flag(self.state, self.rules, flags)
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from operator import itemgetter
 
 import attrs
 
@@ -40,15 +39,14 @@ from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import read_by_windows
 from tallystick_state.sections.groups import GROUPS
-from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
+from tallystick_state.store.tables import CLAIM_COUNTS, CLAIMS, ENVELOPES, LOG
 from tallystick_state.store.transaction import CARRIED, STATING, LogHead, Transaction, delete
 from tallystick_state.stored_state import StoredState
 from tallystick_state.weights import LineRecords, last_epoch_of
 
 _CLAIMS = (*RANKS, CARRIED)
 """Kinds of the entries that can be removed."""
-_COUNTED_IN = EVENTS.names.index("counted_in")
-_WAITING = itemgetter(*map(QUARANTINE.names.index, ("seq", "rank", "reason")))
+_COUNTED_IN = CLAIMS.names.index("counted_in")
 _Waiting = tuple[tuple[int, int, str], ...]
 _Counts = tuple[tuple[str, str], ...]
 
@@ -180,7 +178,10 @@ class _Pruner:
                     f"found another snapshot of the epoch {epoch} than that to which the log up to "
                     f"entry {seq} leads: restore a copy"
                 )
-            quarantine = tuple(map(_WAITING, replayed.rows(QUARANTINE)))
+            quarantine = tuple(
+                (claim.seq, int(claim.rank), str(claim.reason))
+                for claim in replayed.claims.waiting()
+            )
             counts = tuple((scope.hex(), body) for scope, _, body in replayed.rows(CLAIM_COUNTS))
             return log.head, quarantine, counts
 
@@ -247,8 +248,8 @@ class _Pruner:
     ) -> tuple[list[int], dict[int, tuple[StateEvent, int]]]:
         """Return the entries that can go, and of those that are events the event and its epoch."""
         waiting = {number for number, *_ in quarantine}
-        waiting |= {row[0] for row in self.transaction.rows(QUARANTINE)}
-        counted_in = {row[0]: row[_COUNTED_IN] for row in self.transaction.rows(EVENTS)}
+        waiting |= {claim.seq for claim in self.transaction.claims.waiting()}
+        counted_in = self._counted_in()
         entries, events = list[int](), dict[int, tuple[StateEvent, int]]()
         for entry in self.transaction.entries():
             if entry.seq > seq:
@@ -271,7 +272,7 @@ class _Pruner:
         claims = (PrunedClaim.of(event) for event, _ in events.values())
         self.transaction.put_pruned_claims(claims)
         connection = self.transaction.connection
-        delete(connection, EVENTS, [*events])
+        delete(connection, CLAIMS, [*events])
         delete(connection, LOG, entries)
         delete(connection, ENVELOPES, sorted(self._batches_before(seq)))
 
@@ -285,7 +286,12 @@ class _Pruner:
         return before - others
 
     def _left(self, epoch: int) -> int:
-        return sum(row[_COUNTED_IN] < epoch for row in self.transaction.rows(EVENTS))
+        return sum(counted_in < epoch for counted_in in self._counted_in().values())
+
+    def _counted_in(self) -> dict[int, int]:
+        """Return by number the epoch that has counted each recorded claim."""
+        rows = self.transaction.rows(CLAIMS)
+        return {row[0]: row[_COUNTED_IN] for row in rows if row[_COUNTED_IN] is not None}
 
 
 def check_prunable(rules: StateRules) -> None:

@@ -13,17 +13,17 @@ from typing import Any
 
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import DamagedError
+from tallystick_state.claims import Claim, Rank
 from tallystick_state.event import StateEvent
 from tallystick_state.pruned import PrunedPoint
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
+    CLAIMS,
     ENVELOPES,
-    EVENTS,
     LEAVES,
     LOG,
     PRUNED,
     PRUNED_CLAIMS,
-    QUARANTINE,
     SNAPSHOTS,
     StoreTable,
 )
@@ -32,17 +32,16 @@ from tallystick_state.store.transaction import (
     Transaction,
     document_row,
     insert,
-    waiting_row,
 )
 
 Row = tuple[Any, ...]
 BaseRow = tuple[StoreTable, Row]
 """A row, behind its table."""
-STAYING = (PRUNED_CLAIMS, EVENTS, LOG, SNAPSHOTS, LEAVES)
+STAYING = (PRUNED_CLAIMS, CLAIMS, LOG, SNAPSHOTS, LEAVES)
 """Tables whose rows of before a point stay as they are."""
 TABLES: Mapping[str, StoreTable] = {table.name: table for table in (PRUNED, *STAYING, ENVELOPES)}
 """The tables of a base by name, in the order in which an export has their rows."""
-_COUNTED_IN = EVENTS.names.index("counted_in")
+_COUNTED_IN = CLAIMS.names.index("counted_in")
 
 
 def base_rows(stored: Transaction) -> Iterator[BaseRow]:
@@ -63,9 +62,9 @@ def staying_rows(stored: Transaction, epoch: int, seq: int) -> Iterator[BaseRow]
         seq: the number of the entry that closed the epoch before it.
     """
     yield from ((PRUNED_CLAIMS, row) for row in stored.rows(PRUNED_CLAIMS))
-    for row in stored.rows(EVENTS):
-        if row[_COUNTED_IN] < epoch:
-            yield EVENTS, row
+    for row in stored.rows(CLAIMS):
+        if row[_COUNTED_IN] is not None and row[_COUNTED_IN] < epoch:
+            yield CLAIMS, row
     for table, last in ((LOG, seq), (SNAPSHOTS, epoch), (LEAVES, epoch - 1)):
         for row in stored.rows(table):
             if row[0] > last:
@@ -136,11 +135,10 @@ def _lay_claims(point: PrunedPoint, empty: Transaction) -> None:
             f"found {len(claims)} claims that waited as records were pruned, expected "
             f"{len(waiting)}: restore a copy"
         )
-    events = ((entry.seq, StateEvent.from_line(entry.body)) for entry in claims)
-    insert(
-        empty.connection,
-        QUARANTINE,
-        (waiting_row(seq, event, *waiting[seq]) for seq, event in events),
+    empty.claims.put(
+        Claim(entry.seq, StateEvent.from_line(entry.body), Rank(rank), reason)
+        for entry in claims
+        for rank, reason in (waiting[entry.seq],)
     )
     counts = (document_row(bytes.fromhex(scope), body) for scope, body in point.counts)
     insert(empty.connection, CLAIM_COUNTS, counts)

@@ -33,11 +33,10 @@ from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
-    EVENTS,
+    CLAIMS,
     HEAD,
     LEAVES,
     LOG,
-    QUARANTINE,
     SNAPSHOTS,
     StoreTable,
 )
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
-FOLLOWING = (SNAPSHOTS, HEAD, CLAIM_COUNTS, QUARANTINE, EVENTS)
+FOLLOWING = (SNAPSHOTS, HEAD, CLAIM_COUNTS, CLAIMS)
 """Tables that follow from the log, the shortest to read first."""
 TABLES = (*FOLLOWING, LOG)
 """Tables that a replay writes and does not begin with."""

@@ -192,7 +192,7 @@ def _damaged(where: str, inputs: Path) -> None:
     """A store whose events follow from its log no more."""
     _lived(where, inputs)
     with Store.open(where).writing() as transaction:
-        transaction.connection.execute("DELETE FROM tallystick_signals WHERE round = 1")
+        transaction.connection.execute("DELETE FROM tallystick_claims WHERE round = 1")
 
 
 STARTS: dict[str, Callable[[str, Path], None]] = {

@@ -37,7 +37,7 @@ from tallystick import load
 from tallystick.errors import DamagedError, TallystickError, TrustError
 from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import chained
-from tallystick_state.claims import Rank
+from tallystick_state.claims import Claim, Rank
 from tallystick_state.entries import KINDS, Adopt, Rotate, Share, Withdraw
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog, Stating, TakeBatch
@@ -198,7 +198,7 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
         assert rows(ledger) == before
 
 
-RAW = {"append", "put_envelope", "put_events", "put_head", "put_snapshot"}
+RAW = {"append", "put_envelope", "put_head", "put_snapshot"}
 RAW |= {"put_epoch_leaf", "put_pruned", "put_pruned_claims"}
 
 
@@ -266,7 +266,7 @@ def test_a_store_that_was_written_itself_is_found(tmp_path: Path, case: str) -> 
             transaction.append([entry])
             if "task_id" in body:
                 claim = StateEvent.from_line(text)
-                transaction.put_events([(entry.seq, claim, 0)], Rank.OWN)
+                transaction.claims.put([Claim(entry.seq, claim, Rank.OWN, counted_in=0)])
             transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
         if case.startswith(OPENED):
             with pytest.raises(DamagedError):

@@ -80,11 +80,11 @@ def test_what_follows_from_the_log_is_rebuilt(store: Live, tmp_path: Path) -> No
         digest, hash_before = queries.digest(), queries.head.hash
     for change in (
         "UPDATE tallystick_head SET body = 'x'",
-        "DELETE FROM tallystick_signals WHERE round = 1",
+        "DELETE FROM tallystick_claims WHERE round = 1",
         "UPDATE tallystick_snapshots SET body = replace(body, '0', '1')",
-        "DELETE FROM tallystick_quarantine",
+        "DELETE FROM tallystick_claims WHERE reason IS NOT NULL",
         "UPDATE tallystick_epochs SET body = 'x'",
-        "DROP INDEX tallystick_signals_identity",
+        "DROP INDEX tallystick_claims_identity",
     ):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(change)

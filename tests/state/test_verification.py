@@ -22,7 +22,7 @@ from tallystick_state.rules import StateRules
 from tallystick_state.store.store import Store
 
 PYTHON = "executable_python"
-TABLES = ("head", "log", "signals", "snapshots")
+TABLES = ("head", "log", "claims", "snapshots")
 Statement = tuple[str, tuple[object, ...]]
 
 
@@ -160,7 +160,7 @@ def test_every_change_of_what_waits_is_found(tmp_path: Path, step: int) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     ends = list[tuple[str, str]]()
-    for each in islice(statements(path, ("quarantine", "claim_counts")), 0, None, step):
+    for each in islice(statements(path, ("claims", "claim_counts")), 0, None, step):
         with suppress(sqlite3.IntegrityError):
             ends.append((end(each), each[0]))
     assert len(ends) > 20 // step
@@ -180,10 +180,12 @@ ADDED = {
     "tallystick_log WHERE seq = 1",
     "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, previous, hash FROM "
     "tallystick_log WHERE seq = 1",
-    "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
-    "skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
-    "an event below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
-    "hotkey, skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
+    "a signal": "INSERT INTO tallystick_claims SELECT 12, x'00', rank, counted_in, round, "
+    "hotkey, skill_type, role, is_record, epoch, task, scope, reason FROM tallystick_claims "
+    "LIMIT 1",
+    "an event below 0": "INSERT INTO tallystick_claims SELECT -5, x'00', rank, counted_in, "
+    "round, hotkey, skill_type, role, is_record, epoch, task, scope, reason FROM tallystick_claims "
+    "LIMIT 1",
     "a head": "INSERT INTO tallystick_head SELECT 2, digest, body FROM tallystick_head",
 }
 
@@ -212,7 +214,7 @@ COMMANDS = {
     "head JSON": "UPDATE tallystick_head SET body = '{}'",
     "head text": "UPDATE tallystick_head SET body = 'text'",
     "head gone": "DELETE FROM tallystick_head",
-    "signals": "UPDATE tallystick_signals SET hotkey = 'hk-2' WHERE seq = 3",
+    "claims": "UPDATE tallystick_claims SET hotkey = 'hk-2' WHERE seq = 3",
 }
 
 
@@ -244,10 +246,10 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
 
 
 def test_a_schema_that_is_no_utf8_is_told(filled: Path, tmp_path: Path) -> None:
-    path, table = tmp_path / "changed.db", b"ON tallystick_signals"
+    path, table = tmp_path / "changed.db", b"ON tallystick_claims"
     whole = filled.read_bytes()
     assert table in whole
-    path.write_bytes(whole.replace(table, b"ON tallystick_sign\x80ls", 1))
+    path.write_bytes(whole.replace(table, b"ON tallystick_cla\x80ms", 1))
     found = run("state", "verify", "--state", path)
     assert (found.status, "found a damaged store" in found.err) == (1, True)
 

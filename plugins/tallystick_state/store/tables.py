@@ -7,9 +7,8 @@ from it and can be made again:
   snapshots, the states that rounds pin; leaves of epochs, which take long to make; counts of
   claims by validator; where records were pruned, the point up to which;
 - what stays of each pruned claim;
-- indexes over entries of the log, with the columns that are searched by: the events, in a table
-  that is named after the kind of their entries, and the quarantine, for claims that are not
-  recorded.
+- an index over the claims of the log, recorded or in quarantine, with the columns that are searched
+  by.
 
 Envelopes are the signatures behind entries of the log, by the digest of the statement they sign.
 """
@@ -22,7 +21,7 @@ import attrs
 
 PREFIX = "tallystick_"
 """Prefix of the name of every table of a store."""
-FORMAT = 3
+FORMAT = 4
 """Version of a store that this engine reads and writes."""
 VERSION_TABLE = f"{PREFIX}format"
 """Table with the version, in its one row."""
@@ -102,43 +101,42 @@ LOG = StoreTable(
     indexes={"clear": "(seq) WHERE kind = 'clear'", "kinds": f"(kind, seq) WHERE {RARE}"},
 )
 """The entries of the log, each with the hash of the one before and its own."""
-EVENTS = StoreTable(
-    f"{PREFIX}signals",
+CLAIMS = StoreTable(
+    f"{PREFIX}claims",
     {
         "seq": "count",
         "identity": "bytes",
-        "counted_in": "integer",
-        "round": "integer",
-        "hotkey": "text",
-        "skill_type": "text",
-        "role?": "text",
-        "is_record": "integer",
         "rank": "integer",
-        "epoch": "integer",
+        "counted_in?": "integer",
+        "round?": "integer",
+        "hotkey?": "text",
+        "skill_type?": "text",
+        "role?": "text",
+        "is_record?": "integer",
+        "epoch?": "integer",
+        "task?": "bytes",
+        "scope?": "bytes",
+        "reason?": "text",
     },
     indexes={
         "counted_in": "(counted_in, seq)",
         "hotkey": "(hotkey, is_record, round)",
-        "identity": "(identity)",
+        # one recorded claim of each identity, and any number in quarantine
+        "identity": "(identity, (CASE WHEN reason IS NULL THEN 0 ELSE seq END))",
         "role": "(skill_type, hotkey, round, role)",
         "round": "(round, seq)",
+        "scope": "(scope) WHERE scope IS NOT NULL",
+        "task": "(task) WHERE task IS NOT NULL",
+        "waiting": "(seq) WHERE reason IS NOT NULL",
     },
     unique=frozenset({"identity"}),
 )
-"""The recorded events; ``is_record`` is 1 for a record, 0 for an event that came alone."""
-QUARANTINE = StoreTable(
-    f"{PREFIX}quarantine",
-    {
-        "seq": "count",
-        "identity": "bytes",
-        "task": "bytes",
-        "scope": "bytes",
-        "rank": "integer",
-        "reason": "text",
-    },
-    indexes={"identity": "(identity)", "scope": "(scope)", "task": "(task)"},
-)
-"""The claims that are not recorded."""
+"""The claims, each by its entry of the log.
+
+A recorded one has the columns from ``counted_in`` to ``epoch``, by which events are searched;
+``is_record`` is 1 for a record, 0 for an event that came alone. One in quarantine has the last
+three.
+"""
 ENVELOPES = StoreTable(f"{PREFIX}envelopes", {"statement": "text", "envelope": "text"})
 """The signed statements, by digest."""
 PRUNED_CLAIMS = StoreTable(
@@ -166,5 +164,5 @@ PRUNED = _documents("pruned", "id", "integer")
 
 DOCUMENTS = (HEAD, PRUNED, SNAPSHOTS, LEAVES, CLAIM_COUNTS)
 """Tables of documents: a key, the digest of the body, and the body."""
-TABLES = (LOG, EVENTS, QUARANTINE, ENVELOPES, PRUNED_CLAIMS, *DOCUMENTS)
+TABLES = (LOG, CLAIMS, ENVELOPES, PRUNED_CLAIMS, *DOCUMENTS)
 """Every table."""

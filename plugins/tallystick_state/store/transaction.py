@@ -36,15 +36,14 @@ from tallystick_state.store.connection import Connection, marks, pages
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     CLAIMED,
+    CLAIMS,
     DOCUMENTS,
     ENVELOPES,
-    EVENTS,
     HEAD,
     LEAVES,
     LOG,
     PRUNED,
     PRUNED_CLAIMS,
-    QUARANTINE,
     RARE,
     SNAPSHOTS,
     StoreTable,
@@ -75,12 +74,13 @@ _COLUMNS, _WIDTH = ", ".join(LOG.names), len(LOG.names)
 # the statements; the tables and their indexes are in `tables`
 _ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
 _RULES = f"FROM {LOG} WHERE kind IN {_OF_RULES} AND {RARE}"
-_BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
+_WAITING = f"{CLAIMS} WHERE reason IS NOT NULL"
+_BODY_OF = f"FROM {CLAIMS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
 _ALIGNED = '{"alignment":'
-_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = 1"
+_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {CLAIMS} WHERE hotkey = ? AND is_record = 1"
 _ROUNDS_WITH_ROLE = (
-    f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+    f"FROM {CLAIMS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
 )
 
 
@@ -92,51 +92,49 @@ class ClaimRows:
 
     def of(self, identities: Sequence[bytes], *, waiting: bool = True) -> list[Claim]:
         """Return the claims of some identities, without those in quarantine if asked for."""
-        recorded = self._among(EVENTS, "identity", identities)
-        return [*recorded, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
+        return [*self._among("identity", identities, "" if waiting else "AND reason IS NULL")]
 
     def known(self, identities: Collection[bytes]) -> frozenset[bytes]:
         """Return those of some identities that have a claim, recorded or in quarantine."""
         known = set[bytes]()
-        for table in (EVENTS, QUARANTINE):
-            for page in pages(identities):
-                query = f"SELECT identity FROM {table} WHERE identity IN ({marks(page)})"
-                known.update(bytes(identity) for (identity,) in self.connection.rows(query, page))
+        for page in pages(identities):
+            query = f"SELECT identity FROM {CLAIMS} WHERE identity IN ({marks(page)})"
+            known.update(bytes(identity) for (identity,) in self.connection.rows(query, page))
         return frozenset(known)
 
     def has_waiting(self) -> bool:
         """Return whether there is any claim in quarantine."""
-        return bool(self.connection.rows(f"SELECT seq FROM {QUARANTINE} LIMIT 1"))
+        return bool(self.connection.rows(f"SELECT seq FROM {_WAITING} LIMIT 1"))
 
     def numbered(self, numbers: Sequence[int]) -> list[Claim]:
         """Return the claims in quarantine with some numbers."""
-        return list(self._among(QUARANTINE, "seq", numbers))
+        return [*self._among("seq", numbers, "AND reason IS NOT NULL")]
 
     def waiting(self) -> Iterator[Claim]:
         """Return every claim in quarantine, in the order in which they came."""
-        condition = f"seq > ? ORDER BY seq LIMIT {_READ}"
-        return _pages(lambda after: self._claims(QUARANTINE, condition, (after,)))
+        condition = f"reason IS NOT NULL AND seq > ? ORDER BY seq LIMIT {_READ}"
+        return _pages(lambda after: self.where(condition, (after,)))
 
     def reasons(self) -> dict[str, int]:
         """Return the number of claims in quarantine, by reason."""
-        query = f"SELECT reason, COUNT(*) FROM {QUARANTINE} GROUP BY reason ORDER BY reason"
+        query = f"SELECT reason, COUNT(*) FROM {_WAITING} GROUP BY reason ORDER BY reason"
         return dict(self.connection.rows(query))
 
     def waiting_for(self, tasks: Sequence[bytes]) -> Iterator[Claim]:
         """Return the claims that wait for one of some tasks."""
-        return (e for e in self._among(QUARANTINE, "task", tasks) if e.reason == UNKNOWN)
+        return (claim for claim in self._among("task", tasks) if claim.reason == UNKNOWN)
 
     def about(self, record: StateEvent) -> Iterator[Claim]:
         """Return the recorded events that came alone about the task of a record."""
         condition = "hotkey = ? AND is_record = 0 AND round = ?"
-        claims = self._claims(EVENTS, condition, (record.hotkey, record.round))
+        claims = self.where(condition, (record.hotkey, record.round))
         return (claim for claim in claims if claim.event.task == record.task)
 
     def in_scope(self, scope: bytes) -> Iterator[Claim]:
         """Yield every claim of a validator that is pinned to an epoch, by its counts."""
-        yield from self._claims(QUARANTINE, "scope = ?", (scope,))
+        yield from self.where("scope = ?", (scope,))
         rounds = sorted({number for number, _ in self.counts(scope)})
-        recorded = self._among(EVENTS, "round", rounds)
+        recorded = self._among("round", rounds)
         yield from (claim for claim in recorded if claim.event.scope == scope)
 
     def counts(self, scope: bytes) -> Counts:
@@ -159,8 +157,8 @@ class ClaimRows:
     def flags_by(self) -> Mapping[str, Mapping[str, int]]:
         """Return by hotkey the number of flags by validator since they were last cleared."""
         cleared, flags = self.cleared(), dict[str, Counter[str]]()
-        condition = f"body LIKE ? AND seq > ? ORDER BY seq LIMIT {_READ}"
-        for claim in _pages(lambda after: self._claims(EVENTS, condition, (f'%"{FLAG}"%', after))):
+        condition = f"reason IS NULL AND body LIKE ? AND seq > ? ORDER BY seq LIMIT {_READ}"
+        for claim in _pages(lambda after: self.where(condition, (f'%"{FLAG}"%', after))):
             event = claim.event
             if claim.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
                 by = flags.setdefault(event.hotkey, Counter())
@@ -168,54 +166,50 @@ class ClaimRows:
         return flags
 
     def forget(self, claims: Iterable[Claim]) -> None:
-        """Take claims out of where they are, recorded or in quarantine."""
-        for claim in claims:
-            delete(self.connection, EVENTS if claim.reason is None else QUARANTINE, [claim.seq])
+        """Leave claims out of the index."""
+        delete(self.connection, CLAIMS, [claim.seq for claim in claims])
 
-    def record(self, claims: Iterable[Claim]) -> None:
-        """Index claims that are recorded."""
-        rows = (_indexed(c.seq, c.event, c.counted_in, int(c.rank)) for c in claims)
-        insert(self.connection, EVENTS, rows)
+    def put(self, claims: Iterable[Claim]) -> None:
+        """Index claims, recorded or in quarantine."""
+        insert(self.connection, CLAIMS, map(_claim_row, claims))
 
-    def quarantine(self, claims: Iterable[Claim]) -> None:
-        """Put claims into quarantine."""
-        rows = (waiting_row(c.seq, c.event, int(c.rank), str(c.reason)) for c in claims)
-        insert(self.connection, QUARANTINE, rows)
-
-    def recorded(self, condition: str, values: Iterable[Any]) -> list[Claim]:
-        """Return the recorded claims that a condition on the columns of `EVENTS` holds for."""
-        return self._claims(EVENTS, condition, values)
-
-    def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
-        for page in pages(values):
-            yield from self._claims(table, f"{column} IN ({marks(page)})", page)
-
-    def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
-        """Return the claims of a table, recorded or in quarantine, that a condition holds for."""
-        source = f"FROM {table} LEFT JOIN {LOG} USING (seq) WHERE {condition}"
-        columns = ", ".join(f"{table}.{name}" for name in table.names)
+    def where(self, condition: str, values: Iterable[Any]) -> list[Claim]:
+        """Return the claims that a condition on the columns of `CLAIMS` holds for."""
+        columns = ", ".join(f"{CLAIMS}.{name}" for name in CLAIMS.names)
+        source = f"FROM {CLAIMS} LEFT JOIN {LOG} USING (seq) WHERE {condition}"
         rows = self.connection.rows(f"SELECT {_COLUMNS}, {columns} {source}", values)
         return [
-            _claim(self.connection, table, _entry(self.connection, row[:_WIDTH]), row[_WIDTH:])
+            _claim(self.connection, _entry(self.connection, row[:_WIDTH]), row[_WIDTH:])
             for row in rows
         ]
 
+    def _among(self, column: str, values: Sequence[object], more: str = "") -> Iterator[Claim]:
+        for page in pages(values):
+            yield from self.where(f"{column} IN ({marks(page)}) {more}", page)
 
-def _claim(connection: Connection, table: StoreTable, entry: Entry, row: tuple[Any, ...]) -> Claim:
+
+def _claim(connection: Connection, entry: Entry, row: tuple[Any, ...]) -> Claim:
     """Return the claim of an entry, whose row is found to be what follows from it."""
-    event = StateEvent.from_line(entry.body)
-    fields = dict(zip(table.names, row, strict=True))
-    rank, reason, counted_in = fields["rank"], fields.get("reason"), fields.get("counted_in")
-    if counted_in is None:
-        own = waiting_row(entry.seq, event, rank, reason)
-    else:
-        own = _indexed(entry.seq, event, counted_in, rank)
-    if row != own or rank not in _RANKS or not (reason is None or reason in REASONS):
-        raise connection.damaged(
-            f"row {entry.seq} of {table}: found {row!s:.120}, expected what the entry "
-            f"{entry.seq} of the log leads to: the file was damaged or changed"
-        )
-    return Claim(entry.seq, event, Rank(rank), reason, counted_in)
+    _, _, rank, counted_in, *_, reason = row
+    if rank in _RANKS and (counted_in is not None if reason is None else reason in REASONS):
+        event = StateEvent.from_line(entry.body)
+        claim = Claim(entry.seq, event, Rank(rank), reason, counted_in)
+        if row == _claim_row(claim):
+            return claim
+    raise connection.damaged(
+        f"row {entry.seq} of {CLAIMS}: found {row!s:.120}, expected what the entry {entry.seq} of "
+        "the log leads to: the file was damaged or changed"
+    )
+
+
+def _claim_row(claim: Claim) -> tuple[Any, ...]:
+    event, waits = claim.event, claim.reason is not None
+    searched = event.round, event.hotkey, event.skill_type, event.role, int(event.is_record)
+    return (
+        *(claim.seq, event.identity, int(claim.rank), claim.counted_in),
+        *((None,) * 6 if waits else (*searched, event.epoch)),
+        *((event.task, event.scope, claim.reason) if waits else (None,) * 3),
+    )
 
 
 @attrs.frozen
@@ -286,22 +280,22 @@ class Transaction:
         earlier = "counted_in = ? AND seq <= ?"
         counted = [
             (claim.event.to_line(), claim.event)
-            for claim in self.claims.recorded(earlier, (epoch, after[0]))
+            for claim in self.claims.where(earlier, (epoch, after[0]))
         ]
         # by the key, as an index may have lost some
-        for row in self.rows(EVENTS, after[0] + 1):
+        for row in self.rows(CLAIMS, after[0] + 1):
             entry = claims.get(row[0])
-            claim = None if entry is None else _claim(self.connection, EVENTS, entry, row)
-            if entry is None or claim is None:
+            if entry is None:
                 raise self.connection.damaged(
-                    f"row {row[0]} of {EVENTS}: found an event, expected none, as the log has no "
-                    "claim of this number: the file was damaged or changed"
+                    f"row {row[0]} of {CLAIMS}: found a claim, expected none, as the log has none "
+                    "of this number: the file was damaged or changed"
                 )
-            if entry.kind == CARRIED:
+            claim = _claim(self.connection, entry, row)
+            if claim.reason is not None or entry.kind == CARRIED:
                 continue
             if claim.counted_in != epoch:
                 raise self.connection.damaged(
-                    f"row {row[0]} of {EVENTS}: found the epoch {claim.counted_in}, expected "
+                    f"row {row[0]} of {CLAIMS}: found the epoch {claim.counted_in}, expected "
                     f"{epoch}, which is open: the file was damaged or changed"
                 )
             counted.append((entry.body, claim.event))
@@ -338,8 +332,8 @@ class Transaction:
     def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
         """Return the rounds for which the engine has flagged a miner in a skill type, ascending."""
         query = (
-            f"SELECT seq, {EVENTS}.round {_BODY_OF} hotkey = ? AND is_record = 0 "
-            f"AND skill_type = ? AND kind = 'flag' ORDER BY {EVENTS}.round"
+            f"SELECT seq, {CLAIMS}.round {_BODY_OF} hotkey = ? AND is_record = 0 "
+            f"AND skill_type = ? AND kind = 'flag' ORDER BY {CLAIMS}.round"
         )
         return [row[1] for row in self.connection.rows(query, (hotkey, skill_type))]
 
@@ -355,7 +349,7 @@ class Transaction:
             counted_by: only those that were recorded by the end of this epoch; by default all.
         """
         known, last = self._remembered, NUMBER_LIMIT if counted_by is None else counted_by
-        query = f"SELECT seq FROM {EVENTS} WHERE round = ? AND counted_in <= ? ORDER BY seq"
+        query = f"SELECT seq FROM {CLAIMS} WHERE round = ? AND counted_in <= ? ORDER BY seq"
         numbers = [seq for (seq,) in self.connection.rows(query, (number, last))]
         if known.keys() >= {*numbers}:
             yield from (known[seq] for seq in numbers)
@@ -420,13 +414,13 @@ class Transaction:
 
     def counted(self, hotkey: str, epoch: int) -> list[StateEvent]:
         """Return the records and events of a miner that were recorded in an epoch."""
-        claims = self.claims.recorded("hotkey = ? AND counted_in = ?", (hotkey, epoch))
+        claims = self.claims.where("hotkey = ? AND counted_in = ?", (hotkey, epoch))
         return [claim.event for claim in claims]
 
     def recorded_types(self, hotkey: str, skill_types: Iterable[str]) -> tuple[str, ...]:
         """Return those of some skill types in which a miner has a record, in their order."""
         # an index finds one record of each, so that none but these is read
-        source = f"{EVENTS} WHERE skill_type = ? AND hotkey = ? AND role IS NOT NULL"
+        source = f"{CLAIMS} WHERE skill_type = ? AND hotkey = ? AND role IS NOT NULL"
         query = f"SELECT 1 FROM {source} LIMIT 1"
         return tuple(name for name in skill_types if self.connection.rows(query, (name, hotkey)))
 
@@ -448,7 +442,7 @@ class Transaction:
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
             span = hotkey, oldest, newest, counted_from, last
-            events = [claim.event for claim in self.claims.recorded(condition, span)]
+            events = [claim.event for claim in self.claims.where(condition, span)]
             yield from sorted(events, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
@@ -498,7 +492,7 @@ class Transaction:
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
-            f"SELECT 1 FROM {EVENTS} WHERE round = ? AND is_record = 1 "
+            f"SELECT 1 FROM {CLAIMS} WHERE round = ? AND is_record = 1 "
             f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
         )
         return bool(self.connection.rows(query, (number, counted_by, *types)))
@@ -506,7 +500,7 @@ class Transaction:
     def newest_rounds(self, limit: int) -> list[int]:
         """Return the highest rounds with records, so many at most, the last first."""
         query = (
-            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = 1 AND round >= 0 "
+            f"SELECT DISTINCT round FROM {CLAIMS} WHERE is_record = 1 AND round >= 0 "
             "ORDER BY round DESC LIMIT ?"
         )
         return [number for (number,) in self.connection.rows(query, (limit,))]
@@ -521,7 +515,7 @@ class Transaction:
             that they name.
         """
         query = (
-            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM {EVENTS} "
+            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM {CLAIMS} "
             "WHERE is_record = 1 AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
         )
         rows = self.connection.rows(query, (first, last))
@@ -529,7 +523,8 @@ class Transaction:
 
     def counted_events(self) -> dict[int, int]:
         """Return by epoch the number of events recorded while it was open, if any."""
-        query = f"SELECT counted_in, COUNT(*) FROM {EVENTS} GROUP BY counted_in"
+        recorded = f"{CLAIMS} WHERE counted_in IS NOT NULL"
+        query = f"SELECT counted_in, COUNT(*) FROM {recorded} GROUP BY counted_in"
         counts = Counter(dict(self.connection.rows(query)))
         point = self.pruned()
         counts.update({} if point is None else point.removed)
@@ -673,18 +668,6 @@ class Transaction:
         """Remember events of entries that were appended, up to a limit: they are not read again."""
         self._remembered.update(events[: max(0, MOST_REMEMBERED - len(self._remembered))])
 
-    def put_events(
-        self, events: Iterable[tuple[int, StateEvent, int]], rank: Rank = Rank.IMPORTED
-    ) -> None:
-        """Index events that are recorded.
-
-        Args:
-            events: for each, the number of its entry in the log, the event, and the epoch that
-                was open when it was recorded.
-            rank: of all of them.
-        """
-        insert(self.connection, EVENTS, (_indexed(*event, int(rank)) for event in events))
-
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot for ever.
 
@@ -729,7 +712,7 @@ class Transaction:
         """
         # from the left, so that an entry that was lost is found as a damaged one
         source = (
-            f"FROM {EVENTS} LEFT JOIN {LOG} USING (seq) WHERE {column} = ? AND counted_in <= ? "
+            f"FROM {CLAIMS} LEFT JOIN {LOG} USING (seq) WHERE {column} = ? AND counted_in <= ? "
             "AND seq > ? ORDER BY seq LIMIT ?"
         )
         pages = _pages(lambda after: self._log(source, (value, counted_by, after, _READ)))
@@ -845,16 +828,6 @@ def delete(connection: Connection, table: StoreTable, keys: Sequence[object]) ->
     """Delete the rows with some values of the first column, page by page."""
     for page in pages(keys):
         connection.execute(f"DELETE FROM {table} WHERE {table.keys[0]} IN ({marks(page)})", page)
-
-
-def _indexed(seq: int, event: StateEvent, counted_in: int | None, rank: int) -> tuple[Any, ...]:
-    miner = event.hotkey, event.skill_type, event.role, int(event.is_record)
-    return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
-
-
-def waiting_row(seq: int, event: StateEvent, rank: int, reason: str | None) -> tuple[Any, ...]:
-    """Return the row of a claim in quarantine."""
-    return seq, event.identity, event.task, event.scope, rank, reason
 
 
 def _head(value: Any) -> LogHead:  # noqa: ANN401  # parsed JSON

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from tallystick.numbers.nano import to_text
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
+from tallystick_state.claims import Claim, Rank
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import EVENTS, SNAPSHOTS
+from tallystick_state.store.tables import CLAIMS, SNAPSHOTS
 from tallystick_state.store.transaction import LogHead, Transaction
 
 EMPTY = State(0, {}, {})
@@ -69,8 +70,10 @@ def record(transaction: Transaction, events: list[StateEvent], counted_in: int =
     previous, entries = (head.hash, head.entries) if head else (GENESIS_HASH, 0)
     added = log_of(events, previous, entries + 1)
     transaction.append(added)
-    indexed = zip(added, events, strict=True)
-    transaction.put_events((entry.seq, each, counted_in) for entry, each in indexed)
+    transaction.claims.put(
+        Claim(entry.seq, each, Rank.IMPORTED, counted_in=counted_in)
+        for entry, each in zip(added, events, strict=True)
+    )
     last = added[-1].hash if added else previous
     transaction.put_head(LogHead(entries + len(added), last, STATE))
     return added
@@ -103,7 +106,7 @@ def contents(store: Store) -> str:
         found = (
             head and (head.epoch, head.entries, head.hash, unstructure(head.state)),
             [(e.seq, e.kind, e.body, e.hash) for e in transaction.entries()],
-            [[*map(str, row)] for row in transaction.rows(EVENTS)],
+            [[*map(str, row)] for row in transaction.rows(CLAIMS)],
             list(transaction.rows(SNAPSHOTS)),
             list(transaction.rounds().items()),
         )

@@ -25,7 +25,7 @@ from tallystick_state.chain import check
 from tallystick_state.event import StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import EVENTS, HEAD, SNAPSHOTS
+from tallystick_state.store.tables import CLAIMS, HEAD, SNAPSHOTS
 from tallystick_state.store.transaction import LogHead, Transaction, put_document
 
 EXAMPLES = settings(
@@ -168,8 +168,8 @@ def _check_log(transaction: Transaction, events: list[StateEvent]) -> None:
     assert list(check(transaction.entries())) == log
     for first in (1, 2, len(log), len(log) + 1):
         assert list(transaction.entries(first)) == log[first - 1 :]
-    rows = list(transaction.rows(EVENTS))
-    assert [(row[0], bytes(row[1]), row[3]) for row in rows] == [
+    rows = list(transaction.rows(CLAIMS))
+    assert [(row[0], bytes(row[1]), row[4]) for row in rows] == [
         (seq, each.identity, each.round) for seq, each in enumerate(events, 1)
     ]
 

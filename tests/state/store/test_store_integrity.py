@@ -73,8 +73,8 @@ def test_an_event_whose_row_says_otherwise_than_its_entry_is_found(where: str) -
             head = transaction.head()
             assert head is not None
             assert len(transaction.counting(0, head.entries, head.hash)) == 2
-            transaction.connection.execute(f"UPDATE tallystick_signals SET {change} WHERE seq = 2")  # noqa: S608  # ours
-            with pytest.raises(DamagedError, match=r"row 2 of tallystick_signals: found "):
+            transaction.connection.execute(f"UPDATE tallystick_claims SET {change} WHERE seq = 2")  # noqa: S608  # ours
+            with pytest.raises(DamagedError, match=r"row 2 of tallystick_claims: found "):
                 transaction.counting(0, head.entries, head.hash)
             raise Undone
 

@@ -17,7 +17,7 @@ from tallystick.errors import StoreError
 from tallystick_state.chain import check
 from tallystick_state.store.connection import Connection
 from tallystick_state.store.store import Store, create_schema
-from tallystick_state.store.tables import EVENTS
+from tallystick_state.store.tables import CLAIMS
 
 TESTS = Path(__file__).parents[2]
 ENGINE = Path(tallystick.__file__).parents[1]
@@ -90,7 +90,7 @@ def test_a_reader_sees_one_instant_also_of_what_it_reads_late(where: str) -> Non
         with store.writing() as other:
             record(other, [event(n) for n in range(150, 200)])
         assert len([first, *entries]) == 150
-        assert len(list(transaction.rows(EVENTS))) == 150
+        assert len(list(transaction.rows(CLAIMS))) == 150
 
 
 def test_reading_cannot_write(where: str) -> None:
