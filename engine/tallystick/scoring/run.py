@@ -8,14 +8,12 @@ follow, and so do as many epochs after it, so that it seldom happens twice.
 from __future__ import annotations
 
 import logging
-import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 
 import attrs
 
@@ -142,42 +140,22 @@ class ScoringTask:
 
     Attributes:
         chunk: the records.
-        snapshots: pickled, those that are known by now.
+        snapshots: those that are known by now, complete.
     """
 
     chunk: Chunk
-    snapshots: bytes = attrs.field(default=pickle.dumps({}), repr=False)
+    snapshots: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict, repr=False)
 
 
 Missing = frozenset[int]
 """The epochs whose snapshots a worker did not have; in place of a part."""
-
-
-class WorkerScoring:
-    """Scores chunks in a worker, by the snapshots that are sent with each."""
-
-    def __init__(self, rules: BoundRules, output_format: OutputFormat, epochs: Missing) -> None:
-        """Take the rule set, the format of the results and the epochs that have a snapshot."""
-        self._sent, self._lock = SnapshotCache(epochs), Lock()
-        # a snapshot is complete already, so it is not completed once more
-        self._score = PartScoring(attrs.evolve(rules, pinned=self._sent), output_format)
-
-    def __call__(self, task: ScoringTask) -> Part | Missing:
-        """Return the part of one chunk, or the epochs whose snapshots are missing.
-
-        Raises:
-            TallystickError: as scoring.
-        """
-        # the threads of a worker share the rule set, and one interpreter
-        with self._lock:
-            self._sent.turn_to(_unpickled(task.snapshots))
-            part = self._score(task.chunk)
-            return frozenset(self._sent.missing) or part
+_UNKNOWN = ThresholdSnapshot({}, "")
+"""The snapshot of an epoch that a worker does not have."""
 
 
 @attrs.frozen
 class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
-    """Scores chunks in a worker.
+    """Scores chunks in a worker, by the snapshots that are sent with each.
 
     Attributes:
         scorer: the rule set.
@@ -189,49 +167,21 @@ class ScoringSpec(PortableFunction[ScoringTask, Part | Missing]):
     output_format: OutputFormat
     epochs: frozenset[int] = frozenset()
 
-    def make(self) -> WorkerScoring:
+    def make(self) -> Callable[[ScoringTask], Part | Missing]:
         """Bind the rule set."""
-        return WorkerScoring(self.scorer.rules(), self.output_format, self.epochs)
+        pinned = dict.fromkeys(self.epochs, _UNKNOWN)
+        # a snapshot is complete already, so it is not completed once more
+        rules = attrs.evolve(self.scorer.rules(), pinned=pinned)
+        part_of = PartScoring(rules, self.output_format)
 
+        def scored(task: ScoringTask) -> Part | Missing:
+            # no key is new, so the threads of a worker may read and write at once; of an epoch that
+            # another task brings meanwhile this part is told to lack the snapshot
+            pinned.update(task.snapshots)
+            part = part_of(task.chunk)
+            return part.snapshots - task.snapshots.keys() or part
 
-@lru_cache(maxsize=2)
-def _unpickled(data: bytes) -> Mapping[int, ThresholdSnapshot]:
-    result: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return result
-
-
-@attrs.define(eq=False)
-class SnapshotCache(Mapping[int, ThresholdSnapshot]):
-    """Snapshots of which some are at hand; it notes which others were asked for.
-
-    Attributes:
-        every: the epochs that have a snapshot.
-        known: the snapshots at hand.
-        missing: those epochs that were asked for in vain.
-    """
-
-    every: frozenset[int]
-    known: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict, init=False)
-    missing: set[int] = attrs.field(factory=set, init=False)
-
-    def turn_to(self, known: Mapping[int, ThresholdSnapshot]) -> None:
-        """Begin anew, with other snapshots at hand."""
-        self.known = known
-        self.missing.clear()
-
-    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        if epoch not in self.every:
-            raise KeyError(epoch)
-        if epoch not in self.known:
-            self.missing.add(epoch)
-            return ThresholdSnapshot({}, "")
-        return self.known[epoch]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.every)
-
-    def __len__(self) -> int:
-        return len(self.every)
+        return scored
 
 
 def parts(
@@ -256,52 +206,46 @@ def parts(
     if not executor.is_elsewhere:
         return executor.map(here, source)
     function = ScoringSpec(ScorerSpec.of(rules), output_format, frozenset(rules.pinned))
-    return _Learning(rules, here).parts(executor, function, source.places())
+    return _parts_elsewhere(executor, function, source.places(), rules.pinned, here)
 
 
-@attrs.define(eq=False)
-class _Learning:
-    """The snapshots of a state that workers have."""
+def _parts_elsewhere(
+    executor: Executor,
+    function: ScoringSpec,
+    chunks: Iterable[Chunk],
+    pinned: Mapping[int, ThresholdSnapshot],
+    here: PartScoring,
+) -> Generator[Part, None, None]:
+    """Yield the parts that workers make, and those made here for want of a snapshot there."""
+    known: Mapping[int, ThresholdSnapshot] = {}
+    waiting = deque[Chunk]()
 
-    rules: BoundRules
-    here: Callable[[Chunk], Part]
-    known: dict[int, ThresholdSnapshot] = attrs.field(factory=dict)
-    snapshots: bytes = attrs.field(default=pickle.dumps({}))
-    waiting: deque[Chunk] = attrs.field(factory=deque)
-
-    def parts(
-        self,
-        executor: Executor,
-        function: Callable[[ScoringTask], Part | Missing],
-        chunks: Iterable[Chunk],
-    ) -> Generator[Part, None, None]:
-        with closing(executor.map(function, self._tasks(chunks))) as result:
-            for part in result:
-                chunk = self.waiting.popleft()
-                if isinstance(part, Part):
-                    yield part
-                else:
-                    self._learn(sorted(part))
-                    yield self.here(chunk)
-
-    def _tasks(self, chunks: Iterable[Chunk]) -> Iterator[ScoringTask]:
+    def tasks() -> Iterator[ScoringTask]:
         for chunk in chunks:
-            self.waiting.append(chunk)
-            yield ScoringTask(chunk, self.snapshots)
+            waiting.append(chunk)
+            yield ScoringTask(chunk, known)
 
-    def _learn(self, missing: list[int]) -> None:
-        before = len(self.known)
-        for epoch in missing:
-            self._read(epoch)
-        later = (epoch for epoch in sorted(self.rules.pinned) if epoch > missing[-1])
-        # what is wrong with a snapshot is told when a record needs it
-        with suppress(TallystickError):
-            for epoch in islice(later, max(PREFETCH, before)):
-                self._read(epoch)
-        if len(self.known) > before:
-            self.snapshots = pickle.dumps(self.known)
+    with closing(executor.map(function, tasks())) as results:
+        for result in results:
+            chunk = waiting.popleft()
+            if isinstance(result, Part):
+                yield result
+            else:
+                known = _with_more(known, pinned, result)
+                yield here(chunk)
 
-    def _read(self, epoch: int) -> None:
-        if epoch not in self.known:
-            # workers score; the digest is for the receipt alone
-            self.known[epoch] = attrs.evolve(self.rules.pinned[epoch], digest="")
+
+def _with_more(
+    known: Mapping[int, ThresholdSnapshot],
+    pinned: Mapping[int, ThresholdSnapshot],
+    missing: Missing,
+) -> Mapping[int, ThresholdSnapshot]:
+    """Return the known snapshots with those that were missing, and with as many later ones."""
+    # a new mapping, as the old one may be on its way to a worker
+    result = dict(known) | {epoch: pinned[epoch] for epoch in missing}
+    later = (epoch for epoch in sorted(pinned) if epoch > max(missing))
+    # what is wrong with a snapshot is told when a record needs it
+    with suppress(TallystickError):
+        for epoch in islice(later, max(PREFETCH, len(known))):
+            result[epoch] = pinned[epoch]
+    return result
