@@ -75,6 +75,35 @@ class Authority:
                 code="no-root",
             )
 
+    def check_gate(self, root: TrustRoot | None, previous: str, rule_set: str) -> None:
+        """Refuse an adoption whose receipt of a gate is not the one that a trust file asks for.
+
+        Args:
+            root: the trust file in force; None without.
+            previous: the digest of the rules in force before the adoption.
+            rule_set: the digest of the rules that are adopted.
+
+        Raises:
+            TrustError: there must be one and is none, there is one that nothing asks for, it is of
+                another policy or change, or did not pass.
+        """
+        policy = None if root is None else root.gate
+        receipt = self.gate_receipt
+        if policy is not None and receipt is not None:
+            receipt.check(policy, previous, rule_set)
+        elif receipt is not None:
+            raise TrustError(
+                "found the receipt of a gate, expected none, as no trust file of this state names "
+                "a policy: leave it out, or rotate to a trust file with gate",
+                code="no-gate",
+            )
+        elif policy is not None:
+            raise TrustError(
+                f"found no receipt of a gate, expected one by the policy {policy}, as the trust "
+                "file says: make it with tallystick rules gate, and give it by --gate-receipt",
+                code="gate-missing",
+            )
+
 
 def nothing_to_sign() -> StateError:
     """Return the refusal to make a statement in a state that asks nobody for signatures."""
@@ -214,12 +243,11 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
     Raises:
         TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
     """
-    from tallystick_state.trust.policy import authorise  # where something is signed
     from tallystick_state.trust.statement import EVENTS, Statement, statement_of
 
     envelope = authority.signed("a batch of events")
     statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
-    authorise(root, statement, envelope, authority.block)
+    root.authorise(statement, envelope, authority.block)
     batch = statement_of(envelope, "the batch").predicate
     return Batch(batch["validator"], frozenset(batch["events"]), authority)
 

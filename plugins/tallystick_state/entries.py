@@ -489,15 +489,13 @@ class Rotate(RulesEntry, frozen=True, kw_only=True):
             TrustError: it cannot follow the one in force, has expired, or too few have signed it:
                 the groups ``root`` of both, or nobody where it is the first one.
         """
-        from tallystick_state.trust import policy  # where there is a trust file
-
         root, old = root_of(self.digest, self.text, "the log"), in_force.root
         if old is None:
             authority.check_unsigned("a first trust file")
-            policy.check_root_block(root, authority.block)
+            root.check_block(authority.block)
             return attrs.evolve(in_force, root=root, seq=seq)
         envelope = authority.signed("a trust file")
-        policy.authorise_rotation(old, root, envelope, authority.block, held=in_force.held)
+        old.authorise_successor(root, envelope, authority.block, held=in_force.held)
         return attrs.evolve(in_force, root=root, held=in_force.held | {old.digest}, seq=seq)
 
 
@@ -522,14 +520,13 @@ class Scheduled(RulesEntry, frozen=True, kw_only=True):
         if in_force.root is None:
             return None
         # where something is signed
-        from tallystick_state.trust.statement import ADOPTION, POOLS, Statement, Subject
+        from tallystick_state.trust.statement import ADOPTION, POOLS, Subject
 
         name, digest, members = self.signed(in_force)
-        return Statement.of(
+        return in_force.root.statement(
             POOLS if self.what == "pools" else ADOPTION,
             Subject.of(name, digest),
             genesis=in_force.genesis,
-            network=in_force.root.network,
             **members,
             epoch=self.epoch,
             sequence=self.sequence,
@@ -670,20 +667,15 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
         """Return the rules with the rule set from its epoch on."""
         schedule = in_force.schedules[self.line]
         rules = load_rules(self.rule_set, "the log", in_force.plugins)
-        policy = None if in_force.root is None else in_force.root.gate
-        receipt = authority.gate_receipt
-        if policy is not None or receipt is not None:
-            from tallystick_state.trust.gate_receipt import check_gate  # where one is asked for
-
-            # of the log itself, as a forged entry may say anything
-            check_gate(policy, receipt, schedule.at(self.epoch).digest, rules.digest)
+        # before it as the log itself has it, as a forged entry may say anything
+        authority.check_gate(in_force.root, schedule.at(self.epoch).digest, rules.digest)
         decision = self.decision(
             in_force,
             rules,
             authority,
             previous=self.previous,
             major=self.major,
-            gate_receipt=receipt,
+            gate_receipt=authority.gate_receipt,
         )
         return in_force.with_schedule(self.line, schedule.decided(decision), seq)
 

@@ -191,13 +191,7 @@ class RulesInForce:
         if self.root is None or statement is None:
             authority.check_unsigned(what)
             return ()
-        from tallystick_state.trust.policy import authorise  # where something is signed
-
-        envelope = authority.signed(what)
-        authorise(self.root, statement, envelope, authority.block)
-        keys = self.root.keys.values()
-        signers = envelope.verify(key.public for key in keys).signers
-        return tuple(sorted(key.name for key in keys if key.public in signers))
+        return self.root.authorise(statement, authority.signed(what), authority.block)
 
     def check_beside(self, new: StateRules, epoch: int) -> None:
         """Refuse rules that do not go with those that the lines have.

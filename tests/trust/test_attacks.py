@@ -13,8 +13,6 @@ from tallystick_state.trust.envelope import MAX_SIGNATURES, Envelope, Signature
 from tallystick_state.trust.points import ORDER
 from tallystick_state.trust.policy import (
     TrustRoot,
-    authorise,
-    authorise_rotation,
 )
 from tallystick_state.trust.statement import RULE_SET, Statement, Subject, events
 
@@ -32,7 +30,7 @@ def code(
     """The code by which a state refuses what the council has signed; empty where it does not."""
     envelope = signed(statement, COUNCIL)
     try:
-        authorise(trusted or root(), expected or to_adopt(), envelope, block)
+        (trusted or root()).authorise(expected or to_adopt(), envelope, block)
     except TrustError as error:
         return error.code
     return ""
@@ -59,7 +57,7 @@ def test_a_payload_of_another_type() -> None:
     for name in COUNCIL:
         envelope = envelope.signed(signer(name))
     with pytest.raises(TrustError) as error:
-        authorise(root(), to_adopt(), envelope, None)
+        root().authorise(to_adopt(), envelope, None)
     assert error.value.code == "other-payload-type"
 
 
@@ -69,7 +67,7 @@ def test_another_spelling_of_a_statement() -> None:
     for name in COUNCIL:
         envelope = envelope.signed(signer(name))
     with pytest.raises(TrustError) as error:
-        authorise(root(), to_adopt(), envelope, None)
+        root().authorise(to_adopt(), envelope, None)
     assert error.value.code == "not-canonical"
 
 
@@ -79,7 +77,7 @@ def rotation(**changes: Any) -> TrustRoot:  # noqa: ANN401  # any TOML value
 
 def rotation_code(old: TrustRoot, new: TrustRoot, *held: str, block: int | None = None) -> str:
     try:
-        authorise_rotation(old, new, signed(new.statement(), COUNCIL), block, held=held)
+        old.authorise_successor(new, signed(new.rotation_statement(), COUNCIL), block, held=held)
     except TrustError as error:
         return error.code
     return ""
@@ -112,8 +110,8 @@ def test_a_duplicate_key_in_a_quorum() -> None:
         signatures=(signature, Signature("", signature.data), Signature("alias", signature.data)),
     )
     with pytest.raises(TrustError, match="council has 1 of 3 keys, expected 2"):
-        authorise(trusted, to_adopt(), doubled, None)
-    authorise(trusted, to_adopt(), signed(to_adopt(), COUNCIL), None)
+        trusted.authorise(to_adopt(), doubled, None)
+    trusted.authorise(to_adopt(), signed(to_adopt(), COUNCIL), None)
 
 
 def test_two_signatures_of_one_key() -> None:
@@ -123,7 +121,7 @@ def test_two_signatures_of_one_key() -> None:
     both = [Signature(alice.public.keyid, alice.sign(statement.pae)) for _ in range(2)]
     assert both[0] != both[1]
     with pytest.raises(TrustError, match="council has 1 of 2 keys, expected 2"):
-        authorise(trusted, to_adopt(), attrs.evolve(statement, signatures=both), None)
+        trusted.authorise(to_adopt(), attrs.evolve(statement, signatures=both), None)
 
 
 def test_truncated() -> None:
@@ -146,7 +144,7 @@ def test_malleable(kind: Any) -> None:  # noqa: ANN401  # one of the two
     other = data[:32] + (scalar + marker).to_bytes(32, "little")
     forged = attrs.evolve(envelope, signatures=(Signature(signature.keyid, other),))
     with pytest.raises(TrustError, match="is not canonical") as error:
-        authorise(trusted, to_adopt(), forged, None)
+        trusted.authorise(to_adopt(), forged, None)
     assert error.value.code == "threshold-not-met"
 
 
@@ -155,7 +153,7 @@ def test_signatures_of_strangers_do_no_harm() -> None:
     rubbish = [Signature("", bytes([n]) * 64) for n in range(60)]
     shorter = [Signature("", b""), Signature("x" * 256, b"short")]
     more = attrs.evolve(envelope, signatures=(*rubbish, *shorter, *envelope.signatures))
-    authorise(root(), to_adopt(), more, None)
+    root().authorise(to_adopt(), more, None)
 
 
 def test_too_many_signatures() -> None:

@@ -14,7 +14,7 @@ from tallystick.json_values import json_value
 from tallystick_state.trust.envelope import Envelope, Signature
 from tallystick_state.trust.keys import KeyType, PublicKey, Signer
 from tallystick_state.trust.points import ORDER
-from tallystick_state.trust.policy import TrustedKey, TrustRoot, authorise
+from tallystick_state.trust.policy import TrustedKey, TrustRoot
 
 MUTATIONS = 1000
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
@@ -112,7 +112,7 @@ def trusting(public: PublicKey) -> TrustRoot:
 def test_a_thousand_mutations_of_an_envelope(kind: KeyType) -> None:
     chance, by, expected = random.Random(kind), signer("alice", kind), to_adopt()
     envelope, trusted = expected.envelope().signed(by), trusting(by.public)
-    authorise(trusted, expected, envelope, None)
+    trusted.authorise(expected, envelope, None)
     passed = []
     for number in range(MUTATIONS):
         mutate = MUTATORS[number % len(MUTATORS)]
@@ -121,7 +121,7 @@ def test_a_thousand_mutations_of_an_envelope(kind: KeyType) -> None:
         # whatever it says now, its signature is of nothing
         assert not mutant.verify([by.public]).signers
         try:
-            authorise(trusted, expected, mutant, None)
+            trusted.authorise(expected, mutant, None)
         except TrustError:
             continue
         passed.append(mutate.__name__)
@@ -139,7 +139,7 @@ def test_a_thousand_mutations_of_a_file(kind: KeyType) -> None:
         changed = data[:place] + bytes([letter]) + data[place + chance.choice([0, 1]) :]
         try:
             mutant = Envelope.of_json(changed, "mutant")
-            authorise(trusted, expected, mutant, None)
+            trusted.authorise(expected, mutant, None)
         except TrustError:
             continue
         # the keyid alone is a hint: whatever else is read is what was signed
@@ -157,7 +157,7 @@ def test_another_key_with_the_keyid_of_a_trusted_one(kind: KeyType) -> None:
         forged, signatures=(Signature(by.public.keyid, forged.signatures[0].data),)
     )
     with pytest.raises(TrustError, match="does not verify"):
-        authorise(trusting(by.public), expected, forged, None)
+        trusting(by.public).authorise(expected, forged, None)
 
 
 def test_a_key_of_the_other_type_is_another_key() -> None:

@@ -15,7 +15,7 @@ from trust.council import (
 )
 
 from tallystick.errors import TrustError
-from tallystick_state.trust.policy import TrustRoot, authorise, authorise_rotation
+from tallystick_state.trust.policy import TrustRoot
 from tallystick_state.trust.statement import Statement, events
 
 
@@ -23,7 +23,7 @@ def refusal(trusted: TrustRoot, *signers: str) -> str:
     """The code by which an adoption is refused; empty where it is not."""
     expected = to_adopt()
     try:
-        authorise(trusted, expected, signed(expected, signers), None)
+        trusted.authorise(expected, signed(expected, signers), None)
     except TrustError as error:
         return error.code
     return ""
@@ -50,7 +50,7 @@ def test_every_group_has_to_reach_its_threshold() -> None:
 
 def test_a_refusal_names_who_signed_and_what_is_lacking() -> None:
     with pytest.raises(TrustError) as error:
-        authorise(root(), to_adopt(), signed(to_adopt(), ["alice", "mallory"]), None)
+        root().authorise(to_adopt(), signed(to_adopt(), ["alice", "mallory"]), None)
     said = str(error.value)
     assert "council has 1 of 3 keys, expected 2" in said
     assert "signed by alice" in said
@@ -71,25 +71,25 @@ def batch(validator: str, **changes: Any) -> Statement:  # noqa: ANN401  # as ab
 
 def test_a_batch_is_signed_by_its_validator() -> None:
     eve, eves = signer("eve", "sr25519"), batch(hotkey("eve"))
-    authorise(root(), eves, signed(eves, [eve]), None)
+    root().authorise(eves, signed(eves, [eve]), None)
     with pytest.raises(TrustError, match="no key of") as error:
-        authorise(root(), eves, signed(eves, ["alice", "bob", "carol"]), None)
+        root().authorise(eves, signed(eves, ["alice", "bob", "carol"]), None)
     assert error.value.code == "threshold-not-met"
 
 
 def test_a_key_that_names_the_hotkey_signs_its_batches() -> None:
     keys = {"alice": key("alice"), "bob": key("bob", hotkey="opaque"), "carol": key("carol")}
     trusted, bobs = root(keys=keys, events=["opaque"]), batch("opaque")
-    authorise(trusted, bobs, signed(bobs, ["bob"]), None)
+    trusted.authorise(bobs, signed(bobs, ["bob"]), None)
     with pytest.raises(TrustError, match="no key of opaque has signed"):
-        authorise(trusted, bobs, signed(bobs, ["alice"]), None)
+        trusted.authorise(bobs, signed(bobs, ["alice"]), None)
 
 
 def test_a_batch_of_who_is_not_heard() -> None:
     mallorys = batch(hotkey("mallory"))
     signature = signed(mallorys, [signer("mallory", "sr25519")])
     with pytest.raises(TrustError, match="that the trust file hears") as error:
-        authorise(root(), mallorys, signature, None)
+        root().authorise(mallorys, signature, None)
     assert error.value.code == "unheard-validator"
 
 
@@ -97,7 +97,7 @@ def test_what_the_caller_leaves_out_of_a_statement_is_not_compared() -> None:
     eve, eves = signer("eve", "sr25519"), batch(hotkey("eve"))
     known = {name: value for name, value in eves.predicate.items() if name != "events"}
     expected = Statement(eves.predicate_type, known)
-    authorise(root(), expected, signed(eves, [eve]), None)
+    root().authorise(expected, signed(eves, [eve]), None)
 
 
 def test_a_rotation_is_signed_by_the_old_and_the_new() -> None:
@@ -105,9 +105,9 @@ def test_a_rotation_is_signed_by_the_old_and_the_new() -> None:
     keys = {name: key(name) for name in ("carol", "dave", "erin")}
     group = {"keys": ["carol", "dave", "erin"], "threshold": 2}
     new = root(version=2, previous=old.digest, keys=keys, groups={"council": group})
-    said = new.statement()
-    authorise_rotation(old, new, signed(said, ["alice", "carol", "dave"]), None)
+    said = new.rotation_statement()
+    old.authorise_successor(new, signed(said, ["alice", "carol", "dave"]), None)
     for lacking in (["alice", "bob"], ["carol", "dave"], ["alice", "dave", "erin"]):
         with pytest.raises(TrustError) as error:
-            authorise_rotation(old, new, signed(said, lacking), None)
+            old.authorise_successor(new, signed(said, lacking), None)
         assert error.value.code == "threshold-not-met"

@@ -37,7 +37,7 @@ PREDICATES: dict[str, Statement] = {
     "receipt": Statement.of(
         statements.RECEIPT, Subject.of("results.jsonl", NEW), receipt={"format": 1}
     ),
-    "trust": root().statement(),
+    "trust": root().rotation_statement(),
 }
 OPEN = ("envelope-1", "statement-1")
 """What others define: members that are not ours are ignored."""

@@ -336,7 +336,7 @@ def trust_command(path: Path) -> _Signable:
     from tallystick_state.trust.trust_file import read  # loads what signs
 
     root = read(path)
-    return root.statement(), lines_of(path, root)
+    return root.rotation_statement(), lines_of(path, root)
 
 
 @sign.command(

@@ -131,14 +131,13 @@ def check_command(paths: tuple[Path, ...]) -> None:
 
     Who has signed a file is not looked at here; see `verify`.
     """
-    from tallystick_state.trust.policy import check_succession  # loads what signs
-    from tallystick_state.trust.trust_file import read
+    from tallystick_state.trust.trust_file import read  # loads what signs
 
     roots: list[TrustRoot] = []
     for path in paths:
         root = read(path)
         if roots:
-            check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
+            roots[-1].check_successor(root, held=[earlier.digest for earlier in roots])
         roots.append(root)
     lines = (each for path, root in zip(paths, roots, strict=True) for each in lines_of(path, root))
     show({"roots": roots}, lines)

@@ -72,21 +72,6 @@ class GateReceipt:
         return receipt
 
     @property
-    def policy(self) -> str:
-        """The digest of the policy."""
-        return str(self.content["policy"]["digest"])
-
-    @property
-    def old(self) -> str:
-        """The digest of the rules before."""
-        return str(self.content["old"]["digest"])
-
-    @property
-    def new(self) -> str:
-        """The digest of the rules after."""
-        return str(self.content["new"]["digest"])
-
-    @property
     def digest(self) -> str:
         """The digest of what it says."""
         return digest(self.content)
@@ -111,55 +96,21 @@ class GateReceipt:
         Raises:
             TrustError: it is of another policy or change, or did not pass.
         """
-        if self.policy != policy:
-            message = f"found the receipt of a gate by the policy {self.policy}, expected {policy}"
-            raise TrustError(f"{message}, as the trust file says", code="gate-other-policy")
-        for what, found, expected in (
-            ("rules before", self.old, previous),
-            ("rules after", self.new, rule_set),
+        for code, what, key, expected in (
+            ("gate-other-policy", "policy of the trust file", "policy", policy),
+            ("gate-other-rules", "rules before", "old", previous),
+            ("gate-other-rules", "rules after", "new", rule_set),
         ):
-            if found != expected:
-                message = f"found the receipt of a gate with the {what} {found}"
-                raise TrustError(f"{message}, expected {expected}", code="gate-other-rules")
+            actual = self.content[key]["digest"]
+            if actual != expected:
+                message = f"found the receipt of a gate with {actual}, expected the {what}"
+                raise TrustError(f"{message}: {expected}", code=code)
         if not self.content["passed"]:
-            names = ", ".join(self.broken())
-            message = f"found the receipt of a gate that broke {names}, expected one that passed"
             raise TrustError(
-                f"{message}: change the rules, or rotate to a trust file with another policy",
+                f"found the receipt of a gate that broke {', '.join(self.broken())}, expected one "
+                "that passed: change the rules, or rotate to a trust file with another policy",
                 code="gate-not-passed",
             )
 
 
 json_form(GateReceipt, lambda receipt: dict(receipt.content))
-
-
-def check_gate(
-    policy: str | None, receipt: GateReceipt | None, previous: str, rule_set: str
-) -> None:
-    """Refuse an adoption whose receipt is not the one that a trust file asks for.
-
-    Args:
-        policy: the digest of the policy that the trust file names; None where it names none.
-        receipt: the receipt; None without.
-        previous: the digest of the rules in force before the adoption.
-        rule_set: the digest of the rules that are adopted.
-
-    Raises:
-        TrustError: there must be one and is none, there is one that nothing asks for, or it does
-            not let the adoption pass.
-    """
-    if policy is None:
-        if receipt is not None:
-            raise TrustError(
-                "found the receipt of a gate, expected none, as no trust file of this state names "
-                "a policy: leave it out, or rotate to a trust file with gate",
-                code="no-gate",
-            )
-        return
-    if receipt is None:
-        raise TrustError(
-            f"found no receipt of a gate, expected one by the policy {policy}, as the trust file "
-            "says: make it with tallystick rules gate, and give it by --gate-receipt",
-            code="gate-missing",
-        )
-    receipt.check(policy, previous, rule_set)

@@ -6,7 +6,8 @@ group, and a key in two groups in each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import attrs
 
@@ -105,28 +106,152 @@ class TrustRoot:
     text: str = attrs.field(repr=False)
     gate: str | None = None
 
-    def keys_of(self, groups: Collection[str]) -> Iterator[PublicKey]:
-        """Yield the keys of some groups."""
-        for group in groups:
-            for name in self.groups[group].keys:
-                yield self.keys[name].public
-
     def keys_for(self, hotkey: str) -> tuple[PublicKey, ...]:
         """Return the keys of a hotkey: those that name it, and its own of sr25519 (SS58)."""
         named = [key.public for key in self.keys.values() if key.hotkey == hotkey]
         own = key_of_hotkey(hotkey)
         return tuple(dict.fromkeys([*named, *([own] if own else [])]))
 
-    def statement(self) -> Statement:
+    def names(self, keys: Collection[PublicKey]) -> tuple[str, ...]:
+        """Return what the file calls some keys; another one is named by its text."""
+        names = {key.name for key in self.keys.values() if key.public in keys}
+        others = {*keys} - {key.public for key in self.keys.values()}
+        return tuple(sorted({*names, *map(str, others)}))
+
+    def statement(self, predicate_type: str, subject: Subject, **members: Any) -> Statement:  # noqa: ANN401  # those of its schema
+        """Return a statement for the network of the file; see `Statement.of`."""
+        return Statement.of(predicate_type, subject, network=self.network, **members)
+
+    def carry_statement(self, digest: str) -> Statement:
+        """Return the statement that a state of the file begins with values of a digest."""
+        subject = Subject.of("carry", digest)
+        return self.statement(CARRY, subject, trust=self.digest, carry=digest)
+
+    def rotation_statement(self) -> Statement:
         """Return the statement that a rotation to the file signs."""
         before = {} if self.previous is None else {"previous": self.previous}
         subject = Subject.of("trust.toml", self.digest)
         return Statement.of(TRUST, subject, version=self.version, digest=self.digest, **before)
 
-    def carry_statement(self, digest: str) -> Statement:
-        """Return the statement that a state of the file begins with values of a digest."""
-        subject = Subject.of("carry", digest)
-        return Statement.of(CARRY, subject, network=self.network, trust=self.digest, carry=digest)
+    def authorise(
+        self, statement: Statement, envelope: Envelope, block: int | None
+    ) -> tuple[str, ...]:
+        """Return the names of those who signed what a statement says, as the file asks for.
+
+        A batch of events is signed by its validator, all else by the groups of ``adopt``.
+
+        Args:
+            statement: what must have been signed, as the caller knows it from its own state. Keys
+                that its predicate leaves out are not compared, nor are subjects where it has none.
+            envelope: what was signed.
+            block: the block that the caller states; None where none is stated.
+
+        Raises:
+            TrustError: the envelope says something else, something has expired, the validator is
+                not heard, or a threshold is not met.
+        """
+        signed = statement_of(envelope, _WHERE)
+        _check_agreement(statement, signed)
+        self.check_block(block)
+        expiry = signed.predicate.get("expires_at_block")
+        _check_expiry(expiry, block, "the statement", "expired-statement")
+        if statement.predicate_type == EVENTS:
+            return self._check_validator(signed.predicate["validator"], envelope)
+        return self.check_thresholds(self.adopt, envelope)
+
+    def authorise_successor(
+        self,
+        new: TrustRoot,
+        envelope: Envelope,
+        block: int | None,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
+        """Allow another trust file to follow the one in force, or refuse it.
+
+        An expired one may still sign its successor, or nothing could follow it.
+
+        Args:
+            new: the one to come.
+            envelope: signed by the groups ``root`` of both.
+            block: the block that the caller states, at which the new one must not have expired.
+            held: the digests of every trust file that was in force before.
+
+        Raises:
+            TrustError: the new one is no successor of the old one, has expired, or a threshold is
+                not met.
+        """
+        self.check_successor(new, held=held)
+        _check_agreement(new.rotation_statement(), statement_of(envelope, _WHERE))
+        new.check_block(block)
+        for root in (self, new):
+            root.check_thresholds(root.root, envelope)
+
+    def check_successor(self, new: TrustRoot, *, held: Collection[str] = ()) -> None:
+        """Refuse a trust file that cannot follow this one, whoever signed.
+
+        Raises:
+            TrustError: it was in force before, is of another network, names another predecessor,
+                or has no greater version.
+        """
+        if new.digest in (self.digest, *held):
+            message = f"found the trust file {new.digest}, which was in force, expected a new one"
+            raise TrustError(message, code="circular-rotation")
+        if new.network != self.network:
+            message = f"found a trust file of {new.network!r}, expected one of {self.network!r}"
+            raise TrustError(message, code="other-network")
+        if new.version <= self.version:
+            message = f"found version {new.version} of the trust file, expected more than"
+            raise TrustError(f"{message} {self.version}", code="rollback")
+        if new.previous != self.digest:
+            message = f"found {new.previous or 'none'} as the trust file before, expected the one"
+            raise TrustError(f"{message} in force: {self.digest}", code="other-previous")
+
+    def check_block(self, block: int | None) -> None:
+        """Refuse the file where it has expired at a block.
+
+        Raises:
+            TrustError: it has, or it expires and no block is stated.
+        """
+        what = f"version {self.version} of the trust file"
+        _check_expiry(self.expires_at_block, block, what, "expired-root")
+
+    def check_thresholds(self, groups: Collection[str], envelope: Envelope) -> tuple[str, ...]:
+        """Return the names of those who signed, who reach the threshold of each of some groups.
+
+        Raises:
+            TrustError: of which groups they do not, who signed, and which signatures failed.
+        """
+        verification = envelope.verify(key.public for key in self.keys.values())
+        lacking = []
+        for name in groups:
+            group = self.groups[name]
+            count = len({self.keys[key].public for key in group.keys} & verification.signers)
+            if count < group.threshold:
+                of_keys = f"{count} of {len(group.keys)} keys"
+                lacking.append(f"{name} has {of_keys}, expected {group.threshold}")
+        if lacking:
+            raise self._not_met("; ".join(lacking), verification)
+        return self.names(verification.signers)
+
+    def _check_validator(self, validator: str, envelope: Envelope) -> tuple[str, ...]:
+        if validator not in self.events:
+            message = f"found a batch of {validator!r}, expected a validator that the trust file"
+            raise TrustError(f"{message} hears", code="unheard-validator")
+        verification = envelope.verify(self.keys_for(validator))
+        if not verification.signers:
+            raise self._not_met(f"no key of {validator} has signed, expected one", verification)
+        return self.names(verification.signers)
+
+    def _not_met(self, lacking: str, verification: Verification) -> TrustError:
+        signers = ", ".join(self.names(verification.signers)) or "none of its keys"
+        failed = [
+            f"a signature {f'of {item.keyid[:16]} ' if item.keyid else ''}{reason}"
+            for item, reason in verification.failed[:_MOST_TOLD]
+        ]
+        more = len(verification.failed) - len(failed)
+        parts = [lacking, f"signed by {signers}", *failed, *([f"and {more} more"] if more else [])]
+        return TrustError("; ".join(parts), code="threshold-not-met")
 
 
 def key_of_hotkey(hotkey: str) -> PublicKey | None:
@@ -137,87 +262,7 @@ def key_of_hotkey(hotkey: str) -> PublicKey | None:
         return None
 
 
-def authorise(root: TrustRoot, statement: Statement, envelope: Envelope, block: int | None) -> None:
-    """Allow what a statement says by a trust file, or refuse it.
-
-    A batch of events is signed by its validator, all else by the groups of ``adopt``.
-
-    Args:
-        root: the trust file in force.
-        statement: what must have been signed, as the caller knows it from its own state. Keys that
-            its predicate leaves out are not compared, nor are subjects where it has none.
-        envelope: what was signed.
-        block: the block that the caller states; None where none is stated.
-
-    Raises:
-        TrustError: the envelope says something else, something has expired, the validator is not
-            heard, or a threshold is not met.
-    """
-    signed = statement_of(envelope, _WHERE)
-    check_agreement(statement, signed)
-    check_root_block(root, block)
-    check_block(signed, block)
-    if statement.predicate_type == EVENTS:
-        _check_validator(root, signed.predicate["validator"], envelope)
-    else:
-        check_thresholds(root, root.adopt, envelope)
-
-
-def authorise_rotation(
-    old: TrustRoot,
-    new: TrustRoot,
-    envelope: Envelope,
-    block: int | None,
-    *,
-    held: Collection[str] = (),
-) -> None:
-    """Allow a trust file to follow another, or refuse it.
-
-    An expired one may still sign its successor, or nothing could follow it.
-
-    Args:
-        old: the trust file in force.
-        new: the one to come.
-        envelope: signed by the groups ``root`` of both.
-        block: the block that the caller states, at which the new one must not have expired.
-        held: the digests of every trust file that was in force before.
-
-    Raises:
-        TrustError: the new one is no successor of the old one, has expired, or a threshold is not
-            met.
-    """
-    check_succession(old, new, held=held)
-    check_agreement(new.statement(), statement_of(envelope, _WHERE))
-    check_root_block(new, block)
-    check_thresholds(old, old.root, envelope)
-    check_thresholds(new, new.root, envelope)
-
-
-def check_succession(old: TrustRoot, new: TrustRoot, *, held: Collection[str] = ()) -> None:
-    """Refuse a trust file that cannot follow another, whoever signed.
-
-    Raises:
-        TrustError: it was in force before, is of another network, names another predecessor, or has
-            no greater version.
-    """
-    if new.digest in (old.digest, *held):
-        message = f"found the trust file {new.digest}, which was in force, expected a new one"
-        raise TrustError(message, code="circular-rotation")
-    if new.network != old.network:
-        message = f"found a trust file of {new.network!r}, expected one of {old.network!r}"
-        raise TrustError(message, code="other-network")
-    if new.version <= old.version:
-        message = f"found version {new.version} of the trust file, expected more than {old.version}"
-        raise TrustError(message, code="rollback")
-    if new.previous != old.digest:
-        previous = new.previous or "none"
-        message = (
-            f"found {previous} as the trust file before, expected the one in force: {old.digest}"
-        )
-        raise TrustError(message, code="other-previous")
-
-
-def check_agreement(expected: Statement, signed: Statement) -> None:
+def _check_agreement(expected: Statement, signed: Statement) -> None:
     """Refuse a statement that does not say what is expected.
 
     Raises:
@@ -237,26 +282,6 @@ def check_agreement(expected: Statement, signed: Statement) -> None:
         raise TrustError(message, code="other-subject")
 
 
-def check_root_block(root: TrustRoot, block: int | None) -> None:
-    """Refuse a trust file that has expired at a block.
-
-    Raises:
-        TrustError: it has, or it expires and no block is stated.
-    """
-    what = f"version {root.version} of the trust file"
-    _check_expiry(root.expires_at_block, block, what, "expired-root")
-
-
-def check_block(signed: Statement, block: int | None) -> None:
-    """Refuse a statement that has expired at a block.
-
-    Raises:
-        TrustError: it has, or it expires and no block is stated.
-    """
-    expiry = signed.predicate.get("expires_at_block")
-    _check_expiry(expiry, block, "the statement", "expired-statement")
-
-
 def _check_expiry(expiry: int | None, block: int | None, what: str, code: str) -> None:
     if expiry is None:
         return
@@ -266,53 +291,6 @@ def _check_expiry(expiry: int | None, block: int | None, what: str, code: str) -
     if block >= expiry:
         message = f"{what} expired at block {expiry}, and block {block} is stated"
         raise TrustError(message, code=code)
-
-
-def check_thresholds(root: TrustRoot, groups: Collection[str], envelope: Envelope) -> None:
-    """Refuse an envelope whose signatures do not reach the threshold of each of some groups.
-
-    Raises:
-        TrustError: of which groups, who signed, and which signatures failed.
-    """
-    verification = envelope.verify(root.keys_of(groups))
-    lacking = [
-        message
-        for name in groups
-        if (message := _lacking(root, name, verification.signers)) is not None
-    ]
-    if lacking:
-        raise _not_met(root, "; ".join(lacking), verification)
-
-
-def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str | None:
-    """Return the signatures that a group lacks, as text; None if it lacks none."""
-    group = root.groups[name]
-    count = len({root.keys[key].public for key in group.keys} & set(signers))
-    if count >= group.threshold:
-        return None
-    return f"{name} has {count} of {len(group.keys)} keys, expected {group.threshold}"
-
-
-def _check_validator(root: TrustRoot, validator: str, envelope: Envelope) -> None:
-    if validator not in root.events:
-        message = f"found a batch of {validator!r}, expected a validator that the trust file hears"
-        raise TrustError(message, code="unheard-validator")
-    verification = envelope.verify(root.keys_for(validator))
-    if not verification.signers:
-        raise _not_met(root, f"no key of {validator} has signed, expected one", verification)
-
-
-def _not_met(root: TrustRoot, lacking: str, verification: Verification) -> TrustError:
-    by_key = {item.public: name for name, item in sorted(root.keys.items(), reverse=True)}
-    signers = sorted(by_key.get(item, str(item)) for item in verification.signers)
-    failed = [
-        f"a signature {f'of {item.keyid[:16]} ' if item.keyid else ''}{reason}"
-        for item, reason in verification.failed[:_MOST_TOLD]
-    ]
-    more = len(verification.failed) - len(failed)
-    parts = [lacking, f"signed by {', '.join(signers) or 'none of its keys'}", *failed]
-    message = "; ".join([*parts, *([f"and {more} more"] if more else [])])
-    return TrustError(message, code="threshold-not-met")
 
 
 def _shown(value: object) -> str:

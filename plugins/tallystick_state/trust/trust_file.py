@@ -24,7 +24,6 @@ from tallystick_state.trust.policy import (
     SignerGroup,
     TrustedKey,
     TrustRoot,
-    check_succession,
     key_of_hotkey,
 )
 
@@ -225,7 +224,7 @@ def write(  # noqa: PLR0913  # what a trust file can say
     text = tomlkit.dumps(document)
     root = parse(text, str(path))
     if before is not None:
-        check_succession(before, root, held=[before.digest])
+        before.check_successor(root)
     write_new(path, text.encode(), "a trust file", 0o644)
     return root
 

@@ -11,7 +11,6 @@ import attrs
 
 from tallystick.errors import InputError, TrustError
 from tallystick.json_values import json_value
-from tallystick_state.trust import policy
 from tallystick_state.trust.checkpoint import Note, read_note
 from tallystick_state.trust.encoding import read_file
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
@@ -68,11 +67,9 @@ class Against:
         named = {trusted.public for trusted in self.root.keys.values()}
         return frozenset(named.union(*map(self.root.keys_for, hotkeys)))
 
-    def names(self, keys: Collection[PublicKey]) -> list[str]:
+    def names(self, keys: Collection[PublicKey]) -> tuple[str, ...]:
         """Return the names of keys in the trust file, or the keys as text."""
-        trusted = () if self.root is None else self.root.keys.values()
-        by_key = {key.public: key.name for key in trusted}
-        return sorted(by_key.get(key, str(key)) for key in keys)
+        return tuple(sorted(map(str, keys))) if self.root is None else self.root.names(keys)
 
 
 @attrs.frozen
@@ -131,9 +128,14 @@ def _envelope(envelope: Envelope, where: str, against: Against) -> Verified:
     }
     hints = (f"the key {item.keyid or 'of nobody'}" for item in envelope.signatures)
     trusted = against.trusted()
-    if statement is not None and against.root is not None:
-        _check_policy(envelope, statement, against.root, against.block)
-        if statement.predicate_type == EVENTS:
+    if statement is not None and (root := against.root) is not None:
+        kind = statement.predicate_type
+        if kind in (ADOPTION, CARRY, EVENTS, POOLS):
+            # what a state would compare is not known here, but for the network
+            root.authorise(Statement(kind, {"network": root.network}), envelope, against.block)
+        elif kind == TRUST:
+            root.check_thresholds(root.root, envelope)
+        if kind == EVENTS:
             trusted = against.trusted([statement.predicate["validator"]])
     verification = envelope.verify([*against.keys, *trusted])
     reasons = "".join(f"; a signature {reason}" for _, reason in verification.failed[:3])
@@ -196,18 +198,6 @@ def _check_signers(
     if lacking:
         message = f"found no signature of {', '.join(lacking[:3])}, expected one{reasons}"
         raise TrustError(message, code=code)
-
-
-def _check_policy(
-    envelope: Envelope, statement: Statement, root: TrustRoot, block: int | None
-) -> None:
-    """Refuse what a trust file leaves to groups or validators that have not signed."""
-    kind = statement.predicate_type
-    if kind in (ADOPTION, CARRY, EVENTS, POOLS):
-        # what a state would compare is not known here, but for the network
-        policy.authorise(root, Statement(kind, {"network": root.network}), envelope, block)
-    elif kind == TRUST:
-        policy.check_thresholds(root, root.root, envelope)
 
 
 def _subjects(statement: Statement) -> list[dict[str, Any]]:
