@@ -42,9 +42,9 @@ def check_parameters(subject: Subject) -> Iterator[Diagnostic]:
 
 def _used(subject: Subject) -> set[str]:
     scorers = subject.scorers.values()
-    names = {name for s in scorers for name in used_formulas(s.rule_set, s.registry)}
+    names = {name for s in scorers for name in used_formulas(s.rule_set)}
     for loaded in readable(subject):
-        names |= set(used_formulas(loaded.rule_set, loaded.registry))
+        names |= set(used_formulas(loaded.rule_set))
     return names
 
 

@@ -176,10 +176,7 @@ def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
 def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
     types = {skill_type.name for skill_type in plugin.skill_types}
     formulas = {formula.name for formula in plugin.formulas}
-    return bool(
-        types & scorer.types.keys()
-        or formulas & set(used_formulas(scorer.rule_set, scorer.registry))
-    )
+    return bool(types & scorer.types.keys() or formulas & set(used_formulas(scorer.rule_set)))
 
 
 @contextmanager

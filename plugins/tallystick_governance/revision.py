@@ -93,7 +93,7 @@ def revise(
     changed = changes(old, new.rule_set)
     revised = attrs.evolve(rules, loaded=new)
     formulas = formula_changes(rules, revised)
-    lost = gone(old, new.rule_set, rules.registry)
+    lost = gone(old, new.rule_set)
     needed = level_of(changed, formulas, lost, without_result(rules, revised))
     version = _version(rules, new, needed, dict(read))
     if version != new.rule_set.rule_set.version:

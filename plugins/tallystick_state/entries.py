@@ -650,8 +650,8 @@ class Adopt(Scheduled, frozen=True, kw_only=True):
                 f"found {after.reference} {new.digest}, expected other rules than the line has by "
                 "then",
             )
-        if is_major(before, after, new.registry) and not self.major:
-            lost = gone(before, after, new.registry)
+        if is_major(before, after) and not self.major:
+            lost = gone(before, after)
             what = f"without {', '.join(lost)}" if lost else "as a new major version"
             _refuse(
                 "major-change",

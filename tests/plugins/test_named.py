@@ -133,7 +133,7 @@ def test_a_rule_set_is_found_by_the_plugin_of_its_name(essays: Path, stray: Path
     scorer = tallystick.load("essays@1.0.0")
     assert scorer.loaded.path == essays
     assert list(scorer.registry.plugins) == ["essays"]
-    assert used_plugins(scorer.rule_set, scorer.registry) == ("essays",)
+    assert used_plugins(scorer.rule_set) == ("essays",)
     assert tallystick.load(str(essays)).digest == scorer.digest
     assert not stray.exists()
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import attrs
 
-from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.model import RuleSet, SectionKind
 from tallystick.rules.section_lookup import sections_in
 from tallystick.rules.structure import structure
 
 
 def rule_set_of(data: Mapping[str, Any]) -> RuleSet:
-    sections, _ = sections_in(data, installed_plugins().sections)
+    sections, _ = sections_in(data)
     return structure(data, sections.values())
 
 

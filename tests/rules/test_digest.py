@@ -184,18 +184,18 @@ def test_another_meaning_of_any_used_formula_changes_the_digest(
     rule_set = rule_set_of(data_of(shipped_text(reference)))
     other_tree = registry.formulas["skills/efficiency@1"].tree + 1
     digests = {digest(rule_set, registry)}
-    for name in used_formulas(rule_set, registry):
+    for name in used_formulas(rule_set):
         formula = attrs.evolve(registry.formulas[name], tree=other_tree)
         formulas = {**registry.formulas, name: formula}
         digests.add(digest(rule_set, attrs.evolve(registry, formulas=formulas)))
-    assert len(digests) == len(used_formulas(rule_set, registry)) + 1
+    assert len(digests) == len(used_formulas(rule_set)) + 1
 
 
 def test_a_formula_that_is_not_used_leaves_the_digest(
     shipped_text: Text, registry: Registry
 ) -> None:
     rule_set = rule_set_of(data_of(shipped_text("workflow@1.0.0")))
-    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set, registry)}
+    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set)}
     fewer = attrs.evolve(registry, formulas=formulas)
     assert digest(rule_set, fewer) == digest(rule_set, registry)
 
@@ -233,9 +233,7 @@ def test_the_digest_is_of_the_canonical_form_alone(
     form = canonical_form(rule_set, registry)
     assert digest(rule_set, registry) == canonical.digest(form)
     assert set(form) == {"document", "formulas", "requirements", "skill_types"}
-    assert form["document"] == document_schema(rule_set, registry).without_documentation(
-        table_of(rule_set)
-    )
+    assert form["document"] == document_schema(rule_set).without_documentation(table_of(rule_set))
 
 
 def test_decimals_are_their_shortest_text_in_the_canonical_form(shipped_text: Text) -> None:

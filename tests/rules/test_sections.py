@@ -27,7 +27,7 @@ from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 from tallystick.rules.model import SectionKind
 from tallystick.rules.reading import LoadedRuleSet, read
 from tallystick.rules.section import Section
-from tallystick.rules.section_lookup import refused_sections, section_of
+from tallystick.rules.section_lookup import installed_sections
 from tallystick.rules.settable import settable_paths
 
 TEXT = """
@@ -243,7 +243,7 @@ def test_a_formula_of_a_section_is_covered_and_checked(
     values = "hard_failure = 0.5\ntimeout = 0.5\n"
     text = TEXT + REVIEWS.replace("success@1", "reliability@1") + values
     loaded = reading(f"{text}unplanned_retry = 0.5\n", registry)
-    assert "workflow/reliability@1" in used_formulas(loaded.rule_set, registry)
+    assert "workflow/reliability@1" in used_formulas(loaded.rule_set)
     (missing,) = problems(lambda: reading(text, registry))
     assert "reviews.levels.gold.unplanned_retry: expected a number from 0 to 1" in missing
     found = problems(
@@ -289,7 +289,7 @@ def test_the_values_of_a_section_can_be_set(reading: Reading, registry: Registry
 def test_a_name_that_is_gone_from_a_section_is_told(reading: Reading, registry: Registry) -> None:
     old = reading(TEXT + REVIEWS, registry).rule_set
     new = reading(TEXT + REVIEWS.replace("gold", "silver"), registry).rule_set
-    assert gone(old, new, registry) == ("reviews.levels.gold",)
+    assert gone(old, new) == ("reviews.levels.gold",)
 
 
 @pytest.mark.parametrize(
@@ -306,18 +306,20 @@ def test_an_unknown_section_is_told_with_the_nearest(
     ("wrong", "reason"),
     [
         ({"type": "array"}, "no schema of a table"),
-        ({"properties": {"a": {"$ref": "#/$defs/nothing"}}}, "'/$defs/nothing'"),
+        ({"properties": {"a": {"$ref": "#/$defs/nothing"}}}, "leads nowhere ('nothing')"),
+        ({"$defs": {"level": {"$ref": "#/$defs/level"}}}, "leads nowhere"),
         ({"properties": {"a": {"$ref": "https://acme.example/a.json"}}}, "acme.example"),
         ({"properties": {"a": {"type": "integer"}}}, "a value without"),
         ({"properties": {"a": {"type": "wool"}}}, "no JSON Schema"),
     ],
 )
+@pytest.mark.usefixtures("registry")
 def test_a_section_whose_schema_is_none_is_refused(
-    section: Section[Reviews], registry: Registry, wrong: dict[str, Any], reason: str
+    section: Section[Reviews], wrong: dict[str, Any], reason: str
 ) -> None:
     section.schema.write_text(json.dumps({**PART, **wrong}))
     with pytest.raises(RefusedPluginError) as caught:
-        section_of("reviews", registry.sections)
+        installed_sections().value("reviews")
     assert reason in str(caught.value)
 
 
@@ -414,7 +416,7 @@ def test_an_installed_section_is_used_by_the_rule_sets_that_have_it(
     loaded = reading(TEXT + "\n[reviews]\nshare = 3\n")
     assert "acme_floor.section" in sys.modules
     assert list(loaded.rule_set.sections) == ["reviews"]
-    assert used_plugins(loaded.rule_set, installed_plugins()) == ("acme", "workflow")
+    assert used_plugins(loaded.rule_set) == ("acme", "workflow")
     assert "acme" in loaded.registry.plugins
 
 
@@ -434,7 +436,7 @@ def test_a_section_that_two_offer_is_refused(reading: Reading, install: Install)
     found = problems(lambda: reading(TEXT + "\n[reviews]\nshare = 3\n"))
     assert len(found) == 1
     assert "the plugin of [reviews] is refused: the distributions 'acme' and 'bolt'" in found[0]
-    assert list(refused_sections(installed_plugins().sections)) == ["reviews"]
+    assert list(installed_sections().loaded()[1]) == ["reviews"]
     assert reading(TEXT).rule_set.sections == {}
 
 
@@ -443,7 +445,10 @@ def test_a_section_that_two_offer_is_refused(reading: Reading, install: Install)
     [
         ({"module": "import nothing_there\n"}, "its import failed: ModuleNotFoundError"),
         ({"module": MODULE.replace("api = 1", "api = 7")}, "found tallystick_api = 7"),
-        ({"module": "tallystick_api = 1\nSECTION = 3\n"}, "found 3, expected a Section"),
+        (
+            {"module": "tallystick_api = 1\nSECTION = 3\n"},
+            "found 3 at acme_floor.section:SECTION, expected a Section",
+        ),
         ({"module": MODULE.replace('"reviews", R', '"views", R')}, "of the name 'views'"),
         ({"module": MODULE.replace("Reviews)", "int)")}, "expected a class of attrs"),
         ({"module": MODULE.replace("reviews.json", "gone.json")}, "its schema cannot be read"),
@@ -458,7 +463,7 @@ def test_a_section_whose_owner_is_refused_is_told_with_the_reason(
     assert len(found) == 1
     assert "the plugin of [reviews] is refused: " in found[0]
     assert reason in found[0]
-    assert reason in refused_sections(installed_plugins().sections)["reviews"]
+    assert reason in installed_sections().loaded()[1]["reviews"]
     assert reading(TEXT).rule_set.sections == {}
 
 
@@ -483,7 +488,7 @@ def test_no_stranger_takes_a_section_of_the_engine(
     before = reading(TEXT).digest
     install(name=name, module=MODULE.replace('"reviews", R', f'"{name}", R'))
     assert reading(TEXT).digest == before
-    assert list(refused_sections(installed_plugins().sections)) == [name]
+    assert list(installed_sections().loaded()[1]) == [name]
 
 
 @pytest.mark.nightly

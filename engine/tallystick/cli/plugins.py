@@ -25,7 +25,8 @@ from tallystick.plugins.entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from importlib.metadata import EntryPoint
 
     from tallystick.plugins.commands import CommandOption
     from tallystick.plugins.registry import Plugin
@@ -70,17 +71,18 @@ def list_command() -> None:
 def _refused_beside() -> Iterator[tuple[str, str]]:
     """Yield why commands, sections, lints and the like are not used, by their names."""
     from tallystick.plugins import commands
-    from tallystick.plugins.registry import installed_sections
-    from tallystick.rules.section_lookup import refused_sections
+    from tallystick.rules.section_lookup import load_section
     from tallystick.scoring import lint
 
+    loaders: Mapping[str, Callable[[EntryPoint], object]] = {
+        SECTIONS: load_section,
+        lint.GROUP: lint.load_lints,
+    }
     for group in sorted({entry.group for entry in every_installed_entry()} - {GROUP}):
         if group == commands.GROUP:
             reasons = _refused_commands()
-        elif group == SECTIONS:
-            reasons = refused_sections(installed_sections()).items()
         else:
-            load = lint.load_lints if group == lint.GROUP else imported
+            load = loaders.get(group, imported)
             reasons = Extensions[object].installed(group, load).loaded()[1].items()
         yield from ((name, f"{_kind(group)}: {why}") for name, why in reasons)
 

@@ -34,14 +34,14 @@ def view_of(scorer: Scorer) -> dict[str, Any]:
     """Return the keys of ``rules show --json`` that the sections of a rule set have."""
     return {
         key: value
-        for section, _ in sections_of(scorer.rule_set, scorer.registry)
+        for section, _ in sections_of(scorer.rule_set)
         for key, value in asked(section, "the view", partial(section.view, scorer)).items()
     }
 
 
 def _sections(scorer: Scorer) -> Iterator[str]:
     """Yield the lines of the sections that say something of themselves."""
-    for section, _ in sections_of(scorer.rule_set, scorer.registry):
+    for section, _ in sections_of(scorer.rule_set):
         yield from asked(section, "the text", partial(section.lines, scorer))
 
 

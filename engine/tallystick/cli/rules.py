@@ -111,7 +111,7 @@ def check_command(reference: str) -> None:
     try:
         with working("proving the formulas"):
             scorer = load(reference)
-            for section, _ in sections_of(scorer.rule_set, scorer.registry):
+            for section, _ in sections_of(scorer.rule_set):
                 section.prove(scorer)
     except RuleSetError as error:
         if not resolved.is_readable:

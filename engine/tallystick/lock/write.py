@@ -80,7 +80,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
     is_shipped = _is_shipped(path, registry)
     return LockedRuleSet(
         digest=scorer.digest,
-        formulas={name: registry.formulas[name].digest for name in used_formulas(rules, registry)},
+        formulas={name: registry.formulas[name].digest for name in used_formulas(rules)},
         requirements={item.name: item.digest for item in required},
         schemas={name: schema_digest(item.schema) for name, item in scorer.types.items()},
         path=None if is_shipped else _from(folder, path),

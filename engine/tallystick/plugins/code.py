@@ -31,7 +31,13 @@ from tallystick import resources
 from tallystick.canonical import PREFIX, digest, digest_of_bytes
 from tallystick.errors import PluginError
 from tallystick.json_values import json_fields
-from tallystick.plugins.entries import every_installed_entry, is_own
+from tallystick.plugins.entries import (
+    SECTIONS,
+    Extensions,
+    every_installed_entry,
+    imported,
+    is_own,
+)
 from tallystick.source_code import outermost
 
 if TYPE_CHECKING:
@@ -97,7 +103,8 @@ class Code:
         Raises:
             PluginError: a file of it cannot be read, or is shadowed.
         """
-        modules = {name: registry.sections.entry(name).module for name in sorted({*sections})}
+        offered = Extensions.installed(SECTIONS, imported)
+        modules = {name: offered.entry(name).module for name in sorted({*sections})}
         return cls(
             engine_digest(),
             {plugin.name: plugin_digest(plugin.module) for plugin in registry.plugins.values()},

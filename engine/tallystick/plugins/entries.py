@@ -183,8 +183,10 @@ class Extensions(Generic[_Value]):
 
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
-        usable = (name for name in self._entries if self.is_allowed(name))
-        return tuple(sorted(usable, key=lambda name: (not self.is_own(name), name)))
+        return self._ordered(filter(self.is_allowed, self._entries))
+
+    def _ordered(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(names, key=lambda name: (not self.is_own(name), name)))
 
     def is_installed(self, name: str) -> bool:
         """Return whether a distribution offers a name, if only one that is not allowed."""
@@ -216,12 +218,12 @@ class Extensions(Generic[_Value]):
         """Return the value of a name, imported once.
 
         Raises:
-            KeyError: no distribution offers the name, or the environment does not allow it.
-            RefusedPluginError: the value cannot be used.
+            KeyError: no distribution offers the name.
+            RefusedPluginError: the value cannot be used, or the environment does not allow it.
         """
         if name not in self._loaded:
-            if name not in self._entries or not self.is_allowed(name):
-                raise KeyError(name)
+            if not self.is_allowed(name) and name in self._entries:
+                raise RefusedPluginError("not-allowed", f"{ALLOWED} does not name it")
             try:
                 self._loaded[name] = self._load(self.entry(name))
             except RefusedPluginError as error:
@@ -239,12 +241,12 @@ class Extensions(Generic[_Value]):
         A stranger that has a name of the engine's own is among the others.
 
         Args:
-            only: names; by default all that may be used.
+            only: names, of which those that no distribution offers are left out; by default all
+                that may be used.
         """
         values, refused = dict[str, _Value](), dict[str, str]()
-        for name in self.names():
-            if only is not None and name not in only:
-                continue
+        names = self.names() if only is None else filter(self.is_installed, self._ordered(only))
+        for name in names:
             entries = self._entries[name]
             if self.is_own(name) and len(entries) > 1:
                 refused[name] = (

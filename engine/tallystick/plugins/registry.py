@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
@@ -28,7 +28,6 @@ from tallystick.plugins.entries import (
     GROUP,
     NAME_TAKEN,
     PROJECT,
-    SECTIONS,
     Extensions,
     RefusedPluginError,
     allowed_names,
@@ -85,14 +84,9 @@ class Plugin:
         return f"<Plugin {self.name} of {self.distribution} {self.version}>"
 
 
-def installed_sections() -> Extensions[object]:
-    """Return the sections of the installed distributions; `rules.section` says what one is."""
-    return Extensions.installed(SECTIONS, imported)
-
-
 @attrs.frozen(eq=False)
 class Registry:
-    """The plugins, formulas, types and sections that rule sets can name.
+    """The plugins, formulas and types that rule sets can name.
 
     Attributes:
         plugins: the plugins in use, by name.
@@ -102,7 +96,6 @@ class Registry:
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
         strategies: of miners in simulations, by name.
-        sections: of rule sets, by name; each is imported when a rule set has it.
     """
 
     plugins: Mapping[str, Plugin]
@@ -112,7 +105,6 @@ class Registry:
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
     strategies: Mapping[str, Strategy] = attrs.field(factory=dict)
-    sections: Extensions[object] = attrs.field(factory=installed_sections, repr=False)
 
     def __repr__(self) -> str:
         return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
@@ -169,11 +161,6 @@ class InstalledPlugins(Extensions[Plugin]):
         registry = self.of({*self.names(), *(self._allowed or ())})
         return attrs.evolve(registry, refused={**registry.refused, **self._damaged})
 
-    @cached_property
-    def sections(self) -> Extensions[object]:
-        """Return the sections of the installed distributions, none of which is imported."""
-        return installed_sections()
-
     def _registry(self, names: frozenset[str]) -> Registry:
         (offered, refused), named = self.loaded(names), self._allowed or frozenset()
         plugins: dict[str, Plugin] = {}
@@ -182,13 +169,10 @@ class InstalledPlugins(Extensions[Plugin]):
                 _add(plugin, plugins)
             except RefusedPluginError as error:
                 refused[name] = str(error)
-        for name in sorted(names):
-            if self.is_installed(name):
-                if not self.is_allowed(name):
-                    refused[name] = f"{ALLOWED} does not name it"
-            elif name in named and name not in {entry.name for entry in every_installed_entry()}:
+        for name in sorted(names & named - {entry.name for entry in every_installed_entry()}):
+            if not self.is_installed(name):
                 refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
-        return _registry(plugins, refused, self.sections)
+        return _registry(plugins, refused)
 
 
 Plugins: TypeAlias = InstalledPlugins | Registry
@@ -241,7 +225,7 @@ def joined(others: Registry, plugin: Plugin) -> Registry:
     plugins = dict(others.plugins)
     _add(plugin, plugins)
     refused = {name: why for name, why in others.refused.items() if name != plugin.name}
-    return _registry(plugins, refused, others.sections)
+    return _registry(plugins, refused)
 
 
 def united(registries: Sequence[Registry]) -> Registry:
@@ -341,9 +325,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
     plugins[plugin.name] = plugin
 
 
-def _registry(
-    plugins: Mapping[str, Plugin], refused: Mapping[str, str], sections: Extensions[object]
-) -> Registry:
+def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Registry:
     every = plugins.values()
     return Registry(
         plugins=plugins,
@@ -353,5 +335,4 @@ def _registry(
         requirements={r.name: r for p in every for r in p.requirements},
         rule_set_folders={p.name: p.rule_sets for p in every},
         strategies={s.name: s for p in every for s in p.strategies},
-        sections=sections,
     )

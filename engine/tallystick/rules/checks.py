@@ -96,7 +96,7 @@ class _Checks:
             yield from self._tiers(self.rule_set.tiers)
         if self.rule_set.emission is not None:
             yield from self._emission(self.rule_set.emission)
-        for section, rules in sections_of(self.rule_set, self.registry):
+        for section, rules in sections_of(self.rule_set):
             yield from self._section(section, rules)
 
     def _read_values(self) -> Iterator[Finding]:

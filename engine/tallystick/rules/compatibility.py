@@ -4,55 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tallystick.rules.model import RuleSet
 from tallystick.rules.section_lookup import asked, sections_of
 
-if TYPE_CHECKING:
-    from tallystick.plugins.registry import Plugins
 
-
-def is_major(old: RuleSet, new: RuleSet, plugins: Plugins) -> bool:
+def is_major(old: RuleSet, new: RuleSet) -> bool:
     """Return whether a rule set takes something away, or is another one by its version."""
     versions = (rules.rule_set.version.partition(".")[0] for rules in (old, new))
-    return bool(gone(old, new, plugins)) or len({*versions}) > 1
+    return bool(gone(old, new)) or len({*versions}) > 1
 
 
-def gone(old: RuleSet, new: RuleSet, plugins: Plugins) -> tuple[str, ...]:
+def gone(old: RuleSet, new: RuleSet) -> tuple[str, ...]:
     """Return what is gone that records, states and readers of results name, each with its path.
 
     Args:
         old: the rule set before.
         new: the rule set after.
-        plugins: those that the sections of both are of.
     """
     return tuple(
         f"{section}.{name}"
-        for section, before, after in _named(old, new, plugins)
+        for section, before, after in _named(old, new)
         for name in before
         if name not in after
     )
 
 
-def _named(
-    old: RuleSet, new: RuleSet, plugins: Plugins
-) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
+def _named(old: RuleSet, new: RuleSet) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
     """Yield the names of two rule sets that others use, section by section."""
     yield "skill_types", old.skill_types, new.skill_types
     for name in old.skill_types.keys() & new.skill_types.keys():
         first, second = old.skill_types[name], new.skill_types[name]
         yield f"skill_types.{name}.axes", first.all_axes, second.all_axes
         yield f"skill_types.{name}.measures", first.measures, second.measures
-    before, after = _sections(old, plugins), _sections(new, plugins)
+    before, after = _sections(old), _sections(new)
     for section, names in before.items():
         yield section, names, after.get(section, ())
 
 
-def _sections(rules: RuleSet, plugins: Plugins) -> Mapping[str, tuple[str, ...]]:
+def _sections(rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
     tiers, emission = rules.tiers, rules.emission
     named: dict[str, Iterable[str]] = {}
-    for section, values in sections_of(rules, plugins):
+    for section, values in sections_of(rules):
         named |= asked(section, "the answer for names", partial(section.names, values))
     return {
         "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),

@@ -18,7 +18,7 @@ from tallystick.rules.section_lookup import document_schema, formulas_of, owners
 from tallystick.rules.structure import table_of
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Plugins, Registry
+    from tallystick.plugins.registry import Registry
 
 
 def digest(rule_set: RuleSet, registry: Registry) -> str:
@@ -30,8 +30,8 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     """Return the JSON value that a digest covers; the registry has every name of the rule set."""
     types = {name: registry.skill_types[name] for name in rule_set.skill_types}
     named = [registry.requirements[name] for name in used_requirements(rule_set)]
-    named_formulas = used_formulas(rule_set, registry)
-    schema = document_schema(rule_set, registry)
+    named_formulas = used_formulas(rule_set)
+    schema = document_schema(rule_set)
     return {
         "document": schema.without_documentation(table_of(rule_set)),
         "formulas": {name: registry.formulas[name].digest for name in named_formulas},
@@ -43,38 +43,29 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     }
 
 
-def used_formulas(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
-    """Return the names of every formula that the rule set names, each once, in name order.
-
-    Args:
-        rule_set: the rule set.
-        plugins: those that its sections are of.
-    """
+def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
+    """Return the names of every formula that the rule set names, each once, in name order."""
     names = {reference.formula for reference in references_of(rule_set)}
-    for section, rules in sections_of(rule_set, plugins):
+    for section, rules in sections_of(rule_set):
         names |= {reference.formula for reference in formulas_of(section, rules)}
     return tuple(sorted(names))
 
 
-def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
+def used_plugins(rule_set: RuleSet) -> tuple[str, ...]:
     """Return the names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
     skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Sections of
     the engine itself are of no plugin. No other is imported to read it or to score by it.
-
-    Args:
-        rule_set: the rule set.
-        plugins: where its sections are found.
     """
     offers = (
-        *used_formulas(rule_set, plugins),
+        *used_formulas(rule_set),
         *used_requirements(rule_set),
         *rule_set.skill_types,
     )
     types = rule_set.skill_types.values()
     names = {*map(namespace, offers), *(rules.plugin or "" for rules in types)}
-    names |= {owner for name in rule_set.sections for owner in owners(name, plugins.sections)}
+    names |= {owner for name in rule_set.sections for owner in owners(name)}
     return tuple(sorted(names - {""}))
 
 

@@ -14,8 +14,9 @@ from tallystick.rules.checks import check
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
-from tallystick.rules.schema import Declared, schema_of, sound_part
-from tallystick.rules.section_lookup import owner_refusal, sections_in
+from tallystick.rules.schema import Declared, sound_part
+from tallystick.rules.section import schema_of
+from tallystick.rules.section_lookup import installed_sections, owner_refusal, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import Document, KeyPath, Positions, parse
 
@@ -90,17 +91,16 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
     rule_set, findings = _validated(document, plugins)
     if rule_set is None or findings:
         raise RuleSetError(problems(findings, str(path), document.positions))
-    registry = plugins.of(used_plugins(rule_set, plugins))
+    registry = plugins.of(used_plugins(rule_set))
     meaning = digest(rule_set, registry)
     return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
 
 
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
-    others = plugins.sections
-    sections, refused = sections_in(document.data, others)
+    sections, refused = sections_in(document.data)
     usable = {name: table for name, table in document.data.items() if name not in refused}
-    schema = schema_of(tuple(sections[name].part for name in sorted(sections)))
-    validation = schema.validate(usable, others.names())
+    schema = schema_of(tuple(sections[name] for name in sorted(sections)))
+    validation = schema.validate(usable, installed_sections().names())
     of_sections = [
         mistake(
             (name,),
@@ -114,12 +114,12 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     if sound is None:
         return None, findings
     rule_set = structure(sound, sections.values())
-    registry = plugins.of(used_plugins(rule_set, plugins))
+    registry = plugins.of(used_plugins(rule_set))
     further = check(rule_set, Declared.of(document.data), registry)
     unowned = [
         mistake((name,), "a table", f"a section whose plugin can be used; it is refused: {why}")
         for name in sections
-        if (why := owner_refusal(name, others, registry))
+        if (why := owner_refusal(name, registry))
     ]
     return rule_set, _and_further(findings, [*unowned, *further])
 

@@ -11,7 +11,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Collection
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,12 @@ from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
 from tallystick.io.documents import read_json
-from tallystick.io.json_schema import followed, schema_defect
-from tallystick.plugins.entries import RefusedPluginError
+from tallystick.io.json_schema import followed
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.toml import NUMBER, UnusableNumber, is_usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     import jsonschema_rs
 
@@ -36,11 +34,10 @@ if TYPE_CHECKING:
 
 CORE_SCHEMA = "rule-set-core-1"
 """The schema of the sections that no plugin brings."""
-_DEFINITIONS = "#/$defs/"
-_PART_KEYS = frozenset({"$schema", "$id", "$defs", "title"})
-"""Keys of the file of a section's part that the whole schema has of its own."""
-_COMPOSED = 64
-"""Maximum number of sets of sections whose schema is remembered."""
+_OF_FILE = frozenset({"$defs", "$id", "$ref", "$schema"})
+"""Keywords of a file that its parts in place are without."""
+_FORM, _WHOLE = "definition", "wholeNumber"
+"""Keywords of a schema in place: the description of a definition, and the mark of whole numbers."""
 
 # errors of these keywords leave the value in a shape that the model can hold
 _SHAPE_KEPT = frozenset(
@@ -54,8 +51,6 @@ _TYPES = {
     "object": "a table",
     "array": "an array",
 }
-# words of which one is what a message tells, whatever the type
-_TOLD_ALONE = frozenset({"enum", "const", "pattern"})
 # sections without which there is nothing to check
 _NEEDED = frozenset({"rule_set", "axes", "measures", "skill_types"})
 # sections whose entries stand for themselves
@@ -121,11 +116,11 @@ class DocumentSchema:
     """The schema of documents that have some sections, or of other files in TOML.
 
     Attributes:
-        document: the JSON Schema.
+        document: the JSON Schema, as `in_place` returns it.
         expectation: returns what a part of it expects, for people.
     """
 
-    document: Mapping[str, Any]
+    document: dict[str, Any]
     expectation: Callable[[Mapping[str, Any]], str] = attrs.field(
         default=attrs.Factory(lambda: describe)
     )
@@ -162,7 +157,7 @@ class DocumentSchema:
                 text, expected = shown(value), self.expectation(part)
                 if _is_unusable(value):
                     expected = NUMBER
-                elif isinstance(value, Decimal) and _is_whole(part):
+                elif isinstance(value, Decimal) and _WHOLE in part:
                     text = str(value)
                     expected += f": write {value:.0f}" * (value == value.to_integral_value())
                 findings.append(mistake(path, text, expected))
@@ -181,35 +176,12 @@ class DocumentSchema:
 
     def without_documentation(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the tables of a document without what the schema marks as documentation."""
-        return self._without(data, self.document)
+        return _without(data, self.document)
 
     @cached_property
     def documentation(self) -> tuple[KeyPath, ...]:
         """Return the paths of what is marked as documentation, each with everything below it."""
-        return tuple(self._documentation(self.document, ()))
-
-    def resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a part of the schema with what it refers to; its own words come first."""
-        if "$ref" not in schema:
-            return schema
-        inner = self.document["$defs"][schema["$ref"].rpartition("/")[2]]
-        return {**self.resolved(inner), **schema}
-
-    def _documentation(self, schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath]:
-        for key, part in schema.get("properties", {}).items():
-            inner = self.resolved(part)
-            if inner.get("documentation"):
-                yield (*path, key)
-            else:
-                yield from self._documentation(inner, (*path, key))
-
-    def _without(self, data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-        inner = {key: self.resolved(_declared(schema, key)) for key in data}
-        return {
-            key: self._without(value, inner[key]) if isinstance(value, dict) else value
-            for key, value in data.items()
-            if not inner[key].get("documentation")
-        }
+        return tuple(_documentation(self.document, ()))
 
     def _part(self, path: Iterable[str]) -> Mapping[str, Any]:
         """Return the part of the schema at a path of an error, with the nearest description."""
@@ -217,149 +189,63 @@ class DocumentSchema:
         description = ""
         for step in path:
             part = part[int(step)] if isinstance(part, list) else part[step]
-            description = part.get("description", description) if isinstance(part, dict) else ""
-        return {"description": description, **part}
+            named = part if isinstance(part, dict) else {"description": ""}
+            description = named.get(_FORM) or named.get("description", description)
+        return {**part, "description": description}
 
     def _missing(self, part: Mapping[str, Any], path: KeyPath, key: str) -> Finding:
         # what is asked under a condition may say of the key what it is, or leave it to the table
-        named = part.get("properties", {}).get(key)
-        wanted = self._subschema((*path, key)) if named is None else self.resolved(named)
+        wanted = part.get("properties", {}).get(key) or self._subschema((*path, key))
         return mistake((*path, key), "", f"{self.expectation(wanted)}, which is missing")
 
     def _subschema(self, path: KeyPath) -> Mapping[str, Any]:
         """Return the part of the schema that rules the value at a path."""
-        schema = self.document
+        schema: Mapping[str, Any] = self.document
         for part in path:
-            inner = schema["items"] if isinstance(part, int) else _declared(schema, part)
-            schema = self.resolved(inner)
+            schema = schema["items"] if isinstance(part, int) else _declared(schema, part)
         return schema
 
     @cached_property
     def validator(self) -> jsonschema_rs.Draft202012Validator:
-        """The schema, compiled; ValueError where it is none, or refers to nothing."""
+        """The schema, compiled."""
         import jsonschema_rs  # who only asks what is documentation needs none
 
         return jsonschema_rs.Draft202012Validator(
-            _with_whole_numbers(self.document),
-            keywords={"wholeNumber": _WholeNumber},
+            self.document,
+            keywords={_WHOLE: _WholeNumber},
             offline=True,
         )
 
 
-@lru_cache(maxsize=_COMPOSED)
-def schema_of(sections: tuple[SchemaPart, ...]) -> DocumentSchema:
-    """Return the schema of documents that have some sections, given in the order of their names.
-
-    Each was looked up before, so that its part is a schema.
-    """
-    core = core_schema()
-    properties, definitions = {**core["properties"]}, {**core["$defs"]}
-    for section in sections:
-        part = section.document
-        own = part.get("$defs", {})
-        names = {name: _free(name, own[name], section.name, definitions) for name in own}
-        root = {key: value for key, value in part.items() if key not in _PART_KEYS}
-        renamed = {names[name]: _renamed(value, names) for name, value in own.items()}
-        at = _free(section.name, root, section.name, {**definitions, **renamed})
-        definitions |= {at: _renamed(root, names), **renamed}
-        properties[section.name] = {"$ref": f"{_DEFINITIONS}{at}"}
-    return DocumentSchema({**core, "properties": properties, "$defs": definitions})
-
-
 @cache
 def core_schema() -> Mapping[str, Any]:
-    """Return the schema of the sections that no plugin brings."""
+    """Return the schema of the sections that no plugin brings, with its definitions apart."""
     path = resources.schema_path(CORE_SCHEMA)
     schema: Mapping[str, Any] = read_json(path, numbers="decimal")
     return schema
 
 
-def _free(name: str, value: object, section: str, taken: Mapping[str, object]) -> str:
-    """Return a definition's name: its own where no other one has it, else behind its section's."""
-    return name if taken.get(name, value) == value else f"{section}.{name}"
+def in_place(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # any part of a schema
+    """Return a part of a schema with each definition in the place of a reference to it.
 
-
-@attrs.frozen(eq=False, slots=False)
-class SchemaPart:
-    """The part of a section in the schema of documents that have it.
-
-    Attributes:
-        name: of the section.
-        file: its JSON Schema.
-    """
-
-    name: str
-    file: Path
-
-    @cached_property
-    def document(self) -> Mapping[str, Any]:
-        """Return the JSON Schema of the table.
-
-        Raises:
-            RefusedPluginError: the file cannot be read, or holds no JSON object.
-        """
-        try:
-            document = read_json(self.file, numbers="decimal")
-        except (OSError, ValueError) as error:
-            raise wrong_section(f"its schema cannot be read: {error}") from error
-        if not isinstance(document, dict) or document.get("type") != "object":
-            raise wrong_section(
-                f'found no schema of a table in {self.file}, expected "type": "object"'
-            )
-        return document
-
-
-def wrong_section(message: str) -> RefusedPluginError:
-    """Return the refusal of a section that says something wrong of itself."""
-    return RefusedPluginError("wrong-section", message)
-
-
-@lru_cache(maxsize=_COMPOSED)
-def check_part(section: SchemaPart) -> None:
-    """Refuse a section whose schema is none, refers to nothing, or cannot be told to people.
+    Words beside a reference count more than those of the definition, whose description is kept for
+    messages about a wrong value. What is a whole number is marked, as JSON Schema has ``1.0`` for
+    an integer, and no `int` holds it.
 
     Raises:
-        RefusedPluginError: it is so.
+        KeyError: there is no definition of a name.
+        RecursionError: a definition leads to itself.
     """
-    defect = schema_defect(section.document)
-    if defect:
-        raise wrong_section(f"found no JSON Schema in {section.file}: {defect}")
-    try:
-        _ = schema_of((section,)).validator
-    except ValueError as error:
-        reason, _, _ = str(error).partition("\n")
-        raise wrong_section(
-            f"found a reference in {section.file} that leads nowhere ({reason}), expected a "
-            f"definition of it, or of {CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
-        ) from error
-    for part in _values(section.document):
-        needed = {"description"} if _TOLD_ALONE & part.keys() else {"description", "type"}
-        needed |= {"maximum"} if "minimum" in part else set()
-        if lacking := needed - part.keys():
-            raise wrong_section(
-                f"found a value without {min(lacking)!r} in {section.file}, expected a description "
-                "and a type, and both ends of a range, so that a message can tell them"
-            )
-
-
-def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the schema of every value; conditions rule none."""
-    if "$ref" not in schema:
-        yield schema
-    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
-    inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
-    for value in inner:
-        if isinstance(value, dict):
-            yield from _values(value)
-
-
-def _renamed(part: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # any part of a schema
-    """Return a part of a section's schema with its definitions by their names in the whole."""
-    if isinstance(part, dict):
-        renamed = {key: _renamed(value, names) for key, value in part.items()}
-        name = str(renamed.get("$ref", "")).removeprefix(_DEFINITIONS)
-        return {**renamed, "$ref": f"{_DEFINITIONS}{names[name]}"} if name in names else renamed
-    return [_renamed(item, names) for item in part] if isinstance(part, list) else part
+    if isinstance(part, list):
+        return [in_place(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    own = {k: in_place(v, definitions) for k, v in part.items() if k not in _OF_FILE}
+    if "$ref" in part:
+        definition = in_place(definitions[part["$ref"].removeprefix("#/$defs/")], definitions)
+        return {**definition, _FORM: definition.get("description", ""), **own}
+    is_whole = own.get("type") == "integer" or type(own.get("const")) is int
+    return {**own, _WHOLE: True} if is_whole else own
 
 
 def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
@@ -426,18 +312,6 @@ def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return declared
 
 
-def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the schema
-    """The schema in which ``1.0`` is no integer, as JSON Schema has it: no `int` holds it."""
-    if isinstance(schema, dict):
-        part = {key: _with_whole_numbers(value) for key, value in schema.items()}
-        return {**part, "wholeNumber": True} if _is_whole(schema) else part
-    return schema
-
-
-def _is_whole(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") == "integer" or type(schema.get("const")) is int
-
-
 class _WholeNumber:
     """The keyword of a number that is written without a fraction."""
 
@@ -447,6 +321,23 @@ class _WholeNumber:
     def validate(self, instance: object) -> None:
         if type(instance) is not int:
             raise ValueError(instance)
+
+
+def _documentation(schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath]:
+    for key, part in schema.get("properties", {}).items():
+        if part.get("documentation"):
+            yield (*path, key)
+        else:
+            yield from _documentation(part, (*path, key))
+
+
+def _without(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    parts = {key: _declared(schema, key) for key in data}
+    return {
+        key: _without(value, parts[key]) if isinstance(value, dict) else value
+        for key, value in data.items()
+        if not parts[key].get("documentation")
+    }
 
 
 def _keys(table: object) -> frozenset[str]:

@@ -12,15 +12,19 @@ own sections alone, so that what else is installed changes no digest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
+from tallystick.io.documents import read_json
+from tallystick.io.json_schema import schema_defect
+from tallystick.plugins.entries import RefusedPluginError
+from tallystick.rules.findings import one_of
 from tallystick.rules.model import SectionKind
-from tallystick.rules.schema import SchemaPart
+from tallystick.rules.schema import CORE_SCHEMA, DocumentSchema, core_schema, in_place
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -31,6 +35,11 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
 T = TypeVar("T")
+
+_COMPOSED = 64
+"""Maximum number of sets of sections whose schema is remembered."""
+# words of which one is what a message tells, whatever the type
+_TOLD_ALONE = frozenset({"enum", "const", "pattern"})
 
 
 def _nothing(*_: object) -> tuple[()]:
@@ -100,6 +109,78 @@ class Section(Generic[T]):
         return self.kind.name
 
     @cached_property
-    def part(self) -> SchemaPart:
-        """Return its part of the schema of documents."""
-        return SchemaPart(self.name, self.schema)
+    def table(self) -> Mapping[str, Any]:
+        """Return the schema of its table, with every definition in its place.
+
+        Raises:
+            RefusedPluginError: the file cannot be read, holds no schema of a table, or refers to
+                what is not there.
+        """
+        schema, core = self._document, core_schema()
+        definitions = {**core["$defs"], **schema.get("$defs", {})}
+        try:
+            table: Mapping[str, Any] = in_place(schema, definitions)
+        except (KeyError, RecursionError) as error:
+            raise wrong_section(
+                f"found a reference in {self.schema} that leads nowhere ({error}), expected a "
+                f"definition of it, or of {CORE_SCHEMA}: {one_of(sorted(core['$defs']))}"
+            ) from error
+        return table
+
+    def check_schema(self) -> None:
+        """Refuse a schema that is none, refers to nothing, or cannot be told to people.
+
+        Raises:
+            RefusedPluginError: it is so.
+        """
+        defect = schema_defect(self._document)
+        if defect:
+            raise wrong_section(f"found no JSON Schema in {self.schema}: {defect}")
+        for part in _values(self.table):
+            needed = {"description"} if _TOLD_ALONE & part.keys() else {"description", "type"}
+            needed |= {"maximum"} if "minimum" in part else set()
+            if lacking := needed - part.keys():
+                raise wrong_section(
+                    f"found a value without {min(lacking)!r} in {self.schema}, expected a "
+                    "description and a type, and both ends of a range, so that a message can tell "
+                    "them"
+                )
+
+    @cached_property
+    def _document(self) -> Mapping[str, Any]:
+        try:
+            document = read_json(self.schema, numbers="decimal")
+        except (OSError, ValueError) as error:
+            raise wrong_section(f"its schema cannot be read: {error}") from error
+        if not isinstance(document, dict) or document.get("type") != "object":
+            raise wrong_section(
+                f'found no schema of a table in {self.schema}, expected "type": "object"'
+            )
+        return document
+
+
+def wrong_section(message: str) -> RefusedPluginError:
+    """Return the refusal of a section that says something wrong of itself."""
+    return RefusedPluginError("wrong-section", message)
+
+
+@lru_cache(maxsize=_COMPOSED)
+def schema_of(sections: tuple[Section[Any], ...]) -> DocumentSchema:
+    """Return the schema of documents that have some sections, given in the order of their names.
+
+    Each was looked up before, so that its schema is one.
+    """
+    core = core_schema()
+    own: dict[str, Any] = in_place(core, core["$defs"])
+    tables = {section.name: section.table for section in sections}
+    return DocumentSchema({**own, "properties": {**own["properties"], **tables}})
+
+
+def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema of every value; conditions rule none."""
+    yield schema
+    inner = [*schema.get("properties", {}).values()]
+    inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    for value in inner:
+        if isinstance(value, dict):
+            yield from _values(value)

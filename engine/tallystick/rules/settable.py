@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
     from tallystick.rules.reading import LoadedRuleSet
-    from tallystick.rules.schema import DocumentSchema
 
 Schema = Mapping[str, Any]
 
@@ -81,7 +80,7 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
         registry: the plugins, for the ranges of parameters.
     """
     data = parse(loaded.text, str(loaded.path)).data
-    schema = document_schema(loaded.rule_set, registry)
+    schema = document_schema(loaded.rule_set).document
     paths = [
         _settable(name, value, *_place_of(data, path, schema, registry))
         for name, path, value in named_paths(data)
@@ -115,10 +114,9 @@ def _end(number: Decimal | None) -> str | None:
 
 
 def _place_of(
-    data: Mapping[str, Any], path: KeyPath, whole: DocumentSchema, registry: Registry
+    data: Mapping[str, Any], path: KeyPath, schema: Schema, registry: Registry
 ) -> tuple[Schema, str]:
     """Return the schema of the value at a path, or the range of its formula, and its meaning."""
-    schema: Schema = whole.document
     value: Any = data
     formula: Formula | None = None
     meaning = ""
@@ -127,7 +125,7 @@ def _place_of(
             # the parameters of a composite stand in a table of their own
             name = value.get("composite" if key == "parameters" else "formula")
             formula = registry.formulas.get(name, formula) if isinstance(name, str) else formula
-        schema = whole.resolved(_child(whole, schema, key, value))
+        schema = _child(schema, key, value)
         meaning = schema.get("description") or meaning
         value = value[key]
     parameter = str(path[-1])
@@ -137,9 +135,9 @@ def _place_of(
     return {"minimum": low, "maximum": high}, f"{parameter} of {formula.name}: {formula.summary}"
 
 
-def _child(whole: DocumentSchema, schema: Schema, key: str | int, value: object) -> Schema:
+def _child(schema: Schema, key: str | int, value: object) -> Schema:
     """Return the schema of what a key leads to, empty where it is not known."""
-    for part in (_selected(whole, schema, value), schema):
+    for part in (_selected(schema, value), schema):
         if isinstance(key, int):
             inner = part.get("items")
         else:
@@ -149,7 +147,7 @@ def _child(whole: DocumentSchema, schema: Schema, key: str | int, value: object)
     return {}
 
 
-def _selected(whole: DocumentSchema, schema: Schema, value: object) -> Schema:
+def _selected(schema: Schema, value: object) -> Schema:
     """Return the alternative that a constant of a table chooses, such as the kind of a step."""
     for rule in schema.get("allOf", ()):
         wanted = rule.get("if", {}).get("properties", {})
@@ -157,5 +155,6 @@ def _selected(whole: DocumentSchema, schema: Schema, value: object) -> Schema:
             value.get(key) == condition.get("const") for key, condition in wanted.items()
         )
         if wanted and chosen:
-            return whole.resolved(rule.get("then", {}))
+            chosen_part: Schema = rule.get("then", {})
+            return chosen_part
     return {}

@@ -17,7 +17,7 @@ from tallystick.errors import InputError, RuleSetError
 from tallystick.io.documents import read_json, read_text
 from tallystick.resources import schema_path
 from tallystick.rules.findings import dotted
-from tallystick.rules.schema import DocumentSchema
+from tallystick.rules.schema import DocumentSchema, in_place
 from tallystick.rules.toml import Document, KeyPath, parse
 
 
@@ -96,4 +96,7 @@ class TomlSource:
 def _schema(name: str) -> DocumentSchema:
     # the descriptions of these schemas say types and ranges in words
     document = read_json(schema_path(name), numbers="decimal")
-    return DocumentSchema(document, lambda part: part.get("description") or "another value")
+    return DocumentSchema(
+        in_place(document, document.get("$defs", {})),
+        lambda part: part.get("description") or "another value",
+    )

@@ -85,7 +85,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
             of a type are out of order at its seed.
     """
-    tiers, groups = bind_tiers(loaded, registry), tuple(_groups(loaded, registry))
+    tiers, groups = bind_tiers(loaded, registry), tuple(_groups(loaded))
     bound, refused = dict[str, BoundType](), dict[tuple[int, str], Diagnostic]()
     reasons = dict[Diagnostic, str]()
     for name in loaded.rule_set.skill_types:
@@ -102,9 +102,9 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
     return bound
 
 
-def _groups(loaded: LoadedRuleSet, registry: Registry) -> Iterator[RecordGroup]:
+def _groups(loaded: LoadedRuleSet) -> Iterator[RecordGroup]:
     """Yield the groups of records that the sections of a rule set ask for."""
-    for section, rules in sections_of(loaded.rule_set, registry):
+    for section, rules in sections_of(loaded.rule_set):
         group = asked(section, "the answer for groups", partial(section.record_group, rules))
         if group is not None:
             yield group

@@ -86,7 +86,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
         made = parts(rules, records, chosen, executor or InProcess())
         begin = partial(chosen.writer, rules.layout)
         counts, epochs = files.write(made, begin, records)
-        formulas = {n for r in rules.each() for n in used_formulas(r.rule_set, r.registry)}
+        formulas = {n for r in rules.each() for n in used_formulas(r.rule_set)}
         spans = tuple(rules_by_epoch(rules))
         result = Receipt(
             rule_set=rules.rule_set.reference,

@@ -30,7 +30,7 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     each fact, and which emission factors a row of results has.
     """
     types = scorer.types
-    names = used_formulas(scorer.rule_set, scorer.registry)
+    names = used_formulas(scorer.rule_set)
     formulas = [scorer.registry.formulas[name] for name in names]
     requirements = {
         requirement.name: requirement for bound in types.values() for requirement in bound.required

@@ -436,7 +436,7 @@ def _shared(rule_sets: Sequence[LoadedRuleSet], plugins: Plugins) -> Registry:
     A history may hold records of types that no candidate scores. Those of the engine's own plugins
     are known, whoever is installed beside them.
     """
-    names = {name for loaded in rule_sets for name in used_plugins(loaded.rule_set, plugins)}
+    names = {name for loaded in rule_sets for name in used_plugins(loaded.rule_set)}
     with_own = plugins.of({*names, *plugins.own().plugins})
     registry = plugins.of(names) if names & with_own.refused.keys() else with_own
     clashes = [f"{name}: {registry.refused[name]}" for name in names & registry.refused.keys()]

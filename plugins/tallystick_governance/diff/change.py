@@ -92,7 +92,7 @@ def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ..
 
 
 def _formulas(rules: BoundRules) -> Mapping[str, Formula]:
-    names = used_formulas(rules.rule_set, rules.registry)
+    names = used_formulas(rules.rule_set)
     return {name: rules.registry.formulas[name] for name in names}
 
 

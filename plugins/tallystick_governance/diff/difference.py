@@ -143,7 +143,7 @@ def difference(
     pairs = bounds or {}
     before, after = old.rule_set, new.rule_set
     changed, meant = changes(before, after), formula_changes(old, new)
-    lost, documentation = gone(before, after, new.registry), without_result(old, new)
+    lost, documentation = gone(before, after), without_result(old, new)
     differences = FormulaDifferences()
     effects = tuple(
         effect(old.types[name], new.types[name], pairs.get(name), differences)
@@ -190,7 +190,7 @@ def _moving(
     paths += [
         dotted(reference.key)
         for rules in (old, new)
-        for section, values in sections_of(rules.rule_set, rules.registry)
+        for section, values in sections_of(rules.rule_set)
         for reference in formulas_of(section, values)
         if reference.formula in names
     ]
@@ -202,7 +202,7 @@ def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]
     names = {
         section.name
         for scorer in rules
-        for section, values in sections_of(scorer.rule_set, scorer.registry)
+        for section, values in sections_of(scorer.rule_set)
         if any(reference.formula in formulas for reference in formulas_of(section, values))
     }
     return tuple(sorted(names))

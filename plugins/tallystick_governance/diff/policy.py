@@ -56,7 +56,7 @@ def without_result(*rules: BoundRules) -> tuple[str, ...]:
     Args:
         rules: the rule sets, for the sections that they have.
     """
-    schemas = [document_schema(rule_set.rule_set, rule_set.registry) for rule_set in rules]
+    schemas = [document_schema(rule_set.rule_set) for rule_set in rules]
     return tuple(dict.fromkeys(dotted(path) for s in schemas for path in s.documentation))
 
 

@@ -82,7 +82,7 @@ Names = tuple[str | int, ...]
 
 def settings_of(loaded: LoadedRuleSet) -> Mapping[Names, Setting]:
     """Return the values of a file that decide results."""
-    documentation = document_schema(loaded.rule_set, loaded.registry).documentation
+    documentation = document_schema(loaded.rule_set).documentation
     data = parse(loaded.text, str(loaded.path)).data
     places = {place.path: place for place in settable_paths(loaded, loaded.registry)}
     return {

@@ -73,5 +73,5 @@ def _sections(rules: Scorer) -> dict[str, object]:
                 formulas[reference.formula].digest for reference in formulas_of(section, values)
             ),
         )
-        for section, values in sections_of(rules.rule_set, rules.registry)
+        for section, values in sections_of(rules.rule_set)
     }
