@@ -47,8 +47,6 @@ class Sample:
         factors: what a weighted mean weighs by, in nano, by name.
         records: the number of records whose values it sums.
         epoch: the one that the round of its record names; None where it is not known.
-        sharing: of a sum over several tasks, which names none: the number of records that each of
-            these tasks has, where missed deadlines count, and where they do not.
     """
 
     value: int | Fraction | None
@@ -56,7 +54,6 @@ class Sample:
     missed: bool = False
     factors: Mapping[str, int] = attrs.field(factory=dict)
     records: int = 1
-    sharing: tuple[int, int] | None = None
     epoch: int | None = None
 
 

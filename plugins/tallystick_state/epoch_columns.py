@@ -384,14 +384,13 @@ class ColumnRecords:
     ) -> dict[int, dict[str, dict[str, list[Sample]]]]:
         """Return the sums of samples by round, group and hotkey."""
         steps = [s for s in rules.collects if s.value == value and s.records == "round"]
-        form = _SHARED if any(step.counts_tasks for step in steps) else _PLAIN
-        form = _TASKS if any(step.looks_back for step in steps) else form
-        key = value, rules.group if rules.groups else None, factors_of(rules), form
+        by_task = any(step.counts_tasks or step.looks_back for step in steps)
+        key = value, rules.group if rules.groups else None, factors_of(rules), by_task
         # no step changes what records are read by
         if key not in self._cache:
             rounds: dict[int, dict[str, dict[str, list[Sample]]]] = {}
             for part in self.parts.values():
-                for number, group, hotkey, sample in _sampled(pins, rules, part, value, form):
+                for number, group, hotkey, sample in _sampled(pins, rules, part, value, by_task):
                     by_hotkey = rounds.setdefault(number, {}).setdefault(group, {})
                     by_hotkey.setdefault(hotkey, []).append(sample)
             self._cache[key] = rounds
@@ -407,7 +406,7 @@ class ColumnRecords:
         groups: dict[str, dict[str, list[Sample]]] = {}
         for part in self.every.values():
             in_window = part.take(_in_window(rules, part, value, most))
-            for _, group, hotkey, sample in _sampled(pins, rules, in_window, value, _TASKS):
+            for _, group, hotkey, sample in _sampled(pins, rules, in_window, value, True):
                 groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
         return groups
 
@@ -434,7 +433,7 @@ def _alike(part: RecordColumns) -> Iterator[tuple[Alike, int]]:
 
 
 def _sampled(
-    pins: Pins, rules: AllocationRules, part: RecordColumns, value: str, form: str
+    pins: Pins, rules: AllocationRules, part: RecordColumns, value: str, by_task: bool
 ) -> Iterator[tuple[int, str, str, Sample]]:
     """Yield round, group, hotkey and the sum of records that are collected alike."""
     rows = _counted(pins, part, value)
@@ -447,28 +446,22 @@ def _sampled(
     hotkeys, rounds = part.hotkey.codes[rows], part.round[rows]
     missed, tasks = part.missed[rows], part.task_id.codes[rows]
     columns = [rounds, groups[rows], hotkeys, part.epoch[rows], missed.astype(np.int64)]
-    sharing = [np.ones(len(rows), np.int64)] * 2
-    if form == _SHARED:
-        sharing = _sharing(missed, hotkeys, groups[rows], rounds, tasks)
-        columns += sharing
-    if form == _TASKS:
+    if by_task:
         columns.append(tasks)
     order, starts = alike(*columns)
     first = order[starts]
     pinned = Factors(pins, factors_of(rules))
-    for place, total, many, late, with_missed, without in zip(
+    for place, total, many, late in zip(
         first.tolist(),
         totals_of(values, order, starts),
         counts_of(order, starts).tolist(),
         missed[first].tolist(),
-        sharing[0][first].tolist(),
-        sharing[1][first].tolist(),
         strict=True,
     ):
         row = int(rows[place])
         hotkey, number = part.hotkey.names[part.hotkey.codes[row]], int(part.round[row])
         task: Task | None = None
-        if form == _TASKS:
+        if by_task:
             task = number, part.task_id.names[part.task_id.codes[row]], part.skill_type
         sample = Sample(
             total,
@@ -476,8 +469,7 @@ def _sampled(
             late,
             pinned.of(int(part.epoch[row]), hotkey, part.skill_type),
             many,
-            None if form == _TASKS else (with_missed, without),
-            int(part.epoch[row]) if form == _TASKS else None,
+            int(part.epoch[row]) if by_task else None,
         )
         yield number, names[groups[row]], hotkey, sample
 
@@ -509,10 +501,6 @@ def _has_emission(pins: Pins, part: RecordColumns) -> Truths:
         if part.skill_type in pins.base_rules(epoch).base_weights
     ]
     return np.isin(part.epoch, epochs)
-
-
-_PLAIN, _SHARED, _TASKS = "plain", "shared", "tasks"
-"""Forms of sums: of a round; with how many records share a task; of a task."""
 
 
 def _chosen(samples: SamplesByValue, hotkeys: Collection[str], last: int | None) -> SamplesByValue:
@@ -547,19 +535,6 @@ def _whole(values: Ints | np.ndarray) -> np.ndarray:
     column = np.empty(len(values), np.object_)
     column[:] = [v if isinstance(v, Fraction) else Fraction(v, NANO) for v in values.tolist()]
     return column
-
-
-def _sharing(missed: Truths, *task: Ints) -> list[Ints]:
-    """Return how many records the task of each row has, with missed ones and without."""
-    order, starts = alike(*task)
-    counts = counts_of(order, starts)
-    in_time = np.add.reduceat((~missed).astype(np.int64)[order], starts)
-    sharing = []
-    for per_task in (counts, in_time):
-        per_row = np.empty(len(order), np.int64)
-        per_row[order] = np.repeat(per_task, counts)
-        sharing.append(per_row)
-    return sharing
 
 
 def _in_window(rules: AllocationRules, part: RecordColumns, value: str, most: int | None) -> Truths:

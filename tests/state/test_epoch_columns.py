@@ -412,10 +412,6 @@ def _one_task_too_few(
     return _IN_WINDOW(rules, part, value, None if most is None else most - 1)
 
 
-def _nobody_shares(missed: np.ndarray, *_: np.ndarray) -> list[np.ndarray]:
-    return [np.ones(len(missed), np.int64)] * 2
-
-
 def _one_of_each(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
     del order
     return np.ones(len(starts), np.int64)
@@ -428,7 +424,6 @@ _IN_WINDOW = epoch_columns._in_window
     ("module", "name", "variant", "mutant"),
     [
         (epoch_columns, "_in_window", "mean of the last, window", _one_task_too_few),
-        (epoch_columns, "_sharing", "sum of tasks, round", _nobody_shares),
         (epoch_columns, "counts_of", "skills@1.0.0", _one_of_each),
         (epoch_columns, "_without_former", "mean of the last, window", lambda memory, _: memory),
         (epoch_columns, "FLAG", "skills@1.2.0", "rerun_pass"),

@@ -317,7 +317,7 @@ class Collect(ColumnStep):
         if self.statistic == "rounds":
             return Fraction(len({*map(_round, counted)})) if counted else None
         if self.statistic in OF_ORDER:
-            means = sorted(_sums(self._sharing(task), (), ())[0] for task in _tasks(counted))
+            means = sorted(_sums(_sharing(task), (), ())[0] for task in _tasks(counted))
             return _number(self.statistic, means, self.k, self.cut)
         top, bottom = self._aged_sums(counted, now)
         if not bottom or self.statistic == "count":
@@ -327,26 +327,15 @@ class Collect(ColumnStep):
     def _aged_sums(self, counted: Sequence[Sample], now: int | None) -> tuple[Exact, Exact]:
         """Return the sums of values and of their divisors, which count the less the older."""
         if self.half_life is None:
-            shared = self._sharing(counted) if self.counts_tasks else [(s, 1) for s in counted]
+            shared = _sharing(counted) if self.counts_tasks else [(s, 1) for s in counted]
             return _sums(shared, self.times, self.over)
         tops, bottoms = list[Exact](), list[Exact]()
         for number, of_round in groupby(_by_task(counted), key=_round):
             part = real.power(Fraction(1, 2), Fraction(_age(now, number), self.half_life))
-            top, bottom = _sums(self._sharing([*of_round]), (), ())
+            top, bottom = _sums(_sharing([*of_round]), (), ())
             tops.append(top * part)
             bottoms.append(bottom * part)
         return real.total(tops), real.total(bottoms)
-
-    def _sharing(self, samples: Sequence[Sample]) -> list[_Shared]:
-        """Return the samples, each with the number of records that count of each of its tasks."""
-        place = 0 if self.missed == "zero" else 1
-        shared = [(s, s.sharing[place]) for s in samples if s.sharing is not None]
-        if len(shared) == len(samples):
-            return shared
-        for task in _tasks([sample for sample in samples if sample.sharing is None]):
-            many = sum(sample.records for sample in task)
-            shared += [(sample, many) for sample in task]
-        return shared
 
     def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range | None) -> None:
         """Refuse a value outside the range, where it is known."""
@@ -388,6 +377,15 @@ def _tasks(samples: Sequence[Sample]) -> list[list[Sample]]:
     if all(sample.task is None for sample in samples):
         return [[sample] for sample in samples]
     return [list(same) for _, same in groupby(_by_task(samples), key=lambda each: each.task)]
+
+
+def _sharing(samples: Sequence[Sample]) -> list[_Shared]:
+    """Return the samples, each with the number of records that count of its task."""
+    shared = list[_Shared]()
+    for task in _tasks(samples):
+        many = sum(sample.records for sample in task)
+        shared += [(sample, many) for sample in task]
+    return shared
 
 
 def _by_task(samples: Iterable[Sample]) -> list[Sample]:
