@@ -24,7 +24,6 @@ from tallystick.json_values import JsonKey, json_object
 from tallystick_state.argument_checks import check_text
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import check_hotkey
-from tallystick_state.sections.claims import Claims as Limits
 
 CONFLICT = "conflict"
 OUTRANKED = "outranked"
@@ -45,8 +44,6 @@ REASONS: Mapping[str, str] = MappingProxyType(
 )
 """Reasons why a claim is in quarantine, each with its meaning."""
 
-EVERY_ROUND = -1
-"""The round of counts that are of a whole epoch."""
 Counts = Mapping[tuple[int, int], int]
 """Numbers of claims of one validator and epoch, by round and rank."""
 
@@ -74,6 +71,7 @@ class Claim:
         rank: the highest one with which it came.
         reason: why it is in quarantine; None while it is recorded.
         counted_in: the epoch that was open when it was recorded; None in quarantine.
+        identity: see `StateEvent.identity`.
     """
 
     seq: int
@@ -81,6 +79,12 @@ class Claim:
     rank: Rank
     reason: str | None = None
     counted_in: int | None = None
+    # takes long
+    identity: bytes = attrs.field(init=False, eq=False, repr=False)
+
+    @identity.default
+    def _identity(self) -> bytes:
+        return self.event.identity
 
     def is_final(self, epoch: int) -> bool:
         """Return whether an epoch before the open one has counted it."""
@@ -152,70 +156,3 @@ def contenders(
             yield claim, OUTRANKED
         else:
             yield claim, CONFLICT if rivals > 1 else None
-
-
-def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
-    """Return the ranks and rounds of which a validator claims more than the limits allow.
-
-    A claim counts against those of its own rank and of the ranks below: what others put into the
-    mouth of a validator takes nothing from what it says itself. Of a round with too many claims one
-    above the limit counts in the epoch, since no more are kept for sure; otherwise it would matter
-    which came first.
-
-    Args:
-        counts: of one validator and one epoch.
-        limits: of the rule set.
-    """
-    above = set[tuple[Rank, int]]()
-    for rank in Rank:
-        rounds: dict[int, int] = {}
-        for (number, of_rank), claims in counts.items():
-            if of_rank >= rank and claims:
-                rounds[number] = rounds.get(number, 0) + claims
-        cap = max(rounds.values(), default=0) if limits.per_round is None else limits.per_round + 1
-        total = sum(min(claims, cap) for claims in rounds.values())
-        if _above(total, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
-            above.add((rank, EVERY_ROUND))
-        above |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
-    return frozenset(above)
-
-
-def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -> bool:
-    """Return whether a claim is above a limit; see `exceeded`."""
-    return (rank, EVERY_ROUND) in over or (rank, event.round) in over
-
-
-def has_limits(limits: Limits) -> bool:
-    """Return whether a limit counts claims."""
-    return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
-
-
-def united(limits: Sequence[Limits]) -> Limits:
-    """Return the limits of several lines in one state: claims count by validator, not by line.
-
-    A validator may claim as much as the lines allow together, of as many rounds as one of them
-    does; where one sets no limit there is none.
-    """
-    first, *others = limits
-    if not others:
-        return first
-    rounds = [
-        line_limits.rounds_per_epoch
-        for line_limits in limits
-        if line_limits.rounds_per_epoch is not None
-    ]
-    return attrs.evolve(
-        first,
-        per_round=_together([line_limits.per_round for line_limits in limits]),
-        per_epoch=_together([line_limits.per_epoch for line_limits in limits]),
-        rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
-    )
-
-
-def _together(limits: Sequence[int | None]) -> int | None:
-    numbers = [limit for limit in limits if limit is not None]
-    return sum(numbers) if len(numbers) == len(limits) else None
-
-
-def _above(number: int, limit: int | None) -> bool:
-    return limit is not None and number > limit

@@ -20,6 +20,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
+import attrs
 import msgspec
 
 from tallystick.canonical import CanonicalError, canonical_bytes
@@ -28,7 +29,7 @@ from tallystick.records.messages import shown
 from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
-from tallystick_state.claim_register import ClaimRegister, Move, Numbered, Sifted
+from tallystick_state.claim_register import ClaimRegister, Move, Sifted
 from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
@@ -170,18 +171,20 @@ class EventLog:
         batch, register, epoch = [*events], self.register, self.state.epoch
         self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
-        entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
-        places = sifted.entries
-        if places and rank is Rank.SIGNED:
+        entries, new, raised, kind = list[Entry](), list[Claim](), list[Claim](), _KINDS[rank]
+        if sifted.entries and rank is Rank.SIGNED:
             self.write_batch()
-        for index in places:
-            entry = self.chained(kind, batch[index].to_line())
+        for index, claim in sifted.entries.items():
+            event = batch[index]
+            entry = self.chained(kind, event.to_line())
             entries.append(entry)
-            if index not in sifted.raised:
-                new.append((entry.seq, batch[index], sifted.identities[index]))
+            if claim is None:
+                new.append(Claim(entry.seq, event, rank, counted_in=epoch))
+            else:
+                raised.append(attrs.evolve(claim, rank=rank, reason=None))
         self.transaction.append(entries)
-        self.transaction.remember([(seq, event) for seq, event, _ in new])
-        self.settle(register.settle(new, sifted.raised.values(), rank, epoch))
+        self.transaction.remember([(claim.seq, claim.event) for claim in new])
+        self.settle(register.settle([*new, *raised], epoch))
         return sifted
 
     def begin_batch(self, authority: Authority) -> Batch:

@@ -246,11 +246,12 @@ class _Lines:
         before = self._log.entries
         outcome = self._log.record([event for _, event in lines], rank)
         entries = outcome.entries
+        raised = {index: claim for index, claim in entries.items() if claim is not None}
         self._lines.extend([0] * (self._log.entries - before - len(entries)))
         self._taken += len(entries)
         self._duplicates += outcome.duplicates
         self._lines.extend(lines[index][0] for index in entries)
-        self._raised |= {claim.seq: lines[index][0] for index, claim in outcome.raised.items()}
+        self._raised |= {claim.seq: lines[index][0] for index, claim in raised.items()}
         for line, event in (lines[index] for index in outcome.refused):
             self.reject([_quarantine_reject(line, event, OVER, _WANTED[OVER])])
             if self._most is None or len(self._over) < self._most:

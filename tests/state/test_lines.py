@@ -21,10 +21,10 @@ from tallystick.errors import DamagedError, StateError
 from tallystick.resources import folder
 from tallystick_state.answers import ClosedRound
 from tallystick_state.chain import chained
-from tallystick_state.claims import united
 from tallystick_state.entries import Genesis
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
+from tallystick_state.quotas import Limits
 from tallystick_state.replay import verify
 from tallystick_state.sections.claims import Claims
 from tallystick_state.transfer import export_state, import_state
@@ -274,11 +274,9 @@ def test_a_forged_first_entry_is_damaged(body: str) -> None:
 
 def test_limits_of_lines_are_taken_together() -> None:
     one, two = Claims("any", 10, 20, 3), Claims("recorded", 1, 2, 30)
-    assert united([one]) is one
-    found = united([one, two])
-    assert (found.per_round, found.per_epoch, found.rounds_per_epoch) == (11, 22, 30)
-    without = united([one, Claims(), two])
-    assert (without.per_round, without.per_epoch, without.rounds_per_epoch) == (None, None, None)
+    assert Limits.of([one]) == Limits(10, 20, 3)
+    assert Limits.of([one, two]) == Limits(11, 22, 30)
+    assert Limits.of([one, Claims(), two]) == Limits()
 
 
 def test_the_commands_show_every_line(tmp_path: Path) -> None:

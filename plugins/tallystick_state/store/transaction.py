@@ -206,7 +206,7 @@ def _claim_row(claim: Claim) -> tuple[Any, ...]:
     event, waits = claim.event, claim.reason is not None
     searched = event.round, event.hotkey, event.skill_type, event.role, int(event.is_record)
     return (
-        *(claim.seq, event.identity, int(claim.rank), claim.counted_in),
+        *(claim.seq, claim.identity, int(claim.rank), claim.counted_in),
         *((None,) * 6 if waits else (*searched, event.epoch)),
         *((event.task, event.scope, claim.reason) if waits else (None,) * 3),
     )
