@@ -20,3 +20,14 @@ class Domain:
     high: int
     unit: int = 1
     whole: bool = True
+
+    @property
+    def is_one(self) -> bool:
+        """True if there is one number alone."""
+        return self.low // self.unit == self.high // self.unit
+
+    def cut(self, middle: int) -> tuple[Domain, Domain]:
+        """Return the numbers up to a middle, which is below the highest, and the others."""
+        last = middle // self.unit * self.unit
+        first = last + self.unit if self.whole else last
+        return attrs.evolve(self, high=last), attrs.evolve(self, low=first)

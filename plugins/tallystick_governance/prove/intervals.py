@@ -143,14 +143,13 @@ class _Proof:
 def _halves(box: Box) -> Iterator[tuple[Box, Box]]:
     """Yield two boxes that make up a box: one fact in two at its middle, or at its mean size."""
     for digest, domain in box.items():
-        low, high = domain.low // domain.unit, domain.high // domain.unit
-        if low == high:
+        if domain.is_one:
             continue
-        middles = {(low + high) // 2}
+        low, high, unit = domain.low, domain.high, domain.unit
+        middles = {(low // unit + high // unit) // 2 * unit}
         if low >= 0:
-            middles.add(isqrt(low * high) if low else isqrt(high))
+            middles.add(isqrt(low * high) if low else isqrt(high // unit) * unit)
         for middle in sorted(middles):
             if low <= middle < high:
-                first = attrs.evolve(domain, high=middle * domain.unit)
-                second = attrs.evolve(domain, low=(middle + 1) * domain.unit)
+                first, second = domain.cut(middle)
                 yield {**box, digest: first}, {**box, digest: second}
