@@ -50,7 +50,6 @@ _SCORE = """
 from pathlib import Path
 import tallystick
 from tallystick.scoring.facts.run import extract_file
-from tallystick.scoring.run import score_file
 for name in {rules!r}:
     scorer = tallystick.load(name)
     source = Path({folder!r}, scorer.rule_set.rule_set.name + ".jsonl")

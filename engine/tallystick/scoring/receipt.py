@@ -22,7 +22,7 @@ from tallystick.io.atomic import (
     output_path,
     output_place,
 )
-from tallystick.io.paths import receipt_beside
+from tallystick.io.paths import PathLike, path_of, receipt_beside
 from tallystick.io.sources import Source
 from tallystick.io.streams import (
     STANDARD,
@@ -80,6 +80,7 @@ class RunFiles:
 
     Attributes:
         source: what is read.
+        target: the name that was given to what it makes.
         output: what it makes.
         rejects: the rejected records, one JSON object a line.
         receipt: the receipt.
@@ -87,6 +88,7 @@ class RunFiles:
     """
 
     source: Path
+    target: Path
     output: OutputFile
     rejects: OutputFile
     receipt: OutputFile
@@ -139,10 +141,10 @@ class RunFiles:
 
 @contextmanager
 def run_files(  # noqa: PLR0913  # the files of a run
-    source: Path,
-    output: Path,
-    rejects: Path | None = None,
-    receipt: Path | None = None,
+    source: PathLike,
+    output: PathLike,
+    rejects: PathLike | None = None,
+    receipt: PathLike | None = None,
     *,
     follow_links: bool = False,
     progress: Progress | None = None,
@@ -163,27 +165,32 @@ def run_files(  # noqa: PLR0913  # the files of a run
         progress: told how far the run is.
 
     Raises:
+        InputError: one of them is neither text nor a path.
         OutputError: the output is a folder by its name, such as ``.``, two files are one, or a file
             cannot be written; nothing is left under its name.
     """
-    if not output.name:
-        raise OutputError(f"{output}: a folder, expected the name of a file to write")
-    for beside in (rejects, receipt):
+    origin = path_of(source, "a file or a folder of records")
+    target = path_of(output, "a file to write")
+    rejected, stated = (None if path is None else path_of(path) for path in (rejects, receipt))
+    if not target.name:
+        raise OutputError(f"{target}: a folder, expected the name of a file to write")
+    for beside in (rejected, stated):
         if beside == STANDARD:
             raise OutputError(f"{beside}: found the standard output, expected the name of a file")
-    if not is_stream(output):
-        rejects = rejects or output.with_name(f"{output.name}.rejects.jsonl")
-        receipt = receipt or receipt_beside(output)
-    named = [path for path in (output, rejects, receipt) if path is not None and path != STANDARD]
-    _check_apart(source, [path for path in named if not is_stream(path)])
+    if not is_stream(target):
+        rejected = rejected or target.with_name(f"{target.name}.rejects.jsonl")
+        stated = stated or receipt_beside(target)
+    named = [path for path in (target, rejected, stated) if path is not None and path != STANDARD]
+    _check_apart(origin, [path for path in named if not is_stream(path)])
     places = [output_path(path, follow_links=follow_links) for path in named]
     with atomic_files(*places) as files:
         opened = dict(zip(named, files, strict=True))
         yield RunFiles(
-            source,
-            opened.get(output) or standard_output(),
-            opened[rejects] if rejects else standard_error(),
-            opened[receipt] if receipt else nowhere(),
+            origin,
+            target,
+            opened.get(target) or standard_output(),
+            opened[rejected] if rejected else standard_error(),
+            opened[stated] if stated else nowhere(),
             progress,
         )
 

@@ -7,13 +7,11 @@ follow, and so do as many epochs after it, so that it seldom happens twice.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 import attrs
 
@@ -22,54 +20,40 @@ from tallystick.io.sources import Chunk, Source
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.executors.executor import Executor, InProcess
+from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
 from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.output import OutputFormat, format_of
 from tallystick.scoring.receipt import (
     Counts,
     Part,
-    Progress,
     Receipt,
+    RunFiles,
     engine_name,
     plugin_names,
     rules_by_epoch,
-    run_files,
 )
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-
-_LOG = logging.getLogger(__name__)
 
 PREFETCH = 32
 """Minimum number of epochs that are read when a worker misses one."""
 
 
-def score_file(  # noqa: PLR0913  # what a run needs
+def score_run(
     rules: BoundRules,
-    source: Path,
-    output: Path,
-    *,
-    format_name: str | None = None,
-    rejects: Path | None = None,
-    receipt: Path | None = None,
-    follow_links: bool = False,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
-    settings: str | None = None,
+    files: RunFiles,
+    format_name: str | None,
+    executor: Executor,
+    settings: str | None,
 ) -> Receipt:
-    """Score the records of a file into results, rejects and a receipt.
+    """Score the records of a run into its files.
 
     Args:
         rules: the bound rule set.
-        source: a JSONL file, a facts file, or a folder of such files.
-        output: where the results go; ``-`` is the standard output.
-        format_name: of ``FORMATS``; by default by the name of the output.
-        rejects: where rejected records go; by default beside the output.
-        receipt: where the receipt goes; by default beside the output.
-        follow_links: whether the name of an output may be a link.
-        progress: told how far the run is.
-        executor: who scores the chunks; by default this process.
+        files: of the run; a JSONL file, a facts file, or a folder of such files is its source.
+        format_name: of ``FORMATS``; None is that of the name of the output.
+        executor: who scores the chunks.
         settings: the settings file that counted, for the receipt.
 
     Raises:
@@ -77,35 +61,30 @@ def score_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    with run_files(
-        source, output, rejects, receipt, follow_links=follow_links, progress=progress
-    ) as files:
-        chosen = format_of(output, format_name)
-        # as it is when the run begins: a long one may outlive an installation
-        records, code = source_of(source), code_of(rules)
-        made = parts(rules, records, chosen, executor or InProcess())
-        begin = partial(chosen.writer, rules.layout)
-        counts, epochs = files.write(made, begin, records)
-        formulas = {n for r in rules.each() for n in used_formulas(r.rule_set)}
-        spans = tuple(rules_by_epoch(rules))
-        result = Receipt(
-            rule_set=rules.rule_set.reference,
-            rule_set_digest=rules.digest,
-            formulas={name: rules.registry.formulas[name].digest for name in sorted(formulas)},
-            schemas={name: schema_digest(schema) for name, schema in rules.schemas.items()},
-            engine=engine_name(),
-            plugins=plugin_names(rules.registry),
-            code=code,
-            snapshots=_snapshot_digests(rules, epochs),
-            input_digest=records.digest,
-            output_digest=files.output.digest(),
-            rejects_digest=files.rejects.digest(),
-            counts=counts,
-            rules_by_epoch=spans if len(spans) > 1 else None,
-            settings=settings,
-        )
-        files.receipt.write(result.to_json().encode())
-    _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
+    chosen = format_of(files.target, format_name)
+    # as it is when the run begins: a long one may outlive an installation
+    records, code = source_of(files.source), code_of(rules)
+    made = parts(rules, records, chosen, executor)
+    counts, epochs = files.write(made, partial(chosen.writer, rules.layout), records)
+    formulas = {n for r in rules.each() for n in used_formulas(r.rule_set)}
+    spans = tuple(rules_by_epoch(rules))
+    result = Receipt(
+        rule_set=rules.rule_set.reference,
+        rule_set_digest=rules.digest,
+        formulas={name: rules.registry.formulas[name].digest for name in sorted(formulas)},
+        schemas={name: schema_digest(schema) for name, schema in rules.schemas.items()},
+        engine=engine_name(),
+        plugins=plugin_names(rules.registry),
+        code=code,
+        snapshots=_snapshot_digests(rules, epochs),
+        input_digest=records.digest,
+        output_digest=files.output.digest(),
+        rejects_digest=files.rejects.digest(),
+        counts=counts,
+        rules_by_epoch=spans if len(spans) > 1 else None,
+        settings=settings,
+    )
+    files.receipt.write(result.to_json().encode())
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -11,7 +12,7 @@ import attrs
 
 from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.formula.facts import attribute_name
-from tallystick.io.paths import PathLike, path_of
+from tallystick.io.paths import PathLike
 from tallystick.numbers.nano import exact_nano, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
 from tallystick.records.defects import DefectLog, internal_errors
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from tallystick.scoring.facts.results import Scoring
     from tallystick.scoring.receipt import Progress, Receipt
     from tallystick.scoring.table import ResultTable
+
+_LOG = logging.getLogger(__name__)
 
 RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
@@ -195,20 +198,17 @@ class Scorer(BoundRules):
             OutputError: a file cannot be written; nothing is left under its final name.
             EngineError: the workers cannot be used; as above.
         """
-        from tallystick.scoring.run import score_file  # loads NumPy
+        from tallystick.scoring.executors.executor import InProcess
+        from tallystick.scoring.receipt import run_files
+        from tallystick.scoring.run import score_run  # loads NumPy
 
-        return score_file(
-            self,
-            path_of(source, "a file or a folder of records"),
-            path_of(output, "a file for results"),
-            format_name=format_name,
-            rejects=None if rejects is None else path_of(rejects),
-            receipt=None if receipt is None else path_of(receipt),
-            follow_links=follow_links,
-            progress=progress,
-            executor=executor,
-            settings=settings,
-        )
+        with run_files(
+            source, output, rejects, receipt, follow_links=follow_links, progress=progress
+        ) as files:
+            result = score_run(self, files, format_name, executor or InProcess(), settings)
+        counts = attrs.asdict(result.counts)
+        _LOG.info("scored a file", extra={"source": source, "output": output, **counts})
+        return result
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultTable:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""

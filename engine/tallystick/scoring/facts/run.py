@@ -8,7 +8,7 @@ from functools import partial
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.io.paths import PathLike, path_of
+from tallystick.io.paths import PathLike
 from tallystick.io.sources import Chunk
 from tallystick.io.streams import is_stream
 from tallystick.json_values import JsonKey, json_fields, json_object
@@ -140,13 +140,11 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    source, output = path_of(source, "a file or a folder of records"), path_of(output)
-    if is_stream(output):
-        raise OutputError(f"{output}: found a stream, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
-    beside = None if rejects is None else path_of(rejects)
-    with run_files(source, output, beside, follow_links=follow_links, progress=progress) as files:
-        records, code = source_of(source), Code.of(registry)
+    with run_files(source, output, rejects, follow_links=follow_links, progress=progress) as files:
+        if is_stream(files.target):
+            raise OutputError(f"{files.target}: found a stream, expected a file for a table")
+        records, code = source_of(files.source), Code.of(registry)
         if executor.is_elsewhere:
             there = ExtractionSpec(Installation.of(registry))
             parts = executor.map(there, records.places())
