@@ -8,12 +8,10 @@ owner's alone (0600), and so are those two. What a database says when it fails b
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
@@ -48,11 +46,7 @@ _NO_WRITING = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOER
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
 
-# seconds between two tries where SQLite does not wait by itself
-_PAUSE = 0.01
-
-# a link is not followed, wherever it leads
-_NEW_STORE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 _BUSY = (
     "found the store locked by another process, expected it to be free within {timeout:g} s: wait "
@@ -305,18 +299,6 @@ class Place:
                 for table in TABLES:
                     connection.execute(f"VACUUM (FULL) {table}")
 
-    def use_wal(self) -> None:
-        """Put the file of SQLite into WAL mode, in which it stays.
-
-        Raises:
-            StoreError: the file is locked for too long, or cannot be written.
-        """
-        if self.path is not None:
-            end = time.monotonic() + self.timeout
-            with self._connected("write") as connection:
-                while not _is_in_wal(connection, last=time.monotonic() >= end):
-                    time.sleep(_PAUSE)
-
     @contextmanager
     def _connected(self, access: Access) -> Iterator[Connection]:
         with _explained(self.shown, self.timeout):
@@ -376,11 +358,11 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
     def connect(access: Access) -> sqlite3.Connection:
         if create:
             _make_private(path)
-            return _opened(f"{uri}?mode=rwc", timeout)
+            return _opened(f"{uri}?mode=rwc", timeout, access)
         try:
             # who only reads leaves a WAL to the next writer, who sees by it that one was killed
             is_read_only = access == "read" and has_wal(path)
-            return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", timeout)
+            return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", timeout, access)
         except sqlite3.OperationalError as error:
             if not path.exists():
                 raise StoreError(f"{path}: {_GONE}") from error
@@ -391,7 +373,7 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
             if has_wal(path):
                 raise StoreError(f"{path}: {_UNREAD_WAL.format(wal=wal_of(path))}") from error
         # SQLite cannot make its files beside the store, and needs none where nobody writes
-        return _opened(f"{uri}?mode=ro&immutable=1", timeout, _Immutable)
+        return _opened(f"{uri}?mode=ro&immutable=1", timeout, access, _Immutable)
 
     return Place(str(path), path, connect, timeout)
 
@@ -401,13 +383,21 @@ class _Immutable(sqlite3.Connection):
 
 
 def _opened(
-    uri: str, timeout: float, factory: type[sqlite3.Connection] = sqlite3.Connection
+    uri: str,
+    timeout: float,
+    access: Access,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
 ) -> sqlite3.Connection:
     """Connect to a file of SQLite."""
     connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True, factory=factory)
     try:
         connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         connection.execute(f"PRAGMA cache_size=-{_CACHE}")
+        if access == "write":
+            # a file stays in this mode; SQLite waits for no lock of it, so that the next writer
+            # tries again
+            with suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode=WAL")
     except BaseException:
         connection.close()
         raise
@@ -433,27 +423,16 @@ def _is_writable(path: Path) -> bool:
 def _make_private(path: Path) -> None:
     """Make the file of a store, which its owner alone may read; SQLite makes those beside it alike.
 
-    A file that is empty is taken for one that was left behind. Another keeps its permissions, and
-    is not opened: to close it would give up all locks that other threads of the process have of it.
+    One that is there keeps its permissions, and is not opened: to close it would give up all locks
+    that other threads of the process have of it.
     """
+    if path.is_symlink():
+        raise StoreError(
+            f"{path}: found a link, expected the name of a new file: name what it leads to"
+        )
+    # SQLite says what else is wrong
     with suppress(OSError):
-        status = path.lstat()
-        if stat.S_ISREG(status.st_mode) and status.st_size:
-            return
-    try:
-        number = os.open(path, _NEW_STORE, 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise StoreError(
-                f"{path}: found a link, expected the name of a new file: name what it leads to"
-            ) from error
-        # SQLite says what else is wrong
-        return
-    try:
-        if os.fstat(number).st_size == 0:
-            os.fchmod(number, 0o600)
-    finally:
-        os.close(number)
+        os.close(os.open(path, _NEW_FILE, 0o600))
 
 
 def _check_file(path: Path, create: bool) -> None:
@@ -514,22 +493,6 @@ def _begin_postgresql(connection: Connection, access: Access, timeout: float) ->
         raise StoreError(
             f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
         )
-
-
-def _is_in_wal(connection: Connection, *, last: bool) -> bool:
-    """Try to put a file into WAL mode; False where another has its lock and this try is not last.
-
-    SQLite waits for no lock here, whatever the timeout: it reads the mode first, and who reads
-    already is told at once that another writes, lest the two wait for each other.
-    """
-    with connection.explained():
-        try:
-            connection.driver.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
-                raise
-            return False
-    return True
 
 
 @contextmanager

@@ -82,11 +82,10 @@ class Store:
         """
         place = place_of(where, timeout, create=True, shown=shown)
         with place.transaction("read") as connection:
-            _refuse_what_is_there(place, connection)
-        place.use_wal()
+            _refuse_store(place, connection)
         with place.transaction("write") as connection:
             # another process may have been faster
-            _refuse_what_is_there(place, connection)
+            _refuse_store(place, connection)
             create_schema(connection)
             yield cls(place), Transaction(connection)
 
@@ -238,44 +237,41 @@ def _table_names(connection: Connection) -> list[str]:
     return [name for name in names if not (connection.is_sqlite and name.startswith("sqlite_"))]
 
 
-def _foreign_table(place: Place, names: list[str]) -> str | None:
-    """Return a table of something else in a file; a server may have others beside ours."""
-    others = (name for name in names if not name.startswith(PREFIX))
-    return None if place.path is None else next(others, None)
+def _has_store(place: Place, connection: Connection) -> bool:
+    """Return whether a place has a store; a server may have other tables beside ours.
 
-
-def _refuse_what_is_there(place: Place, connection: Connection) -> None:
+    Raises:
+        StoreError: a file has something else.
+    """
     names = _table_names(connection)
     if any(name.startswith(PREFIX) for name in names):
+        return True
+    if place.path is not None and names:
+        raise StoreError(
+            f"{place.shown}: found a database with the table {names[0]}, expected the store of a "
+            "state, or no file where one is to begin: choose another place"
+        )
+    return False
+
+
+def _refuse_store(place: Place, connection: Connection) -> None:
+    if _has_store(place, connection):
         raise StoreError(
             f"{place.shown}: found a store, expected none: choose another place, or use this one"
-        )
-    foreign = _foreign_table(place, names)
-    if foreign is not None:
-        raise StoreError(
-            f"{place.shown}: found a database with the table {foreign}, expected no file or an "
-            "empty one: choose another place"
         )
 
 
 def _check_version(place: Place, connection: Connection) -> None:
     """Refuse a place without a store, or with one of another version."""
-    names = _table_names(connection)
-    foreign = _foreign_table(place, names)
-    if any(name.startswith(PREFIX) for name in names):
-        # earlier ones, which were never released, have another table of the version
-        query = f"SELECT version FROM {VERSION_TABLE}"
-        versions = [row[0] for row in connection.rows(query)] if VERSION_TABLE in names else []
-        if versions != [FORMAT]:
-            raise StoreError(
-                f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: use "
-                "the tallystick that made it, or begin anew with tallystick state init, and record "
-                "its rounds again"
-            )
-    elif foreign is not None:
-        raise StoreError(
-            f"{place.shown}: found a database with the table {foreign}, expected the store of a "
-            "state: check the path"
-        )
-    else:
+    if not _has_store(place, connection):
         raise NoStoreError(f"{place.shown}: found no store")
+    # earlier ones, which were never released, have another table of the version
+    has_version = VERSION_TABLE in _table_names(connection)
+    query = f"SELECT version FROM {VERSION_TABLE}"
+    versions = [row[0] for row in connection.rows(query)] if has_version else []
+    if versions != [FORMAT]:
+        raise StoreError(
+            f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: use the "
+            "tallystick that made it, or begin anew with tallystick state init, and record its "
+            "rounds again"
+        )

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -168,53 +169,34 @@ def beginning(path: Path) -> Iterator[sqlite3.Connection]:
         yield other
 
 
-class Clock:
-    """The time of those who wait; after some waits of theirs something happens."""
-
-    def __init__(self, waits: int, happens: Callable[[], None]) -> None:
-        self.now, self.waits, self.happens = 0.0, waits, happens
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self.waits -= 1
-        if self.waits == 0:
-            self.happens()
-
-
 @pytest.mark.parametrize("makes", [False, True])
 def test_who_comes_while_another_makes_a_store_waits_for_what_becomes_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, makes: bool
+    tmp_path: Path, makes: bool
 ) -> None:
     where = str(tmp_path / "s.db")
-    with beginning(Path(where)) as other:
+    with beginning(Path(where)) as other, ThreadPoolExecutor(1) as pool:
         if makes:
             create_schema(Connection(other, "?"))
-        clock = Clock(3, other.commit if makes else other.rollback)
-        monkeypatch.setattr("tallystick_state.store.connection.time", clock)
+        waiting = pool.submit(made, where)
+        time.sleep(0.2)
+        assert not waiting.done()
+        (other.commit if makes else other.rollback)()
         if makes:
             with pytest.raises(StoreError, match="found a store, expected none"):
-                made(where)
+                waiting.result()
         else:
-            made(where)
-        assert clock.waits == 0
+            waiting.result()
     Store.open(where)
 
 
-def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, clock = tmp_path / "s.db", Clock(10**6, lambda: None)
-    monkeypatch.setattr("tallystick_state.store.connection.time", clock)
+def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
     with (
         beginning(path),
         pytest.raises(StoreError) as found,
         Store.create(str(path), timeout=0.2),
     ):
         pass
-    assert 0.2 <= clock.now < 0.3
     assert "found the store locked by another process, expected it to be free within 0.2 s" in (
         str(found.value)
     )
