@@ -31,7 +31,6 @@ from tallystick_allocation.population import (
     QUALITY,
     UNGROUPED,
     Sample,
-    Task,
 )
 from tallystick_allocation.rules import ALLOCATION, AllocationRules
 from tallystick_state.attributes import NO_ATTRIBUTES
@@ -443,35 +442,26 @@ def _sampled(
     values = np.zeros(len(part), np.int64) if numbers is None else _whole(numbers.values)
     values = np.where(part.missed, 0, values)[rows]
     groups, names = _groups_of(rules, part)
-    hotkeys, rounds = part.hotkey.codes[rows], part.round[rows]
-    missed, tasks = part.missed[rows], part.task_id.codes[rows]
-    columns = [rounds, groups[rows], hotkeys, part.epoch[rows], missed.astype(np.int64)]
+    columns = [part.round, groups, part.hotkey.codes, part.epoch, part.missed.astype(np.int64)]
     if by_task:
-        columns.append(tasks)
-    order, starts = alike(*columns)
-    first = order[starts]
+        columns.append(part.task_id.codes)
+    order, starts = alike(*(column[rows] for column in columns))
+    first = rows[order[starts]]
     pinned = Factors(pins, factors_of(rules))
-    for place, total, many, late in zip(
-        first.tolist(),
+    for number, group, hotkey, epoch, late, task, total, many in zip(
+        part.round[first].tolist(),
+        groups[first].tolist(),
+        part.hotkey.take(first).values(),
+        part.epoch[first].tolist(),
+        part.missed[first].tolist(),
+        part.task_id.take(first).values(),
         totals_of(values, order, starts),
         counts_of(order, starts).tolist(),
-        missed[first].tolist(),
         strict=True,
     ):
-        row = int(rows[place])
-        hotkey, number = part.hotkey.names[part.hotkey.codes[row]], int(part.round[row])
-        task: Task | None = None
-        if by_task:
-            task = number, part.task_id.names[part.task_id.codes[row]], part.skill_type
-        sample = Sample(
-            total,
-            task,
-            late,
-            pinned.of(int(part.epoch[row]), hotkey, part.skill_type),
-            many,
-            int(part.epoch[row]) if by_task else None,
-        )
-        yield number, names[groups[row]], hotkey, sample
+        apart = ((number, task, part.skill_type), epoch) if by_task else (None, None)
+        factors = pinned.of(epoch, hotkey, part.skill_type)
+        yield number, names[group], hotkey, Sample(total, apart[0], late, factors, many, apart[1])
 
 
 def _counted(pins: Pins, part: RecordColumns, value: str) -> Rows:
