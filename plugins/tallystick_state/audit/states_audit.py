@@ -44,16 +44,13 @@ from tallystick_state.replay import verify
 from tallystick_state.step_roots import (
     ALIGNMENT,
     STEPS,
-    EpochLeaf,
     Key,
     LeafRow,
     RootedStep,
     event_rows,
     key_of,
-    result_row,
     row_key,
     row_with,
-    sorted_rows,
 )
 from tallystick_state.store.store import PLACE
 from tallystick_state.transfer import import_state, is_export
@@ -116,18 +113,35 @@ class Side:
     ledger: Ledger
     log: EpochLog
 
-    def state(self, epoch: int) -> State:
-        """Return the state as an epoch begins; of the open one as it is now."""
-        if epoch < len(self.log.closed):
-            return self.log.state(epoch)
+    def is_open(self, epoch: int) -> bool:
+        """Return whether an epoch is the open one."""
+        return epoch == len(self.log.closed)
+
+    def after(self, epoch: int) -> State:
+        """Return the state once an epoch is closed; of the open one as it is now."""
+        if not self.is_open(epoch):
+            return self.log.state(epoch + 1)
         with self.ledger.queries() as queries:
             return queries.state
 
+    def rules(self, epoch: int) -> str:
+        """Return the digests of the rules of an epoch, or of all from the open one on, as text."""
+        if self.is_open(epoch):
+            return self.log.in_force.digest_from(epoch)
+        leaf = self.log.leaves[epoch]
+        rules = [f"{line} {digest}" for line, digest in sorted(leaf.rules.items())]
+        rules += [f"{line} {digest} from the next on" for line, digest in leaf.adopted.items()]
+        return ", ".join(rules)
+
     def rows(self, epoch: int) -> Mapping[RootedStep, list[bytes] | None]:
         """Return the rows of the steps of an epoch; of the open one, those of its events."""
-        if epoch < len(self.log.closed):
-            return self.log.rows(epoch)
-        return event_rows([*self.log.transaction.events(epoch)])
+        if self.is_open(epoch):
+            return event_rows([*self.log.transaction.events(epoch)])
+        return self.log.rows(epoch)
+
+    def steps(self, epoch: int) -> Mapping[RootedStep, object]:
+        """Return what is the same of two sides where the rows of a step are, by step."""
+        return self.rows(epoch) if self.is_open(epoch) else self.log.leaves[epoch].steps
 
     def has_pruned(self, epoch: int) -> bool:
         """Return whether the records of an epoch are gone, of which roots alone are kept."""
@@ -223,43 +237,40 @@ def _compared(sides: Mapping[str, Side], records: Path | None) -> Verdict:
         # who keeps its scores from being guessed has a salt of its own
         mine, theirs = (attrs.evolve(leaf, salt=None) for leaf in leaves)
         if mine != theirs:
-            return attrs.evolve(_in_closed(sides, mine, theirs, records), epoch=epoch)
+            return _in_epoch(sides, epoch, records)
     behind = len(logs[0].leaves) - len(logs[1].leaves)
     if behind:
         letter = "b" if behind > 0 else "a"
         epochs = numbered(abs(behind), "epoch")
         return Verdict("equal", f"what both have is the same; side {letter} is {epochs} behind")
-    open_epoch = len(logs[0].closed)
-    verdict = _in_open(sides, open_epoch, records)
-    return verdict if verdict.kind == "equal" else attrs.evolve(verdict, epoch=open_epoch)
+    return _in_epoch(sides, len(logs[0].closed), records)
 
 
-def _in_closed(
-    sides: Mapping[str, Side], mine: EpochLeaf, theirs: EpochLeaf, records: Path | None
-) -> Verdict:
-    """Return the first difference in an epoch whose leaves differ."""
-    if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
-        texts = (
-            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(rules.items()))}"
-            for letter, leaf in (("a", mine), ("b", theirs))
-            for rules in (leaf.rules, leaf.adopted)
-            if rules
-        )
-        reason = f"they follow other rules ({'; '.join(texts)}): compare their adoptions"
-        return Verdict("rules", reason)
-    lacking = [step for step in STEPS if (mine.steps[step] is None) != (theirs.steps[step] is None)]
-    noted = f"; only one of them has {', '.join(lacking)}" if lacking else ""
-    step = next((s for s in STEPS if s not in lacking and mine.steps[s] != theirs.steps[s]), None)
-    pruned = [letter for letter, side in sides.items() if side.has_pruned(mine.epoch)]
+def _in_epoch(sides: Mapping[str, Side], epoch: int, records: Path | None) -> Verdict:
+    """Return the first difference in a closed epoch whose leaves differ, or in the open one."""
+    rules = {letter: side.rules(epoch) for letter, side in sides.items()}
+    if rules["a"] != rules["b"]:
+        texts = "; ".join(f"{letter}: {digests}" for letter, digests in rules.items())
+        reason = f"they have other rules in force or scheduled ({texts}): compare their adoptions"
+        return Verdict("rules", f"{reason} with tallystick state rules", epoch)
+    is_open = sides["a"].is_open(epoch)
+    mine, theirs = (side.steps(epoch) for side in sides.values())
+    steps = [step for step in STEPS if step in mine]
+    lacking = [step for step in steps if (mine[step] is None) != (theirs[step] is None)]
+    step = next((s for s in steps if s not in lacking and mine[s] != theirs[s]), None)
+    pruned = [letter for letter, side in sides.items() if side.has_pruned(epoch)]
     if step is not None and pruned:
         reason = f"side {' and side '.join(pruned)} has pruned the records, so no row is named"
         verdict = Verdict("membership", f"the roots of the step differ: {reason}", step=step)
     elif step is not None:
-        verdict = _Difference.first(sides, mine.epoch, step, records).verdict()
+        verdict = _Difference.first(sides, epoch, step, records).verdict()
+    elif (miners := _other_miners(sides, epoch)) or not is_open:
+        verdict = Verdict("membership", miners or "the snapshots differ in what no step has")
     else:
-        miners = _other_miners(sides, mine.epoch + 1) or "the snapshots differ in what no step has"
-        verdict = Verdict("membership", f"no row differs that both have: {miners}")
-    return attrs.evolve(verdict, reason=verdict.reason + noted)
+        closed = f"all {numbered(epoch, 'closed epoch')} are the same"
+        return Verdict("equal", f"{closed}, and so is the open one")
+    noted = f"; only one of them has {', '.join(lacking)}" if lacking else ""
+    return attrs.evolve(verdict, epoch=epoch, reason=verdict.reason + noted)
 
 
 @attrs.frozen(eq=False)
@@ -321,7 +332,7 @@ class _Difference:
             for record in _records_with(self.records, self.key):
                 event = _event_of(record, scorer)
                 if event is not None and event.claim_digest in self.digests:
-                    derived = row_with(sorted_rows([_record_row(self.step, event)]), self.key)
+                    derived = row_with(event_rows([event])[self.step] or (), self.key)
                     wrong = [letter for letter in LETTERS if self._alone(letter) != derived]
                     return Verdict(
                         "input" if self.step == "inputs" else "arithmetic",
@@ -355,7 +366,7 @@ class _Difference:
             reason = "they score the same record differently: the record decides (--records)"
             return Verdict("arithmetic", reason)
         where = f"side {missing[0]} has no such row" if missing else "each follows from its log"
-        beside = _other_miners(self.sides, self.epoch + 1) or (
+        beside = _other_miners(self.sides, self.epoch) or (
             "compare registrations, closed rounds, and what epochs were closed with (--round)"
         )
         return Verdict("membership", f"{where}: {beside}")
@@ -384,7 +395,7 @@ class _Difference:
     def _waiting(self, letter: str) -> str:
         """Return why a side that knows the claim of the row has not recorded it, as text."""
         log = self.sides["a" if letter == "b" else "b"].log
-        events = (event for event in log.transaction.events(self.epoch))
+        events = log.transaction.events(self.epoch)
         identity = next(event.identity for event in events if key_of(event) == self.key)
         claims = self.sides[letter].log.transaction.claims.of([identity])
         reasons = [claim.reason for claim in claims if claim.reason is not None]
@@ -410,44 +421,9 @@ def _event_of(record: Mapping[str, Any], scorer: Scorer) -> StateEvent | None:
     return next((event for _, event in batch.events), None)
 
 
-def _record_row(step: RootedStep, event: StateEvent) -> LeafRow:
-    """Return the row of one of the first three steps that a record leads to."""
-    if step == "results":
-        return result_row(event)
-    return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
-
-
-def _in_open(sides: Mapping[str, Side], epoch: int, records: Path | None) -> Verdict:
-    """Return the verdict on states with the same closed epochs, by the open one."""
-    other = _other_rules(sides, epoch)
-    if other is not None:
-        return other
-    mine, theirs = (side.rows(epoch) for side in sides.values())
-    for step in mine:
-        if mine[step] != theirs[step] and None not in (mine[step], theirs[step]):
-            return _Difference.first(sides, epoch, step, records).verdict()
-    miners = _other_miners(sides, epoch)
-    if miners is not None:
-        return Verdict("membership", miners)
-    closed = f"all {numbered(epoch, 'closed epoch')} are the same"
-    return Verdict("equal", f"{closed}, and so is the open one")
-
-
-def _other_rules(sides: Mapping[str, Side], epoch: int) -> Verdict | None:
-    digests = {letter: side.log.in_force.digest_from(epoch) for letter, side in sides.items()}
-    if digests["a"] == digests["b"]:
-        return None
-    texts = "; ".join(f"{letter}: {digest}" for letter, digest in digests.items())
-    reason = (
-        f"they have other rules in force or scheduled from the open epoch on ({texts}): compare "
-        "their adoptions with tallystick state rules"
-    )
-    return Verdict("rules", reason)
-
-
 def _other_miners(sides: Mapping[str, Side], epoch: int) -> str | None:
-    """Return the first miner that differs as an epoch begins, as text; None where none does."""
-    miners = {letter: unstructure(side.state(epoch))["miners"] for letter, side in sides.items()}
+    """Return the first miner that differs once an epoch is closed, as text; None without one."""
+    miners = {letter: unstructure(side.after(epoch))["miners"] for letter, side in sides.items()}
     hotkeys = sorted({*miners["a"], *miners["b"]})
     for hotkey in hotkeys:
         entries = {letter: own.get(hotkey) for letter, own in miners.items()}
