@@ -197,12 +197,7 @@ class Client:
 
     def _believe(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return a checkpoint that known keys signed and that continues the believed one."""
-        if not checkpoint.signers(self._keys):
-            raise TrustError(
-                f"found no signature by a known key on the checkpoint of {checkpoint.origin}, "
-                "expected one: name the key of the validator",
-                code="unsigned",
-            )
+        checkpoint.check_signed(self._keys)
         before = self._believed
         if before is not None and before != checkpoint:
             self._check_growth(before, checkpoint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +14,6 @@ from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, place_of, step_tree
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint, check_name
-from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.proof import Proof
 
 _GENESIS_DIGITS = 16
@@ -110,22 +109,6 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
             "sound copy",
             code="rewritten-history",
         )
-
-
-def check_signed(checkpoint: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-    """Return the keys, of those given, that signed a checkpoint: at least one.
-
-    Raises:
-        TrustError: none has, or a signature of one does not hold.
-    """
-    signers = checkpoint.signers(keys)
-    if not signers:
-        raise TrustError(
-            f"found no signature by a known key on the checkpoint of {checkpoint.origin}, "
-            "expected one",
-            code="unsigned",
-        )
-    return signers
 
 
 def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:

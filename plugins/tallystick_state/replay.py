@@ -21,7 +21,7 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
 from tallystick_state.authority import authority_of
 from tallystick_state.chain import Entry, check
-from tallystick_state.checkpoints import check_leaves, check_signed
+from tallystick_state.checkpoints import check_leaves
 from tallystick_state.claims import Rank
 from tallystick_state.entries import Genesis, begin, body_of
 from tallystick_state.event import StateEvent
@@ -123,7 +123,7 @@ def verify(
     """
     signers = frozenset[PublicKey]()
     if checkpoint is not None and keys:
-        signers = check_signed(checkpoint, keys)
+        signers = checkpoint.check_signed(keys)
     with ledger.store.reading() as stored, replaying(ledger, stored) as log:
         point = stored.pruned()
         rows = {table: _same_rows(table, stored, log.transaction) for table in TABLES}

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tallystick_state.rules import EpochRules, StateRules
     from tallystick_state.rules_in_force import RulesInForce
     from tallystick_state.schedule import Decision, Schedule
+    from tallystick_state.trust.checkpoint import Checkpoint
+    from tallystick_state.trust.keys import Signer
     from tallystick_state.weights import Weights
 
 
@@ -133,6 +135,18 @@ def _decided(change: Decision[Any] | None) -> View:
     if change is None or change.gate_receipt is None:
         return view
     return {**view, "gate_receipt": change.gate_receipt.digest}
+
+
+def checkpoint(signed: Checkpoint, signer: Signer | None, rules_digest: str) -> View:
+    """Return the checkpoint of a state, beside the digest of its rules in force and scheduled."""
+    return {
+        "origin": signed.origin,
+        "size": signed.size,
+        "root": signed.root.hex(),
+        "signed_by": None if signer is None else str(signer.public),
+        "checkpoint": signed.to_text(),
+        "rules_digest": rules_digest,
+    }
 
 
 def rules_in_force(in_force: RulesInForce, epoch: int) -> View:

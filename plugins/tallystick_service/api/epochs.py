@@ -129,15 +129,8 @@ def weights_view(question: Question, number: int) -> JsonObject:
 
 
 def _checkpoint(question: Question) -> Answer:
-    signed, signer = checkpoint_of(question), question.site.signer
-    view = {
-        "origin": signed.origin,
-        "size": signed.size,
-        "root": signed.root.hex(),
-        "signed_by": None if signer is None else str(signer.public),
-        "checkpoint": signed.to_text(),
-    }
-    return json_answer({**view, "rules_digest": question.queries.rules_digest()})
+    signed, digest = checkpoint_of(question), question.queries.rules_digest()
+    return json_answer(views.checkpoint(signed, question.site.signer, digest))
 
 
 def checkpoint_of(question: Question) -> Checkpoint:

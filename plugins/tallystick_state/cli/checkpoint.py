@@ -12,6 +12,7 @@ from tallystick.cli.options import follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json, show, wants_json
 from tallystick.json_values import json_value
+from tallystick_state import views
 from tallystick_state.cli.options import (
     checkpoint_option,
     ledger_option,
@@ -64,17 +65,9 @@ def checkpoint_command(
     signed = current if signer is None else current.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
-    view = {
-        "origin": current.origin,
-        "size": current.size,
-        "root": current.root.hex(),
-        "signed_by": None if signer is None else str(signer.public),
-        "checkpoint": signed.to_text(),
-        "rules_digest": ahead,
-    }
     # without a file the output is the checkpoint itself, which has three lines and signatures
     beside = [] if output is None else [f"rules {ahead}"]
-    show(view, [*signed.to_text().splitlines(), *beside])
+    show(views.checkpoint(signed, signer, ahead), [*signed.to_text().splitlines(), *beside])
 
 
 @command(

@@ -54,7 +54,6 @@ def verify_command(
     from tallystick_state.trust.verification import Against, verify
 
     root = None if trust is None else read(trust)
-    against = Against(root, keys, block, row)
-    result = verify(path, against)
-    show(result.view, result.lines)
-    sys.exit(0 if result.view["checked"] else 1)
+    view, lines = verify(path, Against(root, keys, block, row))
+    show(view, lines)
+    sys.exit(0 if view["checked"] else 1)

@@ -73,7 +73,9 @@ class Note:
     signatures: tuple[NoteSignature, ...] = ()
 
     def to_text(self) -> str:
-        """Return the note as it stands in a file."""
+        """Return the note as it stands in a file; the text alone where nobody signed."""
+        if not self.signatures:
+            return self.text
         return f"{self.text}\n{''.join(signature.to_line() for signature in self.signatures)}"
 
     def signed(self, name: str, signer: Signer) -> Note:
@@ -224,7 +226,7 @@ class Checkpoint:
 
     def to_text(self) -> str:
         """Return the file: a signed note, or the three lines alone where nobody signed."""
-        return Note(self.text, self.signatures).to_text() if self.signatures else self.text
+        return Note(self.text, self.signatures).to_text()
 
     def signed(self, signer: Signer) -> Checkpoint:
         """Return the checkpoint with one more signature.
@@ -242,6 +244,21 @@ class Checkpoint:
             TrustError: a signature of one of them does not hold.
         """
         return Note(self.text, self.signatures).signers(keys, self.origin)
+
+    def check_signed(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
+        """Return the keys, of those known, that signed the checkpoint: at least one.
+
+        Raises:
+            TrustError: none has, or a signature of one does not hold.
+        """
+        signers = self.signers(keys)
+        if not signers:
+            raise TrustError(
+                f"found no signature by a known key on the checkpoint of {self.origin}, expected "
+                "one: name the key of who signed it",
+                code="unsigned",
+            )
+        return signers
 
 
 def read_checkpoint(data: bytes) -> Checkpoint:

@@ -46,6 +46,7 @@ def pae(payload_type: str, payload: bytes) -> bytes:
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
+@json_object("keyid", JsonKey("sig", "data", form=base64_text))
 @attrs.frozen(order=True)
 class Signature:
     """A signature of an envelope.
@@ -72,18 +73,14 @@ class Verification:
     failed: tuple[tuple[Signature, str], ...]
 
 
-def _signatures(signatures: Iterable[Signature]) -> list[dict[str, str]]:
-    """Return signatures as JSON values, in the order of keyid and bytes."""
-    return [
-        {"keyid": signature.keyid, "sig": base64_text(signature.data)}
-        for signature in _in_order(signatures)
-    ]
+def _in_order(signatures: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple(sorted(set(signatures)))
 
 
 @json_object(
     JsonKey("payload", form=base64_text),
     JsonKey("payloadType", "payload_type"),
-    JsonKey("signatures", form=_signatures),
+    "signatures",
 )
 @attrs.frozen(slots=False)
 class Envelope:
@@ -92,12 +89,12 @@ class Envelope:
     Attributes:
         payload: what is signed, as bytes.
         payload_type: how to read it.
-        signatures: those that it has, which may hold or not.
+        signatures: those that it has, which may hold or not, in the order of keyid and bytes.
     """
 
     payload: bytes
     payload_type: str
-    signatures: tuple[Signature, ...] = ()
+    signatures: tuple[Signature, ...] = attrs.field(default=(), converter=_in_order)
 
     @cached_property
     def pae(self) -> bytes:
@@ -154,7 +151,7 @@ class Envelope:
             for at, stored in enumerate(value["signatures"], 1)
         ]
         payload = base64_bytes(value["payload"], f"{where}: payload")
-        return cls(payload, value["payloadType"], _in_order(read))
+        return cls(payload, value["payloadType"], read)
 
     def to_json(self) -> bytes:
         """Return the envelope as a file: one line of JSON, in which nothing unseen is raw."""
@@ -186,11 +183,11 @@ class Envelope:
         return self._with([*self.signatures, *other.signatures])
 
     def _with(self, signatures: Iterable[Signature]) -> Envelope:
-        ordered = _in_order(signatures)
-        if len(ordered) > MAX_SIGNATURES:
-            message = f"found {len(ordered)} signatures, expected at most {MAX_SIGNATURES}"
-            raise TrustError(message, code="too-many-signatures")
-        return attrs.evolve(self, signatures=ordered)
+        envelope = attrs.evolve(self, signatures=signatures)
+        if len(envelope.signatures) > MAX_SIGNATURES:
+            message = f"found {len(envelope.signatures)} signatures, expected at most"
+            raise TrustError(f"{message} {MAX_SIGNATURES}", code="too-many-signatures")
+        return envelope
 
     def verify(self, keys: Iterable[PublicKey]) -> Verification:
         """Verify the signatures by some keys.
@@ -225,7 +222,3 @@ def _reason(signature: Signature, keys: Iterable[PublicKey]) -> str:
     if hinted is None:
         return "is of no known key"
     return hinted.defect(signature.data) or "does not verify"
-
-
-def _in_order(signatures: Iterable[Signature]) -> tuple[Signature, ...]:
-    return tuple(sorted(set(signatures)))

@@ -11,7 +11,7 @@ import attrs
 
 from tallystick.errors import InputError, TrustError
 from tallystick.json_values import json_value
-from tallystick_state.trust.checkpoint import Note, read_note
+from tallystick_state.trust.checkpoint import read_note
 from tallystick_state.trust.encoding import read_file
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 from tallystick_state.trust.keys import PublicKey
@@ -73,23 +73,36 @@ class Against:
 
 
 @attrs.frozen
-class Verified:
-    """The result of a file that holds as far as it was verified; another is an error.
+class _Signed:
+    """The content of a signed file, and who signed it.
 
     Attributes:
-        view: all of it, as a JSON object; ``checked`` is whether there was a key to verify by.
-        lines: it, for people.
+        kind: of the file.
+        content: as a JSON object.
+        lines: the same, for people.
+        hints: of the signatures at their keys, for people.
+        signers: the known keys that signed it.
+        trusted: the keys of the trust file of which one must have signed.
+        code: of the error where one is lacking.
+        reasons: why signatures do not count, behind its message.
     """
 
-    view: Mapping[str, Any]
-    lines: tuple[str, ...]
+    kind: str
+    content: Mapping[str, Any]
+    lines: Iterable[str]
+    hints: Iterable[str]
+    signers: frozenset[PublicKey]
+    trusted: frozenset[PublicKey]
+    code: str = "unsigned"
+    reasons: str = ""
 
 
-def verify(path: Path, against: Against) -> Verified:
-    """Return the content of a signed file, and the known keys that signed it.
+def verify(path: Path, against: Against) -> tuple[dict[str, Any], list[str]]:
+    """Return the content of a signed file and its known signers, as JSON and as lines for people.
 
     By a trust file an adoption or a withdrawal needs the groups ``adopt``, a trust file the groups
-    ``root``, a batch of events its validator, anything else one key of the file.
+    ``root``, a batch of events its validator, anything else one key of the file. In the JSON
+    ``checked`` is whether there was a key to verify by.
 
     Args:
         path: a file with a DSSE envelope, a signed note such as a checkpoint, or a proof.
@@ -100,6 +113,23 @@ def verify(path: Path, against: Against) -> Verified:
         TrustError: it does not hold, shows another row than the one that is asked for, or who
             signed does not suffice.
     """
+    signed = _read(path, against)
+    lacking = [str(key) for key in against.keys if key not in signed.signers]
+    if against.root is not None and signed.signers.isdisjoint(signed.trusted):
+        lacking.append("a key of the trust file")
+    if lacking:
+        message = f"found no signature of {', '.join(lacking[:3])}, expected one{signed.reasons}"
+        raise TrustError(message, code=signed.code)
+    names, is_checked = against.names(signed.signers), not against.is_empty
+    lines = [*signed.lines, *(f"signed by {name}" for name in names)]
+    if not is_checked:
+        lines += [f"a signature that names {hint}" for hint in signed.hints]
+        lines.append("no signature was verified: give --trust or --key")
+    ends = {"signed_by": [*names], "checked": is_checked}
+    return {"kind": signed.kind, **signed.content, **ends}, lines
+
+
+def _read(path: Path, against: Against) -> _Signed:
     data, where = read_file(path, MAX_ENVELOPE_BYTES, "the file"), str(path)
     if _PROOF.match(data):
         return _proof(read_proof(data, where), against)
@@ -108,26 +138,20 @@ def verify(path: Path, against: Against) -> Verified:
     if data.lstrip(b" \t\r\n").startswith(b"{"):
         return _envelope(Envelope.of_json(data, where), where, against)
     if _SIGNATURE_LINE in data:
-        return _note(read_note(data), against)
+        note = read_note(data)
+        names = [signature.name for signature in note.signatures]
+        content, lines = {"text": note.text, "names": names}, note.text.splitlines()
+        signers = note.signers(against.known)
+        return _Signed("note", content, lines, names, signers, against.known)
     raise InputError(
         f"{where}: found nothing that is signed, expected an envelope, a note or a proof"
     )
 
 
-def _envelope(envelope: Envelope, where: str, against: Against) -> Verified:
-    statement = None
+def _envelope(envelope: Envelope, where: str, against: Against) -> _Signed:
+    statement, trusted = None, against.trusted()
     if envelope.payload_type == PAYLOAD_TYPE:
         statement = statement_of(envelope, where)
-    content = {
-        "statement": envelope.statement_digest,
-        "payload_type": envelope.payload_type,
-        "predicate_type": None if statement is None else statement.predicate_type,
-        "subject": [] if statement is None else _subjects(statement),
-        "predicate": None if statement is None else statement.predicate,
-        "keyids": [signature.keyid for signature in envelope.signatures],
-    }
-    hints = (f"the key {item.keyid or 'of nobody'}" for item in envelope.signatures)
-    trusted = against.trusted()
     if statement is not None and (root := against.root) is not None:
         kind = statement.predicate_type
         if kind in (ADOPTION, CARRY, EVENTS, POOLS):
@@ -137,22 +161,23 @@ def _envelope(envelope: Envelope, where: str, against: Against) -> Verified:
             root.check_thresholds(root.root, envelope)
         if kind == EVENTS:
             trusted = against.trusted([statement.predicate["validator"]])
+    content = {
+        "statement": envelope.statement_digest,
+        "payload_type": envelope.payload_type,
+        "predicate_type": None if statement is None else statement.predicate_type,
+        "subject": [] if statement is None else _subjects(statement),
+        "predicate": None if statement is None else statement.predicate,
+        "keyids": [signature.keyid for signature in envelope.signatures],
+    }
+    hints = (f"the key {item.keyid or 'of nobody'}" for item in envelope.signatures)
     verification = envelope.verify([*against.keys, *trusted])
     reasons = "".join(f"; a signature {reason}" for _, reason in verification.failed[:3])
-    signers = verification.signers
-    _check_signers(signers, trusted, against, "threshold-not-met", reasons)
-    return _verified("envelope", content, told(envelope, statement), hints, signers, against)
+    lines, signers = told(envelope, statement), verification.signers
+    code = "threshold-not-met"
+    return _Signed("envelope", content, lines, hints, signers, trusted, code, reasons)
 
 
-def _note(note: Note, against: Against) -> Verified:
-    names = [signature.name for signature in note.signatures]
-    signers = note.signers(against.known)
-    _check_signers(signers, against.known, against, "unsigned")
-    content = {"text": note.text, "names": names}
-    return _verified("note", content, note.text.splitlines(), names, signers, against)
-
-
-def _proof(proof: Proof, against: Against) -> Verified:
+def _proof(proof: Proof, against: Against) -> _Signed:
     proof.check()
     key, asked = proof.row[:-1], against.row
     # as text, since in JSON 1 is neither true nor 1.0
@@ -161,43 +186,8 @@ def _proof(proof: Proof, against: Against) -> Verified:
             f"found the row of {row_text(key)}, expected one of {row_text(asked)}",
             code="row-missing",
         )
-    signers = proof.checkpoint.signers(against.known)
-    _check_signers(signers, against.known, against, "unsigned")
-    return _verified("proof", {"proof": json_value(proof)}, proof.told(), (), signers, against)
-
-
-def _verified(  # noqa: PLR0913, PLR0917  # the parts of an answer
-    kind: str,
-    content: Mapping[str, Any],
-    lines: Iterable[str],
-    hints: Iterable[str],
-    signers: frozenset[PublicKey],
-    against: Against,
-) -> Verified:
-    """Return the result of a file, by its content and the keys that signed it."""
-    names, is_checked = against.names(signers), not against.is_empty
-    view = {"kind": kind, **content, "signed_by": names, "checked": is_checked}
-    signed = [f"signed by {name}" for name in names]
-    if not is_checked:
-        signed = [f"a signature that names {hint}" for hint in hints]
-        signed.append("no signature was verified: give --trust or --key")
-    return Verified(view, (*lines, *signed))
-
-
-def _check_signers(
-    signers: frozenset[PublicKey],
-    trusted: frozenset[PublicKey],
-    against: Against,
-    code: str,
-    reasons: str = "",
-) -> None:
-    """Refuse a file that not every key that is asked for, or nobody of a trust file, has signed."""
-    lacking = [str(key) for key in against.keys if key not in signers]
-    if against.root is not None and signers.isdisjoint(trusted):
-        lacking.append("a key of the trust file")
-    if lacking:
-        message = f"found no signature of {', '.join(lacking[:3])}, expected one{reasons}"
-        raise TrustError(message, code=code)
+    signers, content = proof.checkpoint.signers(against.known), {"proof": json_value(proof)}
+    return _Signed("proof", content, proof.told(), (), signers, against.known)
 
 
 def _subjects(statement: Statement) -> list[dict[str, Any]]:
