@@ -18,7 +18,8 @@ on as one that was not, whatever comes late.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from itertools import takewhile
 
 import attrs
 
@@ -26,8 +27,9 @@ from tallystick.errors import DamagedError, StateError
 from tallystick.json_values import json_object
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.carry import carried_names
+from tallystick_state.claims import Claim
 from tallystick_state.epoch_log import EpochLog
-from tallystick_state.event import COUNTED_IN, StateEvent
+from tallystick_state.event import StateEvent
 from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.miners import FLAG
 from tallystick_state.model import State
@@ -124,16 +126,15 @@ class _Pruner:
         last = log.leaves[self.epoch - 1]
         seq = log.closed[last.epoch].seq
         head, quarantine, counts = self._replayed(seq)
-        entries, events = self._removable(seq, quarantine, self._needed(seq))
-        self._remove(seq, entries, events)
+        claims, entries = self._remove(seq, self._needed(seq))
         removed = Counter({} if before is None else before.removed)
-        removed.update(epoch for _, epoch in events.values())
+        removed.update(claim.counted_in for claim in claims if claim.counted_in is not None)
         named = {} if before is None else dict(before.named)
         last_round = -1 if before is None else before.last_round
-        for event, _ in events.values():
-            line = self.in_force.line_of(event.skill_type) or ""
-            named[line] = max(event.epoch, named.get(line, -1))
-            last_round = max(event.round, last_round)
+        for claim in claims:
+            line = self.in_force.line_of(claim.event.skill_type) or ""
+            named[line] = max(claim.event.epoch, named.get(line, -1))
+            last_round = max(claim.event.round, last_round)
         self.transaction.put_pruned(
             PrunedPoint(
                 epoch=self.epoch,
@@ -148,7 +149,7 @@ class _Pruner:
                 counts=counts,
             )
         )
-        return Pruning(self.epoch, len(entries), len(events), self._left(self.epoch), 0, 0)
+        return Pruning(self.epoch, entries, len(claims), self._left(self.epoch), 0, 0)
 
     def _check_epoch(self) -> None:
         last = self.state.epoch - 1
@@ -243,38 +244,21 @@ class _Pruner:
         if ended is not None and ended < self.epoch and carried_names(timeline.at(ended)):
             yield from (event.identity for event in self.transaction.events(ended))
 
-    def _removable(
-        self, seq: int, quarantine: _Waiting, needed: Collection[bytes]
-    ) -> tuple[list[int], dict[int, tuple[StateEvent, int]]]:
-        """Return the entries that can go, and of those that are events the event and its epoch."""
-        waiting = {number for number, *_ in quarantine}
-        waiting |= {claim.seq for claim in self.transaction.claims.waiting()}
-        counted_in = self._counted_in()
-        entries, events = list[int](), dict[int, tuple[StateEvent, int]]()
-        for entry in self.transaction.entries():
-            if entry.seq > seq:
-                break
-            epoch = counted_in.get(entry.seq, COUNTED_IN)
-            if entry.kind not in _CLAIMS or entry.seq in waiting or epoch >= self.epoch:
-                continue
-            if entry.seq in counted_in:
-                event = StateEvent.from_line(entry.body)
-                if _is_needed(event, needed):
-                    continue
-                events[entry.seq] = event, epoch
-            # else it raised a claim that an earlier entry has
-            entries.append(entry.seq)
-        return entries, events
-
-    def _remove(
-        self, seq: int, entries: list[int], events: Mapping[int, tuple[StateEvent, int]]
-    ) -> None:
-        claims = (PrunedClaim.of(event) for event, _ in events.values())
-        self.transaction.put_pruned_claims(claims)
+    def _remove(self, seq: int, needed: Collection[bytes]) -> tuple[list[Claim], int]:
+        """Remove what can go; return the claims, and how many entries of the log."""
+        earlier = self.transaction.claims.where("counted_in < ?", (self.epoch,))
+        claims = [claim for claim in earlier if not _is_needed(claim.event, needed)]
+        indexed = {row[0] for row in self.transaction.rows(CLAIMS)}
+        log = takewhile(lambda entry: entry.seq <= seq, self.transaction.entries())
+        # what is not indexed raised a claim that an earlier entry has
+        raised = [e.seq for e in log if e.kind in _CLAIMS and e.seq not in indexed]
+        entries = [*raised, *(claim.seq for claim in claims)]
+        self.transaction.put_pruned_claims(PrunedClaim.of(claim.event) for claim in claims)
+        self.transaction.claims.forget(claims)
         connection = self.transaction.connection
-        delete(connection, CLAIMS, [*events])
         delete(connection, LOG, entries)
         delete(connection, ENVELOPES, sorted(self._batches_before(seq)))
+        return claims, len(entries)
 
     def _batches_before(self, seq: int) -> set[str]:
         """Return the signed statements that batches up to an entry alone name."""
@@ -286,12 +270,8 @@ class _Pruner:
         return before - others
 
     def _left(self, epoch: int) -> int:
-        return sum(counted_in < epoch for counted_in in self._counted_in().values())
-
-    def _counted_in(self) -> dict[int, int]:
-        """Return by number the epoch that has counted each recorded claim."""
-        rows = self.transaction.rows(CLAIMS)
-        return {row[0]: row[_COUNTED_IN] for row in rows if row[_COUNTED_IN] is not None}
+        counted_in = (row[_COUNTED_IN] for row in self.transaction.rows(CLAIMS))
+        return sum(number is not None and number < epoch for number in counted_in)
 
 
 def check_prunable(rules: StateRules) -> None:
