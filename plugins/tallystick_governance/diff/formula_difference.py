@@ -33,7 +33,7 @@ from tallystick.formula.tree import (
     value_of,
 )
 from tallystick.numbers.nano import NANO
-from tallystick_governance.diff.interval import Interval
+from tallystick_governance.diff.interval import Interval, hull
 
 MOST_CUTS = 100
 """Maximum number of boxes that are cut for one end of one case."""
@@ -64,10 +64,6 @@ class Setting:
     published: Mapping[str, Domain]
     required: tuple[Node, ...] = ()
 
-    def where(self, conditions: Iterable[Node]) -> Setting:
-        """Return the records of these that meet further conditions."""
-        return attrs.evolve(self, required=(*self.required, *conditions))
-
     def range_of(self, tree: Node) -> Interval | None:
         """Return the range of a tree; None where it cannot be bounded."""
         further = {n: None for c in self.required for n in names(c, "published")}
@@ -80,6 +76,13 @@ class Setting:
         except FormulaError:
             return None
         return Interval(program.low, program.high)
+
+    def meetings(self, new: Node, old: Node) -> Iterator[tuple[Setting, Node, Node]]:
+        """Yield the records in which two cases meet, with the value of each tree there."""
+        for conditions, one, other in _meetings(new, old):
+            inside = attrs.evolve(self, required=(*self.required, *conditions))
+            if inside.range_of(const(0)) is not None:  # else no record meets both cases
+                yield inside, one, other
 
     def of(self, *trees: Node) -> Setting:
         """Return the same records by no more than trees read, and the conditions about that."""
@@ -137,19 +140,11 @@ class FormulaDifferences:
 def _difference(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
     if new.digest == old.digest:
         return Interval.of(0, 0)
-    union: Interval | None = None
     try:
-        for conditions, one, other in _meetings(new, old):
-            inside = setting.where(conditions)
-            if inside.range_of(const(0)) is None:
-                continue  # no record meets both cases
-            bound = _of_case(one, other, inside, cuts)
-            if bound is None:
-                return None
-            union = bound if union is None else union.around(bound)
+        cases_met = setting.meetings(new, old)
+        return hull(_of_case(one, other, inside, cuts) for inside, one, other in cases_met)
     except FormulaError:  # the difference is too large a tree
         return setting.range_of(new - old)
-    return union
 
 
 def _of_case(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
@@ -182,7 +177,7 @@ def _meetings(
 ) -> Iterator[tuple[tuple[Node, ...], Node, Node]]:
     """Yield the conditions of each two cases that meet, and the value of each tree there."""
     held, failed = ({c.digest for c in conditions} for conditions in (true, false))
-    new, old = (decided(tree, held, failed) for tree in (new, old))
+    new, old = (_decided(tree, held, failed) for tree in (new, old))
     split = new if new.op == "cases" else old
     if split.op != "cases":
         yield (*true, *(~condition for condition in false)), new, old
@@ -196,7 +191,7 @@ def _meetings(
     yield from _meetings(one, other, true, false)
 
 
-def decided(tree: Node, true: Iterable[str], false: Iterable[str]) -> Node:
+def _decided(tree: Node, true: Iterable[str], false: Iterable[str]) -> Node:
     """Return a tree without the cases that conditions, by digest, rule out."""
     tree = tree.unlabelled
     if tree.op != "cases":
@@ -209,7 +204,7 @@ def decided(tree: Node, true: Iterable[str], false: Iterable[str]) -> Node:
             break
         if when.digest not in false:
             open_arms.append((when, value))
-    return cases(*open_arms, otherwise=otherwise) if open_arms else decided(otherwise, true, false)
+    return cases(*open_arms, otherwise=otherwise) if open_arms else _decided(otherwise, true, false)
 
 
 # the difference as a tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -62,6 +62,16 @@ class Interval:
     def around(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
         return Interval(min(self.low, other.low), max(self.high, other.high))
+
+
+def hull(intervals: Iterable[Interval | None]) -> Interval | None:
+    """Return the smallest interval that holds all of some; None with one that is not known."""
+    union: Interval | None = None
+    for interval in intervals:
+        if interval is None:
+            return None
+        union = interval if union is None else union.around(interval)
+    return union
 
 
 ZERO = Interval.of(0, 0)

@@ -19,12 +19,10 @@ from operator import truediv
 
 import attrs
 
-from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.lowering import lower
 from tallystick.formula.polynomial import is_constant
 from tallystick.formula.program import Program
-from tallystick.formula.tree import Node, arms_of, cases, const, names, published
+from tallystick.formula.tree import Node, cases, const, names, published
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate, Mean
@@ -34,9 +32,8 @@ from tallystick_governance.diff.formula_difference import (
     MOST_CUTS,
     FormulaDifferences,
     Setting,
-    decided,
 )
-from tallystick_governance.diff.interval import ONE, ZERO, Interval, moved, reweighted
+from tallystick_governance.diff.interval import ONE, ZERO, Interval, hull, moved, reweighted
 from tallystick_governance.diff.outcome import Direction, joined
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
@@ -262,7 +259,7 @@ class _Comparison:
         pairs = tuple(dict.fromkeys((numbers[0][i], numbers[1][j]) for i, j in levels))
         steps = [Fraction(after - before, NANO) for before, after in pairs]
         ratios = [_of_pair(pair) for pair in pairs if pair != (0, 0)]
-        return Move(Interval(min(steps), max(steps)), _hull(ratios), pairs=pairs)
+        return Move(Interval(min(steps), max(steps)), hull(ratios), pairs=pairs)
 
     # means and gates
 
@@ -298,7 +295,7 @@ class _Comparison:
             if closed is not None and below and below_now < below + rises:
                 won = _composite_range(self.new, axis, below_now, below + rises - 1)
                 outcomes.append(won - closed)
-        return _hull(outcomes)
+        return hull(outcomes)
 
     # formulas
 
@@ -322,15 +319,17 @@ class _Comparison:
             domains: dict[str, Domain] = {}
             before = _replaced(first, partial(self._old, second, domains, numbers))
             after = _replaced(second, partial(self._new, first, domains, numbers))
-            setting = Setting(
-                {**self.old.domains, **self.new.domains},
-                domains,
-                tuple(r.condition for b in (self.old, self.new) for r in b.required),
-            )
             # of products of many pairs of levels one is as good as its parts
             cuts = 0 if numbers else MOST_CUTS
+            setting = self._setting(domains)
             intervals.append(self.differences.of(after, before, setting, cuts=cuts))
-        return _hull(intervals)
+        return hull(intervals)
+
+    def _setting(self, published: Mapping[str, Domain]) -> Setting:
+        """Return the records of both types, with the ranges of published values."""
+        facts = {**self.old.domains, **self.new.domains}
+        required = tuple(r.condition for b in (self.old, self.new) for r in b.required)
+        return Setting(facts, published, required)
 
     def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
         """Yield each pair of multipliers, by name of the value; an empty one if none is read."""
@@ -368,29 +367,26 @@ class _Comparison:
         domains[f"{name}, moved"] = Domain(-_nano(-way.low), _nano(way.high))
         return published(name) + published(f"{name}, moved")
 
-    def _lowered(self, tree: Node, published: Mapping[str, Domain]) -> Program | None:
-        """Return a tree over the facts of both types; None where it cannot be bounded."""
-        facts = {**self.old.domains, **self.new.domains}
-        required = [r.condition for bound in (self.old, self.new) for r in bound.required]
-        try:
-            return lower(tree, facts, published, required)
-        except FormulaError:
-            return None
-
     def _quotient(self, old: Value, new: Value) -> Interval | None:
         """Return the factor of a formula, case by case, where all its inputs are as they were."""
         if any(not self._is_still(value.name) for value in (*old.inputs, *new.inputs)):
             return None
         domains = {value.name: value.domain for value in (*old.inputs, *new.inputs)}
         first, second = _whole(old), _whole(new)
-        program = self._lowered(_joined(second, first, truediv), domains)
-        if program is not None and program.low >= 0:
-            return Interval(program.low, program.high)
+        setting = self._setting(domains)
+
+        def of_cases(join: Callable[[Node, Node], Node]) -> Interval | None:
+            meetings = setting.meetings(second, first)
+            return hull(inside.range_of(join(one, other)) for inside, one, other in meetings)
+
+        quotient = of_cases(truediv)
+        if quotient is not None and quotient.low >= 0:
+            return quotient
         scale = _scale(old.compiled.program, new.compiled.program)
         if scale is None:  # the old one can be 0
             return None
-        rest = self._lowered(_joined(second, first, lambda one, two: one - scale * two), domains)
-        return None if rest is None or rest.low or rest.high else Interval(scale, scale)
+        rest = of_cases(lambda one, other: one - scale * other)
+        return Interval(scale, scale) if rest is not None and rest.is_zero else None
 
     def _product(self, old: Value, new: Value) -> Move | None:
         """Return a product of published values: its ratio is the product of theirs."""
@@ -438,16 +434,6 @@ def _ratio_of(move: Interval, old: Interval) -> Interval | None:
         return None
     ends = [1 + step / value for step in (move.low, move.high) for value in (old.low, old.high)]
     return Interval(max(min(ends), Fraction(0)), max(ends))
-
-
-def _hull(intervals: Iterable[Interval | None]) -> Interval | None:
-    """Return the smallest interval that holds all of some; None with one that is not known."""
-    union: Interval | None = None
-    for interval in intervals:
-        if interval is None:
-            return None
-        union = interval if union is None else union.around(interval)
-    return union
 
 
 def _published(exact: Interval) -> Interval:
@@ -518,36 +504,6 @@ def _replaced(tree: Node, value: Callable[[str], Node]) -> Node:
     if not names(tree, "published"):
         return tree
     return attrs.evolve(tree, args=tuple(_replaced(arg, value) for arg in tree.args))
-
-
-def _joined(
-    new: Node,
-    old: Node,
-    join: Callable[[Node, Node], Node],
-    true: frozenset[str] = frozenset(),
-    false: frozenset[str] = frozenset(),
-) -> Node:
-    """Join two trees as one, case by case, so that a bound sees which cases meet.
-
-    Args:
-        new: the one tree.
-        old: the other.
-        join: what one value is with the other, such as their difference.
-        true: the digests of conditions that hold.
-        false: those of conditions that do not.
-    """
-    new, old = (decided(tree, true, false) for tree in (new, old))
-    split = new if new.op == "cases" else old
-    if split.op != "cases":
-        return join(new, old)
-    arms, otherwise = arms_of(split)
-    joined_arms = []
-    for when, value in arms:
-        one, other = (value, old) if split is new else (new, value)
-        joined_arms.append((when, _joined(one, other, join, true | {when.digest}, false)))
-        false |= {when.digest}
-    one, other = (otherwise, old) if split is new else (new, otherwise)
-    return cases(*joined_arms, otherwise=_joined(one, other, join, true, false))
 
 
 def _scale(old: Program, new: Program) -> Fraction | None:
