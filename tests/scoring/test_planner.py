@@ -13,7 +13,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.planner import Plan, Target, product_of, rounded_products
+from tallystick.scoring.planner import Plan, Target, product_of
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
 from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
@@ -28,15 +28,14 @@ def skills() -> tallystick.Scorer:
 
 def emissions(compiled: Compiled, values: Mapping[str, Sequence[int]], *own: str) -> list[int]:
     """The products of rows by name of the factor, of which some are multiplied in last."""
-    product = product_of(compiled.columns)
+    product = product_of(compiled)
     assert product is not None
-    read = read_by(compiled)
-    named = {name: np.array(values[name], np.int64) for name in read}
-    names = [read[place] for place in product.inputs]
+    named = {name: np.array(values[name], np.int64) for name in read_by(compiled)}
+    names = [str(node.data[0]) for node in product.factors]
     partial = product.partial([named[name] for name in names if name not in own])
     last = [named[name] for name in names if name in own]
     columns = list(named.values())
-    return rounded_products(product, partial, last, compiled.columns, columns).tolist()
+    return product.rounded(partial, last, columns).tolist()
 
 
 def read_by(compiled: Compiled) -> list[str]:

@@ -22,7 +22,6 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
 from tallystick.io.sources import ItemChunk
 from tallystick.numbers.nano import from_decimal, from_double, from_text, median, publish, to_text
-from tallystick.numbers.weights import Weights
 from tallystick.scoring.binding import UNIT
 from tallystick.scoring.compiled import compile_tree
 from tallystick.scoring.composite import Mean
@@ -141,9 +140,9 @@ def _record_digest(_: object, line: str) -> Json:
 def _weighted(kind: str) -> Callable[[object, Json], Json]:
     def of(_: object, given: Json) -> Json:
         names = [str(index) for index in range(len(given["weights"]))]
-        weights = Weights.of([Decimal(weight) for weight in given["weights"]])
+        weights = [Fraction(weight) for weight in given["weights"]]
         values = dict(zip(names, map(from_text, given["values"]), strict=True))
-        tree = Mean.of(kind, names, weights).tree
+        tree = Mean(kind, dict(zip(names, weights, strict=True))).tree
         return to_text(compile_tree(tree, {}, dict.fromkeys(names, UNIT)).nano({}, values))
 
     return of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from math import gcd
+from math import gcd, prod
 from typing import Literal
 
 import attrs
@@ -137,6 +137,17 @@ class Program:
     def cells(self) -> tuple[tuple[int, Cell], ...]:
         """The cells with their numbers, in order of evaluation."""
         return tuple((i, a) for i in self.used if isinstance(a := self.atoms[i], Cell))
+
+    @property
+    def product(self) -> tuple[tuple[Node, ...], Fraction] | None:
+        """What is multiplied with which number, of one product of what is read; else None."""
+        (arm, *further), inputs = self.arms, dict(self.inputs)
+        is_alone = not further and self.is_rational and not self.cells
+        if not is_alone or len(arm.numerator) != 1 or not is_constant(arm.denominator):
+            return None
+        ((monomial, coefficient),) = arm.numerator.items()
+        divisor = arm.denominator[()] * prod(inputs[index].unit for index in monomial)
+        return tuple(inputs[index].node for index in monomial), Fraction(coefficient, divisor)
 
     @property
     def domain(self) -> Domain:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -35,7 +36,6 @@ from tallystick.formula.tree import (
 )
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
-from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
@@ -422,7 +422,7 @@ class _Binding:
         kind, weights = self.rules.composite, self.rules.weights
         if kind is None or kind not in BUILT_IN_COMPOSITES:
             return None
-        return Mean.of(kind, list(weights), Weights.of(list(weights.values())))
+        return Mean(kind, {axis: Fraction(weight) for axis, weight in weights.items() if weight})
 
     def _composite(self, axes: Mapping[str, Value]) -> Value:
         rules = self.rules

@@ -23,7 +23,7 @@ from tallystick.formula.integers import (
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node, leaves, weights_of
+from tallystick.formula.tree import Node, leaves, names, weights_of
 from tallystick.numbers.geometric_mean import geometric_mean
 from tallystick.numbers.nano import NANO
 
@@ -63,33 +63,6 @@ class Compiled:
     digests: tuple[str, ...]
     facts: tuple[tuple[str, Domain], ...]
     published: tuple[tuple[str, Domain], ...]
-
-    @classmethod
-    def of(
-        cls,
-        tree: Node,
-        facts: Mapping[str, Domain],
-        published: Mapping[str, Domain],
-        requirements: Sequence[Node],
-    ) -> Compiled:
-        """Return the form of a tree, not proved yet; ranges of what it does not read are no part.
-
-        Args:
-            tree: the tree.
-            facts: by digest at least the range of each fact that it and the requirements read.
-            published: by name at least the range of each published value that it reads.
-            requirements: what holds for every record.
-        """
-        trees = (tree, *requirements)
-        read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
-        names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))
-        return cls(
-            tree,
-            tuple(requirements),
-            tuple(each.digest for each in trees),
-            tuple((digest, facts[digest]) for digest in read),
-            tuple((name, published[name]) for name in names),
-        )
 
     @cached_property
     def program(self) -> Program:
@@ -188,7 +161,18 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    return _proved(Compiled.of(tree, facts, published, requirements))
+    trees = (tree, *requirements)
+    # ranges of what is not read are no part of the proof
+    read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
+    return _proved(
+        Compiled(
+            tree,
+            tuple(requirements),
+            tuple(each.digest for each in trees),
+            tuple((digest, facts[digest]) for digest in read),
+            tuple((name, published[name]) for name in names(tree, "published")),
+        )
+    )
 
 
 def check_range(program: Program, low: Fraction, high: Fraction, remedy: str = "") -> None:

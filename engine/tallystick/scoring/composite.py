@@ -9,7 +9,6 @@ import attrs
 
 from tallystick.formula.tree import Node, cases, geometric_mean, published, summed
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.weights import Weights
 
 
 @attrs.frozen
@@ -23,12 +22,6 @@ class Mean:
 
     kind: str
     shares: Mapping[str, Fraction]
-
-    @classmethod
-    def of(cls, kind: str, axes: Sequence[str], weights: Weights) -> Mean:
-        """Return the mean of some axes; there are as many weights."""
-        kept = [(axis, a) for axis, a in zip(axes, weights.numerators, strict=True) if a]
-        return cls(kind, {axis: Fraction(a, weights.denominator) for axis, a in kept})
 
     @property
     def tree(self) -> Node:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
 from typing import Any
 
 import attrs
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, ColumnProgram, Rows
-from tallystick.formula.condition import TRUE
+from tallystick.formula.tree import Node
 from tallystick.numbers.geometric_mean_columns import geometric_means, logarithms
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
@@ -36,9 +35,17 @@ Ratios = npt.NDArray[np.object_]
 """Fractions."""
 Facts = Callable[[str], Column]
 """A column of facts by digest."""
+Doubles = npt.NDArray[np.float64]
 
 _PLANS = 1 << 8
 """Maximum number of plans with one bound type that are kept, one for each type and thresholds."""
+_MOST_FACTORS = 1 << 3
+_ROUNDINGS = 2.0**-48
+"""Relative error of a double that went through at most 2⁵ roundings.
+
+Eight factors go through 17: of the constant, of each factor, and of each product.
+"""
+_MOST_ERROR = 2.0**-7
 _SELDOM_SHARED = frozenset({"quality", "tier_multiplier"})
 """Roles of the factors of a product in which candidates often differ."""
 
@@ -299,7 +306,7 @@ class _Planner:
                 (logs, *inputs),
                 lambda columns, _: geometric_means(columns[1:], columns[0], weights),
             )
-        product = None if value is None else product_of(compiled.columns)
+        product = None if value is None else product_of(compiled)
         if value is not None and product is not None:
             return self._product(product, inputs, value)
         compute = compiled.columns if value is None else _telling(value)
@@ -308,24 +315,23 @@ class _Planner:
     def _product(self, product: Product, inputs: tuple[_Step, ...], value: Value) -> _Step:
         """Return a product: first the factors in which candidates seldom differ."""
         seldom = {read.name for read in value.inputs if read.role in _SELDOM_SHARED}
-        reads = value.compiled.reads
+        places = {node.digest: place for place, node in enumerate(value.compiled.reads)}
         own = [
-            place
-            for place in product.inputs
-            if reads[place].op == "published" and reads[place].data[0] in seldom
+            places[node.digest]
+            for node in product.factors
+            if node.op == "published" and node.data[0] in seldom
         ]
-        shared = [inputs[place] for place in product.inputs if place not in own]
-        partial = self._step(
-            ("partial", product.scale), tuple(shared), lambda columns, _: product.partial(columns)
-        )
-        compiled = value.compiled
+        factors = [places[node.digest] for node in product.factors]
+        shared = tuple(inputs[place] for place in factors if place not in own)
 
-        def compute(columns: list[Any], _: int) -> Column:
+        def rounded(columns: list[Any], _: int) -> Column:
             partial, *columns = columns
-            own_columns = [columns[place] for place in own]
-            return rounded_products(product, partial, own_columns, compiled.columns, columns)
+            return product.rounded(partial, [columns[place] for place in own], columns)
 
-        return self._step(("product", compiled), (partial, *inputs), compute)
+        first = self._step(
+            ("partial", product.scale), shared, lambda columns, _: product.partial(columns)
+        )
+        return self._step(("product", value.compiled), (first, *inputs), rounded)
 
     def _ratio(self, value: Value) -> _Step:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
@@ -372,34 +378,25 @@ def _applied(compute: Compute) -> Compute:
     return applied
 
 
-Doubles = npt.NDArray[np.float64]
-
-_MOST_FACTORS = 1 << 3
-_ROUNDINGS = 2.0**-48
-"""Relative error of a double that went through at most 2⁵ roundings.
-
-Eight factors go through 17: of the constant, of each factor, and of each product.
-"""
-_MOST_ERROR = 2.0**-7
-
-
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Product:
-    """A formula that is one product over a constant, such as an emission: scale · Π input, in nano.
+    """A formula that is one product over a constant, such as an emission: scale · Π factor.
 
     The factors that candidates share are multiplied once, in doubles; each candidate multiplies in
     its own. The product in doubles decides a row that is clearly off every half; the formula's own
     program settles the others, ties among them.
 
     Attributes:
-        inputs: the position of the input of the program that each factor is; they may repeat.
-        scale: the constant.
+        factors: the facts and published values, which may repeat.
+        scale: the constant, of a product in nano.
         error: the largest error of the product in doubles, in nano.
+        program: the formula.
     """
 
-    inputs: tuple[int, ...]
+    factors: tuple[Node, ...]
     scale: Fraction
     error: float
+    program: ColumnProgram
 
     def partial(self, columns: Sequence[Column]) -> Doubles:
         """Return the constant times some factors, in doubles; of one row without any factor."""
@@ -408,52 +405,36 @@ class Product:
             result = result * column
         return result
 
+    def rounded(self, partial: Doubles, own: Sequence[Column], columns: Sequence[Column]) -> Column:
+        """Return the published product of every row.
 
-def product_of(columns: Callable[..., Column]) -> Product | None:
-    """The product that a program is; None when it is anything else, or not proved to be near."""
-    if not isinstance(columns, ColumnProgram):
+        Args:
+            partial: that of the constant and the other factors.
+            own: the factors that are multiplied in.
+            columns: the inputs of the program.
+        """
+        double = np.empty(len(columns[0]))
+        double[:] = partial
+        for column in own:
+            np.multiply(double, column, out=double)
+        nearest = np.rint(double)
+        result = nearest.astype(np.int64)
+        np.abs(np.subtract(double, nearest, out=double), out=double)
+        unsure = np.flatnonzero(double >= 1 / 2 - self.error)
+        if len(unsure):
+            result[unsure] = self.program([c.take(unsure) for c in columns], len(unsure))
+        return result
+
+
+def product_of(compiled: Compiled) -> Product | None:
+    """Return the product that a formula is; None if anything else, or not proved to be near."""
+    factors, scale = compiled.program.product or ((), Fraction())
+    if not 0 < len(factors) <= _MOST_FACTORS:
         return None
-    program = columns.program
-    if len(columns.proposals) != 1 or columns.proposals[0].is_whole or program.cells:
-        return None
-    arm = program.arms[0]
-    if arm.when != TRUE or len(arm.numerator) != 1:
-        return None
-    (monomial, coefficient) = next(iter(arm.numerator.items()))
+    columns, program = compiled.columns, compiled.program
     error = _ROUNDINGS * float(max(abs(program.low), abs(program.high)) * NANO)
-    if not 0 < len(monomial) <= _MOST_FACTORS or error >= _MOST_ERROR:
+    if not isinstance(columns, ColumnProgram) or not columns.proposals or error >= _MOST_ERROR:
         return None
-    places = {index: position for position, (index, _) in enumerate(program.inputs)}
-    units = {index: atom.unit for index, atom in program.inputs}
-    divisor = arm.denominator[()] * prod(units[index] for index in monomial)
-    scale = Fraction(coefficient * NANO, divisor)
-    return Product(tuple(places[index] for index in monomial), scale, error)
-
-
-def rounded_products(
-    product: Product,
-    partial: Doubles,
-    own: Sequence[Column],
-    exact: Callable[[Sequence[Column], int], Column],
-    columns: Sequence[Column],
-) -> Column:
-    """Return the published product of every row.
-
-    Args:
-        product: which.
-        partial: that of the constant and the other factors.
-        own: the factors that are multiplied in.
-        exact: the program of the formula, for the rows that doubles do not decide.
-        columns: its inputs.
-    """
-    double = np.empty(len(columns[0]))
-    double[:] = partial
-    for column in own:
-        np.multiply(double, column, out=double)
-    nearest = np.rint(double)
-    result = nearest.astype(np.int64)
-    np.abs(np.subtract(double, nearest, out=double), out=double)
-    unsure = np.flatnonzero(double >= 1 / 2 - product.error)
-    if len(unsure):
-        result[unsure] = exact([column.take(unsure) for column in columns], len(unsure))
-    return result
+    if columns.proposals[0].is_whole:
+        return None
+    return Product(factors, scale * NANO, error, columns)

@@ -10,6 +10,7 @@ Thresholds are those of a state: where none is given, no bound supposes any.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
@@ -20,7 +21,6 @@ from operator import truediv
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.polynomial import is_constant
 from tallystick.formula.program import Program
 from tallystick.formula.tree import Node, cases, const, names, published
 from tallystick.numbers.nano import NANO
@@ -390,13 +390,13 @@ class _Comparison:
 
     def _product(self, old: Value, new: Value) -> Move | None:
         """Return a product of published values: its ratio is the product of theirs."""
-        first, second = _factors(old.compiled.program), _factors(new.compiled.program)
+        first, second = _factors(old), _factors(new)
         if first is None or second is None or old.applies is not None or new.applies is not None:
             return None
         (before, coefficient), (after, coefficient_now) = first, second
         ratio, is_exact = ONE * (coefficient_now / coefficient), True
         for name in {**before, **after}:
-            further = self._ratio_of_powers(name, before.get(name, 0), after.get(name, 0))
+            further = self._ratio_of_powers(name, before[name], after[name])
             if further is None:
                 return Move(None)
             ratio = ratio.times(further)
@@ -518,24 +518,14 @@ def _scale(old: Program, new: Program) -> Fraction | None:
     return None
 
 
-def _factors(program: Program) -> tuple[dict[str, int], Fraction] | None:
-    """Return the powers of a product of published values, and its coefficient; None otherwise.
+def _factors(value: Value) -> tuple[Counter[str], Fraction] | None:
+    """Return the powers of a product of published values, and its number; None otherwise.
 
     None of them is below 0, so the product is 0 only where a factor is.
     """
-    if not program.is_rational or len(program.arms) != 1 or program.cells:
+    factors, scale = value.compiled.program.product or ((), Fraction())
+    inputs = {read.name: read for read in value.inputs}
+    read = [inputs[str(node.data[0])] for node in factors if node.op == "published"]
+    if not factors or len(read) < len(factors) or any(each.domain.low < 0 for each in read):
         return None
-    (arm,) = program.arms
-    if len(arm.numerator) != 1 or not is_constant(arm.denominator):
-        return None
-    ((monomial, coefficient),) = arm.numerator.items()
-    inputs = dict(program.inputs)
-    powers: dict[str, int] = {}
-    scale = Fraction(coefficient, arm.denominator[()])
-    for index in monomial:
-        if inputs[index].node.op != "published" or arm.known.interval(index)[0] < 0:
-            return None
-        name = str(inputs[index].node.data[0])
-        powers[name] = powers.get(name, 0) + 1
-        scale *= Fraction(NANO, inputs[index].unit)
-    return powers, scale
+    return Counter(each.name for each in read), scale * NANO ** len(factors)

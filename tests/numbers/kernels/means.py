@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from tallystick.formula.domain import Domain
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Mean
 
@@ -15,7 +14,8 @@ from tallystick.scoring.composite import Mean
 def compiled(kind: str, weights: Sequence[Fraction]) -> Compiled:
     """The mean of axes ``0``, ``1`` …, one for each weight."""
     names = [str(index) for index in range(len(weights))]
-    tree = Mean.of(kind, names, Weights.of(weights)).tree
+    shares = {name: Fraction(share) for name, share in zip(names, weights, strict=True) if share}
+    tree = Mean(kind, shares).tree
     return compile_tree(tree, {}, dict.fromkeys(names, Domain(0, NANO)))
 
 
