@@ -33,7 +33,9 @@ from __future__ import annotations
 import re
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
+
+import attrs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -235,10 +237,28 @@ INTERNAL_ERROR = "internal-error"
 """The code of a record on which the engine itself fails."""
 
 
+@attrs.frozen
+class Problem:
+    """One thing that is wrong with a record.
+
+    Attributes:
+        code: stable; a key of ``CODES``, or the name of a requirement such as ``timing-window``.
+        path: where, such as ``submission.findings[2].tool``; empty for the record as a whole.
+        value: what was found: JSON text, cut to 80 characters, or ``nothing``.
+        expected: what was expected, as a fragment such as ``a number from 0 to 1``.
+    """
+
+    code: str
+    path: str
+    value: str
+    expected: str
+
+
 class RecordError(TallystickError):
     """One record that cannot be scored: a stable code, the path, the value, what was expected.
 
-    ``others`` holds what else is wrong with the record, as far as it was looked for.
+    ``problems`` holds all that is wrong with the record, as far as it was looked for; the first of
+    them is this one.
     """
 
     def __init__(
@@ -247,16 +267,17 @@ class RecordError(TallystickError):
         path: str,
         value: str,
         expected: str,
-        others: Sequence[RecordError] = (),
+        others: Sequence[Problem] = (),
     ) -> None:
         self.code, self.path, self.value, self.expected = code, path, value, expected
-        self.others = tuple(others)
+        self.problems = (Problem(code, path, value, expected), *others)
         super().__init__(f"{code}: {path or 'the record'}: found {value}, expected {expected}")
 
-    @property
-    def problems(self) -> tuple[RecordError, ...]:
-        """Every problem: this one, and the others."""
-        return (self, *self.others)
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> Self:
+        """Return the error of a record with some problems, of the first of them."""
+        first, *others = problems
+        return cls(first.code, first.path, first.value, first.expected, others)
 
 
 class Refusal(Protocol):

@@ -225,8 +225,8 @@ def error_value(error: TallystickError) -> JsonObject:
         ]
         value["more"] = error.more
     if isinstance(error, RecordError):
-        value |= _problem(error)
-        value["problems"] = list(map(_problem, error.problems))
+        problems = json_value(error.problems)
+        value |= {**problems[0], "problems": problems}
     if isinstance(error, AllocationError | StateError | TrustError) and error.code:
         value["code"] = error.code
     if isinstance(error, LockError):
@@ -235,7 +235,3 @@ def error_value(error: TallystickError) -> JsonObject:
     if isinstance(error, RefusedError):
         value["refusals"] = json_value(error.refusals)
     return value
-
-
-def _problem(error: RecordError) -> JsonObject:
-    return {name: getattr(error, name) for name in ("code", "path", "value", "expected")}

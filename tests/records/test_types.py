@@ -65,6 +65,8 @@ def test_of_what_a_type_can_say_it_decides(field: dict) -> None:
         {"type": "string", "pattern": "^a"},
         {"type": "integer", "multipleOf": 2},
         {"type": "integer", "minimum": 0.5},
+        {"type": "integer", "minimum": 0, "exclusiveMinimum": 0},
+        {"type": "string", "maxLength": 1e3},
         {"type": "integer", "minimum": 2**53},
         {"type": "number", "maximum": 2**53},
         {"type": "array", "items": UNIT, "uniqueItems": True},

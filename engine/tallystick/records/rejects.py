@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import RecordError
+from tallystick.errors import Problem, RecordError
 from tallystick.io.text import json_text
 from tallystick.json_values import json_value
 
@@ -52,16 +52,6 @@ MOST_PROBLEMS = 10
 
 
 @attrs.frozen
-class Problem:
-    """One thing that is wrong with a record; the attributes are those of a reject."""
-
-    code: str
-    path: str
-    value: str
-    expected: str
-
-
-@attrs.frozen
 class Identity:
     """The task, miner and validator of a record, as far as they can be read."""
 
@@ -81,10 +71,7 @@ class Reject:
 
     Attributes:
         line: the record's line, from 1.
-        code: a key of ``CODES``, or the name of a requirement such as ``timing-window``.
-        path: where, such as ``submission.findings[2].tool``; empty for the record as a whole.
-        value: what was found: JSON text, cut to 80 characters, or ``nothing``.
-        expected: what was expected, as a fragment such as ``a number from 0 to 1``.
+        code, path, value, expected: of the first problem.
         task_id, miner_uid, miner_hotkey, validator: of the record, each None if it has none that
             can be read.
         problems: the first of everything that is wrong, ``MOST_PROBLEMS`` at most; the first of
@@ -109,16 +96,13 @@ class Reject:
     @classmethod
     def of(cls, error: RecordError, line: int, who: Identity = UNKNOWN) -> Reject:
         """Return the reject of a record that raised."""
-        first_problems = error.problems[:MOST_PROBLEMS]
-        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in first_problems)
         own = error.code, error.path, error.value, error.expected
         owner = who.task_id, who.miner_uid, who.miner_hotkey, who.validator
-        return cls(line, *own, *owner, problems)
+        return cls(line, *own, *owner, error.problems[:MOST_PROBLEMS])
 
     def to_error(self) -> RecordError:
         """Return the error of a record that is scored alone."""
-        first, *others = (RecordError(p.code, p.path, p.value, p.expected) for p in self.problems)
-        return RecordError(first.code, first.path, first.value, first.expected, others)
+        return RecordError.of(self.problems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reject as JSON values."""

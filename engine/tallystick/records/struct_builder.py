@@ -263,10 +263,11 @@ class _Translator:
     def _bounded(self, kind: type, schema: Schema) -> _Translated:
         bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
         # beyond 2^53 a double can reach a bound that the written number exceeds
-        is_exact = all(abs(bound) < _DOUBLE_EXACT for bound in bounds.values())
-        if kind is int:
-            is_exact &= all(isinstance(bound, int) for bound in bounds.values())
-        return _Translated(self._with(kind, bounds, is_exact=is_exact), frozenset(("number",)))
+        if any(abs(bound) >= _DOUBLE_EXACT for bound in bounds.values()) or (
+            kind is int and any(isinstance(bound, float) for bound in bounds.values())
+        ):
+            self.decides, bounds = False, {}
+        return _Translated(self._with(kind, bounds), frozenset(("number",)))
 
     def _limited(
         self,
@@ -278,14 +279,14 @@ class _Translator:
     ) -> _Translated:
         words = {"min_length": f"min{what}", "max_length": f"max{what}"}
         limits = {ours: schema[theirs] for ours, theirs in words.items() if theirs in schema}
-        is_exact = all(
-            isinstance(limit, int) and limit < _DOUBLE_EXACT for limit in limits.values()
-        )
-        return _Translated(self._with(hint, limits, is_exact=is_exact), frozenset((kind,)), empty)
+        return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
 
-    def _with(self, hint: Any, conditions: Mapping[str, Any], *, is_exact: bool) -> Any:  # noqa: ANN401  # a type
-        self.decides &= is_exact
-        return Annotated[hint, msgspec.Meta(**conditions)] if is_exact and conditions else hint
+    def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
+        try:
+            return Annotated[hint, msgspec.Meta(**conditions)] if conditions else hint
+        except (TypeError, ValueError):  # such as two minima, or a length of 1e3
+            self.decides = False
+            return hint
 
     def _allow(self, schema: Any, words: Iterable[str]) -> None:  # noqa: ANN401  # or a boolean
         self.decides &= isinstance(schema, Mapping) and schema.keys() <= ANNOTATIONS.union(words)

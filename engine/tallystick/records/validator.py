@@ -1,24 +1,24 @@
 """The validator: the JSON Schema's errors in a record, as one reject that says what to do.
 
 jsonschema-rs says whether a record is valid, and of every part whether it is; it looks for all
-errors of a value before it tells one, which takes seconds for a line of the largest size. So what
-is wrong is looked for part by part, by path: what is valid is passed over, and the search ends with
-the tenth problem. Paths are those of the walk: a key of an object is text, whatever it looks like,
-and an index a whole number.
+errors of a value before it tells one, which takes seconds for a line of the largest size. So the
+record is walked by path, each value with the parts of the schema that refuse it: what is valid is
+passed over, and the search ends with the tenth problem. Paths are those of the walk: a key of an
+object is text, whatever it looks like, and an index a whole number.
 """
 
 from __future__ import annotations
 
 import difflib
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import attrs
 import jsonschema_rs
 
-from tallystick.errors import RecordError
+from tallystick.errors import Problem, RecordError
 from tallystick.formula.schema_path import ANSWER, resolve
 from tallystick.io.json_schema import followed
 from tallystick.records.messages import NOTHING, expectation, path_text, shown
@@ -43,19 +43,15 @@ _OTHER = "invalid-record"
 """The code of an error of any other word."""
 _RANKS = ("wrong-type", "unknown-field", "missing-field")
 _BRANCHING = ("anyOf", "oneOf")
-_IN_PLACE = {"$ref", "allOf", "if", "then", "else", *_BRANCHING}
-"""Words that apply other parts to the value itself."""
-_OF_ENTRIES: Mapping[type, set[str]] = {
-    dict: {"properties", "required", "additionalProperties", "propertyNames"},
-    list: {"items"},
-}
-"""The words of a schema that constrain the entries of an object or a list."""
 _OF_OTHER_ENTRIES = {
     *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
     *("prefixItems", "dependentSchemas"),
 }
 """Words with which ``additionalProperties`` and ``items`` are of other entries than without."""
-_FOLLOWED = {"$defs", "$schema", *_IN_PLACE, *ANNOTATIONS, *_OF_ENTRIES[dict], *_OF_ENTRIES[list]}
+_FOLLOWED = {
+    *("$defs", "$schema", "$ref", "allOf", "if", "then", "else", *_BRANCHING, *ANNOTATIONS),
+    *("properties", "required", "additionalProperties", "propertyNames", "items"),
+}
 """Words that the walk follows; the others are those of a value itself."""
 _MOST: Mapping[type, str] = {dict: "maxProperties", list: "maxItems"}
 
@@ -72,28 +68,6 @@ _COMPARED = 40
 """Characters of an unknown name that are compared with the known names."""
 
 Path = tuple[str | int, ...]
-
-
-@attrs.frozen
-class _Complaint:
-    """One thing that is wrong with a record, before its path is text."""
-
-    path: Path
-    code: str
-    found: str
-    expected: str
-
-    def order(self) -> tuple[Any, ...]:
-        """Return the order among problems: by path, with list indexes, the wrong type first."""
-        steps = [(isinstance(step, str), step) for step in self.path]
-        rank = _RANKS.index(self.code) if self.code in _RANKS else len(_RANKS)
-        return steps, rank, self.code
-
-    def as_error(self, *others: RecordError) -> RecordError:
-        return RecordError(self.code, path_text(self.path), self.found, self.expected, others)
-
-
-Complaints = Iterator[_Complaint]
 
 
 @attrs.frozen
@@ -126,14 +100,13 @@ class RecordValidator:
         if self._validator.is_valid(record):
             return
         # several words can refuse one value alike
-        complaints: dict[tuple[Path, str], _Complaint] = {}
-        for complaint in self._refused(self.schema, record, ()):
-            complaints.setdefault((complaint.path, complaint.code), complaint)
-            if len(complaints) == MOST_PROBLEMS:
+        problems: dict[tuple[str, str], Problem] = {}
+        for problem in self._problems([self.schema], record, ()):
+            problems.setdefault((problem.path, problem.code), problem)
+            if len(problems) == MOST_PROBLEMS:
                 break
-        unexplained = _Complaint((), _OTHER, shown(record), "a record that its schema allows")
-        first, *others = complaints.values() or [unexplained]
-        raise first.as_error(*(complaint.as_error() for complaint in others))
+        unexplained = Problem(_OTHER, "", shown(record), "a record that its schema allows")
+        raise RecordError.of([*problems.values()] or [unexplained])
 
     @cached_property
     def _parts(self) -> Mapping[int, _Part]:
@@ -161,74 +134,49 @@ class RecordValidator:
 
     def _problems(
         self,
-        part: Any,  # noqa: ANN401  # as above
+        parts: Iterable[Any],
         value: Any,  # noqa: ANN401  # any JSON value
         path: Path,
-        known: Mapping[str, Any] | None = None,
-    ) -> Complaints:
-        """Yield the problems of a value under a part of the schema."""
-        if not self._accepts(part, value):
-            yield from self._refused(part, value, path, known)
-
-    def _refused(
-        self,
-        part: Any,  # noqa: ANN401  # as above
-        value: Any,  # noqa: ANN401  # as above
-        path: Path,
-        known: Mapping[str, Any] | None = None,
-    ) -> Complaints:
-        """Return the problems of a value that a part of the schema refuses.
+        here: Iterable[Problem] = (),
+    ) -> Iterator[Problem]:
+        """Yield the problems of a value by path.
 
         Args:
-            part: the part.
+            parts: the parts of the schema that are to accept the value.
             value: the value.
             path: where it is.
-            known: the fields that a part around this one declares of the same value.
+            here: other problems of the same path.
         """
-        if isinstance(part, bool):
-            rule = f"what the schema demands: {path[-1] if path else 'all of it'} false"
-            return iter([_Complaint(path, _OTHER, shown(value), rule)])
-        known = part.get("properties", known or {})
-        streams = [*self._in_place(part, value, path, known)]
-        if not self._parts[id(part)].own.is_valid(value):
-            streams.append(self._own(part, value, path))
+        refusing = [inner for part in parts for inner in self._refusing(part, value)]
+        own = [problem for part in refusing for problem in self._own(part, value, path)]
+        yield from sorted((*here, *own), key=_order)
         kind = type(value)
-        is_crowded = kind in _MOST and len(value) > part.get(_MOST[kind], len(value))
-        if kind in _OF_ENTRIES and not is_crowded and _OF_OTHER_ENTRIES.isdisjoint(part):
+        if kind in _MOST:
             inside = self._in_object if kind is dict else self._in_list
-            if not _OF_ENTRIES[kind].isdisjoint(part):
-                streams.append(inside(part, value, path, known))
-        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_Complaint.order)
+            yield from inside([part for part in refusing if _is_followed(part, value)], value, path)
 
-    def _in_place(
-        self,
-        part: Schema,
-        value: Any,  # noqa: ANN401  # any JSON value
-        path: Path,
-        known: Mapping[str, Any],
-    ) -> Iterator[Complaints]:
-        """Yield the problems under the parts that a part applies to the value itself."""
-        if "$ref" in part:
-            yield self._problems(resolve(self.schema, part["$ref"]), value, path)
-        for applied in part.get("allOf", ()):
-            yield self._problems(applied, value, path, known)
-        if "if" in part:
-            branch = "then" if self._accepts(part["if"], value) else "else"
-            yield self._problems(part.get(branch, True), value, path, known)
-        for word in _BRANCHING:
-            if word in part:
-                yield self._branches(part, word, value, path)
-
-    def _branches(self, part: Schema, word: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """Yield the problems under the branch of the JSON type that the value has."""
-        accepting = sum(self._accepts(branch, value) for branch in part[word])
-        if accepting == 1 or (accepting and word == "anyOf"):
+    def _refusing(self, part: Any, value: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+        """Yield a part that refuses a value, and those that it applies to the value itself."""
+        if self._accepts(part, value):
             return
-        meant = [branch for branch in part[word] if not self._is_of_another_type(branch, value)]
-        if len(meant) == 1 and not accepting:
-            yield from self._refused(meant[0], value, path)
-        else:
-            yield self._complaint(path, _OTHER if meant else "wrong-type", value, part, word)
+        yield part
+        if isinstance(part, bool):
+            return
+        applied = [resolve(self.schema, part["$ref"])] if "$ref" in part else []
+        applied += part.get("allOf", ())
+        if "if" in part:
+            applied.append(part.get("then" if self._accepts(part["if"], value) else "else", True))
+        applied += [meant[0] for _, meant in self._branches(part, value) if len(meant) == 1]
+        for inner in applied:
+            yield from self._refusing(inner, value)
+
+    def _branches(self, part: Schema, value: object) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield each word by which branches refuse a value, and those of its JSON type."""
+        for word in _BRANCHING:
+            branches = part.get(word, ())
+            accepting = sum(self._accepts(branch, value) for branch in branches)
+            if branches and not (accepting == 1 or (accepting and word == "anyOf")):
+                yield word, [b for b in branches if not self._is_of_another_type(b, value)]
 
     def _is_of_another_type(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
         if isinstance(part, bool):
@@ -238,18 +186,25 @@ class RecordValidator:
         has_type = "type" not in part or jsonschema_rs.is_valid({"type": part["type"]}, value)
         return not has_type or any(self._is_of_another_type(each, value) for each in applied)
 
-    def _own(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """Return the problems of the words of a value itself."""
-        own, complaints = self._parts[id(part)].own, []
+    def _own(self, part: Any, value: Any, path: Path) -> Iterator[Problem]:  # noqa: ANN401  # as above
+        """Yield the problems of the words of a value itself, and of branches that explain none."""
+        if isinstance(part, bool):
+            rule = f"what the schema demands: {path[-1] if path else 'all of it'} false"
+            yield Problem(_OTHER, path_text(path), shown(value), rule)
+            return
+        for word, meant in self._branches(part, value):
+            if len(meant) != 1:
+                yield self._problem(path, _OTHER if meant else "wrong-type", value, part, word)
+        own = self._parts[id(part)].own
+        if own.is_valid(value):
+            return
         # with words of other entries there can be very many errors
         is_bounded = _OF_OTHER_ENTRIES.isdisjoint(part)
         for error in own.iter_errors(value) if is_bounded else _first_error(own, value):
             inner, innermost = followed(value, error.instance_path)
-            *around, word = error.evaluation_path
+            *around, broken = error.evaluation_path
             code = _CODES.get(error.kind.name, _OTHER)
-            ruling = self._at(part, around)
-            complaints.append(self._complaint((*path, *inner), code, innermost, ruling, word))
-        return iter(sorted(complaints, key=_Complaint.order))
+            yield self._problem((*path, *inner), code, innermost, self._at(part, around), broken)
 
     def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
         """Return the part at a path of the validator; an empty one where the path leads nowhere."""
@@ -261,63 +216,86 @@ class RecordValidator:
             return {}
         return part
 
-    def _in_list(self, part: Schema, value: list[Any], path: Path, _known: object) -> Complaints:
-        items = part["items"]
+    def _in_list(self, parts: Sequence[Schema], value: list[Any], path: Path) -> Iterator[Problem]:
         # asked once, as a list can have very many good items before a bad one
-        accepts = self._acceptance(items)
+        followed_items = [part["items"] for part in parts if "items" in part]
+        every = [(items, self._acceptance(items)) for items in followed_items]
         for index, item in enumerate(value):
-            if not accepts(item):
-                yield from self._refused(items, item, (*path, index))
+            refusing = [items for items, accepts in every if not accepts(item)]
+            if refusing:
+                yield from self._problems(refusing, item, (*path, index))
 
     def _in_object(
-        self, part: Schema, value: Mapping[str, Any], path: Path, known: Mapping[str, Any]
-    ) -> Complaints:
+        self, parts: Sequence[Schema], value: Mapping[str, Any], path: Path
+    ) -> Iterator[Problem]:
         """Yield the problems of the fields of an object, by name: missing, unknown and bad ones."""
-        fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
-        missing = {name for name in part.get("required", ()) if name not in value}
-        names = {*value, *missing}
-        if rest is False:
-            # one record can have very many that are unknown
-            unknown = min(value.keys() - fields.keys(), default=None)
-            names = {*(name for name in fields if name in value), *missing}
-            names |= set() if unknown is None else {unknown}
-        keys = part.get("propertyNames", True)
-        is_name, is_other = self._acceptance(keys), self._acceptance(rest)
-        for name in sorted(names):
-            at = (*path, name)
-            if name in missing:
+        # a part that another one applies to the object may demand a field of that
+        known = ChainMap(*(part.get("properties", {}) for part in reversed(parts)))
+        for name in sorted({name for part in parts for name in _names(part, value)}):
+            at, here, refusing = (*path, name), list[Problem](), list[Any]()
+            if name not in value:
                 yield self._missing(at, known.get(name))
                 continue
-            item, declared = value[name], fields.get(name, rest)
-            accepts = self._acceptance(declared) if name in fields else is_other
-            if is_name(name) and accepts(item):
-                continue
-            of_key = self._problems(keys, name, at)
-            if name in fields or rest is not False:
-                of_value = self._problems(declared, item, at)
-            else:
-                hint = _hint(name, fields)
-                of_value = iter([_Complaint(at, "unknown-field", shown(item), hint)])
-            yield from heapq.merge(of_key, of_value, key=_Complaint.order)
+            for part in parts:
+                fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
+                if "propertyNames" in part:
+                    here += self._problems([part["propertyNames"]], name, at)
+                if name not in fields and rest is False:
+                    expected = _hint(name, fields)
+                    unknown = Problem("unknown-field", path_text(at), shown(value[name]), expected)
+                    here.append(unknown)
+                elif not self._accepts(fields.get(name, rest), value[name]):
+                    refusing.append(fields.get(name, rest))
+            if here or refusing:
+                yield from self._problems(refusing, value[name], at, here)
 
-    def _missing(self, path: Path, declared: Any) -> _Complaint:  # noqa: ANN401  # a schema
+    def _missing(self, path: Path, declared: Any) -> Problem:  # noqa: ANN401  # a schema
         event = ", or the event missed_deadline" if path in _ANSWERS else ""
         expected = "the field" if declared is None else expectation(declared, self.schema)
-        return _Complaint(path, "missing-field", NOTHING, expected + event)
+        return Problem("missing-field", path_text(path), NOTHING, expected + event)
 
-    def _complaint(
+    def _problem(
         self,
         path: Path,
         code: str,
         found: object,
         part: Any,  # noqa: ANN401  # a schema can be a boolean
         word: str | int,
-    ) -> _Complaint:
-        if code != _OTHER:
-            return _Complaint(path, code, shown(found), expectation(part, self.schema))
-        rule = part.get(word) if isinstance(part, Mapping) else part
-        demand = f"what the schema demands: {word} {shown(rule)}"
-        return _Complaint(path, code, shown(found), demand)
+    ) -> Problem:
+        expected = expectation(part, self.schema)
+        if code == _OTHER:
+            rule = part.get(word) if isinstance(part, Mapping) else part
+            expected = f"what the schema demands: {word} {shown(rule)}"
+        return Problem(code, path_text(path), shown(found), expected)
+
+
+def _order(problem: Problem) -> tuple[int, str]:
+    """Return the order among problems of one path: the wrong type first."""
+    rank = _RANKS.index(problem.code) if problem.code in _RANKS else len(_RANKS)
+    return rank, problem.code
+
+
+def _is_followed(part: Any, value: dict[str, Any] | list[Any]) -> bool:  # noqa: ANN401  # a schema can be a boolean
+    """Return whether the entries of an object or a list are looked at under a part."""
+    if isinstance(part, bool) or not _OF_OTHER_ENTRIES.isdisjoint(part):
+        return False
+    most: int = part.get(_MOST[type(value)], len(value))
+    return len(value) <= most
+
+
+def _names(part: Schema, value: Mapping[str, Any]) -> set[str]:
+    """Return the names of an object that a part may refuse: of unknown ones the first."""
+    fields = part.get("properties", {})
+    names = {name for name in fields if name in value}
+    names |= {name for name in part.get("required", ()) if name not in value}
+    rest = part.get("additionalProperties", True)
+    if rest is False:
+        # one record can have very many that are unknown
+        unknown = min(value.keys() - fields.keys(), default=None)
+        names |= set() if unknown is None else {unknown}
+    elif rest is not True or "propertyNames" in part:
+        names |= value.keys()
+    return names
 
 
 def _every(schema: Schema) -> list[Schema]:

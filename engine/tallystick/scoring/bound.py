@@ -78,8 +78,7 @@ class BoundRequirement:
 
 def joined(errors: Sequence[RecordError]) -> RecordError:
     """Return the first of some errors of one record, with the others."""
-    first, *others = errors
-    return RecordError(first.code, first.path, first.value, first.expected, others)
+    return RecordError.of([problem for error in errors for problem in error.problems])
 
 
 def reads_answer(fact: Node) -> bool:
