@@ -26,7 +26,7 @@ from tallystick.scoring.scorer import Scorer, bind
 from tallystick_allocation.lints import effects
 from tallystick_consensus.lints import conduct
 from tallystick_governance.lint import answers, pay, settings
-from tallystick_state.lints import behaviour, claims, collusion, epochs, selection, windows
+from tallystick_state.lints import claims, collusion, epochs, groups, reputation, windows
 
 SKILLS, WORKFLOW = "skills@1.2.0", "workflow@1.2.0"
 
@@ -84,14 +84,18 @@ def checks(*modules: object, comparing: bool = True) -> list[str]:
     return [check.code for check in found if (check.compare is not None) is comparing]
 
 
-OF_STATE = (behaviour, collusion, selection, epochs, claims, windows)
+OF_STATE = (reputation, collusion, groups, epochs, claims, windows)
 COMPARING = {
     "scores": checks(settings, answers, pay),
     "state": checks(*OF_STATE),
     "consensus": checks(conduct),
     "allocation": checks(effects),
 }
-SINGLE = [code for code in checks(*OF_STATE, comparing=False) if code != "limit-never-binds"]
+SINGLE = [
+    *checks(collusion, epochs, claims, comparing=False),
+    *("cheating-pays", "ties-by-hotkey", "groups-unaudited", "groups-of-two-judge"),
+]
+SINGLE.remove("limit-never-binds")
 OWN = {
     *("reputation-gone", "groups-gone", "epochs-gone", "consensus-gone"),
     *("collusion-looks-honest", "splitting-pays"),
