@@ -7,7 +7,7 @@ what the steps before it made. The order of the events never matters.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from heapq import nlargest
@@ -25,7 +25,7 @@ from tallystick_state.adoption import FlaggedBy, adopt
 from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attributes, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.miners import begun_anew, has_declared, pinned_reputation
+from tallystick_state.miners import has_declared, pinned_reputation
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.rules import StateRules
@@ -34,11 +34,13 @@ from tallystick_state.samples import (
     EpochRecords,
     EventRecords,
     Owner,
+    Pins,
     RecordKey,
     events_of_records,
 )
 from tallystick_state.sections.epochs import EPOCHS, EpochStep, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
+from tallystick_state.weights import LineRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,26 +54,19 @@ class Closing:
 
     Attributes:
         rules: the rules.
-        pinned: by epoch, the state at its start.
+        pins: what the rounds are pinned to: from these rules a newcomer has its reputation there.
         records: those of the epoch.
         state: what becomes of the state.
-        base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
-            reputation there.
         attributes: what the rules ask of the rounds and of miners beside the records.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
     rules: StateRules
-    pinned: Mapping[int, State]
+    pins: Pins
     records: EpochRecords
     state: State
-    base_rules: Callable[[int], StateRules]
     attributes: RoundFile | None = None
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
-
-    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
-        """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
-        return pinned_reputation(self.pinned.get(epoch), self.base_rules(epoch), hotkey, skill_type)
 
 
 def close_epoch(  # noqa: PLR0913  # what a closing is made of
@@ -108,9 +103,8 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
     """
     every = tuple(events)
     records = EventRecords(every, newest or partial(_newest, every))
-    return closed(
-        Closing(rules, pinned, records, state, base_rules or (lambda _: rules), attributes)
-    )
+    pins = Pins(pinned.get, base_rules or (lambda _: rules))
+    return closed(Closing(rules, pins, records, state, attributes))
 
 
 def closed(closing: Closing) -> State:
@@ -214,7 +208,7 @@ def carry_columns(closing: Closing) -> Closing:
             closing.rules,
             before,
             closing.records,
-            closing,
+            closing.pins,
             hotkeys,
             epoch=closing.state.epoch,
             attributes=attributes,
@@ -272,9 +266,9 @@ def _base(key: RecordKey) -> _Base:
 
 def _bases(closing: Closing, bases: Collection[_Base]) -> Mapping[_Base, int]:
     """Return the reputations that the rounds were pinned to, in nano."""
-    pinned = closing.pinned
     epochs = sorted({epoch for epoch, _, _ in bases})
-    for epoch in (epoch for epoch in epochs if epoch not in pinned):
+    pinned = {epoch: closing.pins.state(epoch) for epoch in epochs}
+    for epoch in (epoch for epoch, state in pinned.items() if state is None):
         raise StateError(
             f"found an event that is pinned to epoch {epoch}, expected one whose state is kept"
         )
@@ -284,7 +278,7 @@ def _bases(closing: Closing, bases: Collection[_Base]) -> Mapping[_Base, int]:
 
 def _base_rules(closing: Closing, epoch: int) -> StateRules:
     """Return the rules that say what a newcomer of an epoch begins with."""
-    own = closing.base_rules(epoch)
+    own = closing.pins.base_rules(epoch)
     return closing.rules if own.rule_set.section(REPUTATION) is None else own
 
 
@@ -390,8 +384,8 @@ def next_epoch(
         transaction: has the snapshots of epochs before, their records, and who flagged whom.
         attributes: by line, what the rules ask of the rounds and of miners beside the records.
     """
-    closed = _closed(state, events, in_force, transaction, attributes)
-    return _adopted(closed, in_force, transaction.claims.flags_by)
+    after = _closed(state, events, in_force, transaction, attributes)
+    return _adopted(after, in_force, transaction.claims.flags_by)
 
 
 def _closed(
@@ -402,38 +396,21 @@ def _closed(
     attributes: RoundFiles,
 ) -> State:
     """Return the state after the open epoch: each line closes over the events of its types."""
-    epoch, miners = state.epoch, state.miners
+    epoch = state.epoch
+    pinned = cache(partial(_pinned, transaction))
     for rules in in_force.at(epoch).lines:
-        line = rules.line
-        own = [own_event for own_event in events if in_force.line_of(own_event.skill_type) == line]
         # rules without epochs pin nothing, and take records of any epoch
-        pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
-
-        def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
-            first = begun_anew(miners, hotkey)
-            records = transaction.scored(hotkey, counted_by=epoch, counted_from=first)
-            return (
-                own_event for own_event in records if in_force.line_of(own_event.skill_type) == line
-            )
-
-        closed = close_epoch(
-            state,
-            own,
-            rules,
-            {pin: _pinned(transaction, pin) for pin in sorted(pins)},
-            base_rules=in_force.lines[line].at,
-            newest=newest,
-            attributes=attributes.get(line),
-        )
-        state = attrs.evolve(closed, epoch=epoch)
+        pins = pinned if rules.rule_set.section(EPOCHS) else (lambda _: None)
+        line = LineRecords(transaction, in_force, rules.line, pins, epoch, state)
+        records = EventRecords(tuple(line.own(events)), line.newest)
+        closing = Closing(rules, line.pins, records, state, attributes.get(rules.line))
+        state = attrs.evolve(closed(closing), epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)
 
 
-def _pinned(transaction: Transaction, epoch: int) -> State:
+def _pinned(transaction: Transaction, epoch: int) -> State | None:
     snapshot = transaction.snapshot(epoch)
-    if snapshot is None:
-        raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
-    return snapshot.state
+    return None if snapshot is None else snapshot.state
 
 
 def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:

@@ -120,8 +120,8 @@ class EpochOutcome:
         scores = {}
         for number in records.numbers:
             epoch = records.pinned_of(number)
-            rules = closing.rules if epoch is None else closing.base_rules(epoch)
-            of_round = scores_of_round(rules, records, closing, number, records.hotkeys)
+            rules = closing.rules if epoch is None else closing.pins.base_rules(epoch)
+            of_round = scores_of_round(rules, records, closing.pins, number, records.hotkeys)
             if of_round:
                 scores[number] = of_round
         return scores
@@ -158,14 +158,8 @@ def close(  # noqa: PLR0913  # what a closing is made of
     parts = {part.skill_type: part for part in records if len(part)}
     before = _without_former(memory.records, state)
     epoch_records = ColumnRecords(parts, tuple(alone), _together(before, parts))
-    closing = Closing(
-        rules,
-        {**memory.pinned, **pinned},
-        epoch_records,
-        state,
-        base_rules or (lambda _: rules),
-        attributes,
-    )
+    pins = Pins({**memory.pinned, **pinned}.get, base_rules or (lambda _: rules))
+    closing = Closing(rules, pins, epoch_records, state, attributes)
     after = closed(closing)
     flags = epoch_records.flags()
     columns = after.carry.get(rules.line, {})
@@ -204,7 +198,7 @@ def _next_memory(
         known = [named] if newest != last else [named, epoch]
         epoch = min((number for number in known if number is not None), default=epoch)
         last = newest
-    weighing = () if epoch is None else (closing.base_rules(epoch),)
+    weighing = () if epoch is None else (closing.pins.base_rules(epoch),)
     sections = {own.digest: own.rule_set.section(ALLOCATION) for own in (*rules, *weighing)}
     steps = [section for section in sections.values() if section is not None]
     kept = {
@@ -213,7 +207,7 @@ def _next_memory(
     epochs = {epoch for part in kept.values() for epoch in np.unique(part.epoch).tolist()}
     return Memory(
         {name: part for name, part in kept.items() if len(part)},
-        {epoch: state for epoch, state in closing.pinned.items() if epoch in epochs},
+        {pin: state for pin in epochs if (state := closing.pins.state(pin)) is not None},
         last,
         epoch,
         {**before.carry, closing.rules.digest: columns},
@@ -235,11 +229,11 @@ def _is_still_read(
 
 def _weighed(closing: Closing, memory: Memory, after: State, attributes: RoundFile) -> LineWeights:
     """Return the weights by the rules of the last round's epoch, as a state has them."""
-    rules = closing.rules if memory.epoch is None else closing.base_rules(memory.epoch)
+    rules = closing.rules if memory.epoch is None else closing.pins.base_rules(memory.epoch)
     newest = {name: part.take(part.round == memory.round) for name, part in memory.records.items()}
     return weigh(
         rules,
-        partial(ColumnRecords(newest, (), memory.records).samples, closing),
+        partial(ColumnRecords(newest, (), memory.records).samples, closing.pins),
         after.slots.keys(),
         memory.round,
         closing.state.epoch,

@@ -169,7 +169,7 @@ class EpochLog:
             records = LineRecords(
                 self.transaction, self.in_force, line, state, epoch, after, before=seq
             )
-            if records.base_rules(records.rules_epoch).allocation is not None:
+            if records.rules.allocation is not None:
                 yield records
 
     def _weight_rows(self, epoch: int) -> Iterator[LeafRow]:

@@ -507,12 +507,11 @@ class StateQueries:
         if epoch is None:
             return {}
         records = self._records(line)
-        return to_decimals(round_scores(events, records.base_rules(epoch), records))
+        return to_decimals(round_scores(events, records.timeline.at(epoch), records.pins))
 
     def weighing(self, line: str) -> StateRules:
         """Return the rules of the weights of a line: those of its last closed round's epoch."""
-        records = self._records(line)
-        return records.base_rules(records.rules_epoch)
+        return self._records(line).rules
 
     def _records(self, line: str, attributes: RoundFile | None = None) -> LineRecords:
         transaction, in_force, state = self.transaction, self.in_force, self.state

@@ -16,6 +16,8 @@ from tallystick.numbers.nano import from_text
 from tallystick_allocation.population import BY_TYPE, EMISSION, UNGROUPED, Sample, Task
 from tallystick_allocation.rules import AllocationRules
 from tallystick_state.event import StateEvent
+from tallystick_state.miners import pinned_reputation
+from tallystick_state.model import State
 from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 
@@ -66,14 +68,21 @@ def windows_of(rules: AllocationRules) -> Mapping[str, int | None]:
     return windows
 
 
-class Pins(Protocol):
-    """The rules and the reputations that rounds are pinned to, by epoch."""
+@attrs.frozen
+class Pins:
+    """The rules and the reputations that rounds are pinned to, by epoch.
 
-    def base_rules(self, epoch: int, /) -> StateRules:
-        """Return the rules by which the records of an epoch were scored."""
+    Attributes:
+        state: returns the state as an epoch begins; None of one that is not known.
+        base_rules: returns the rules by which the records of an epoch were scored.
+    """
+
+    state: Callable[[int], State | None]
+    base_rules: Callable[[int], StateRules]
 
     def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
         """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
+        return pinned_reputation(self.state(epoch), self.base_rules(epoch), hotkey, skill_type)
 
 
 @attrs.frozen(eq=False)

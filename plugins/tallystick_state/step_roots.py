@@ -58,7 +58,7 @@ from tallystick_state.model import State
 from tallystick_state.reputation import damped
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import EventRecords, Owner
+from tallystick_state.samples import EventRecords, Owner, Pins
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust.merkle import Tree, leaf_hash
@@ -190,11 +190,9 @@ class Counted:
     @cached_property
     def closings(self) -> Sequence[Closing]:
         """The closing of each line; its state is that of the epoch's beginning."""
-        pins = {event.epoch for event in self.events if event.epoch <= self.epoch}
-        states = {epoch: self.state(epoch) for epoch in {*pins, self.epoch}}
-        begun, lines = states[self.epoch], self.in_force.lines
+        begun, lines = self.state(self.epoch), self.in_force.lines
         return [
-            Closing(rules, states, EventRecords(self.own(line)), begun, lines[line].at)
+            Closing(rules, Pins(self.state, lines[line].at), EventRecords(self.own(line)), begun)
             for line, rules in self.rules.items()
         ]
 

@@ -34,13 +34,13 @@ from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES, closed_attributes
 from tallystick_state.carry import carried
 from tallystick_state.event import NUMBER_LIMIT, StateEvent
-from tallystick_state.miners import begun_anew, pinned_reputation, without_former
+from tallystick_state.miners import begun_anew, without_former
 from tallystick_state.model import Columns, State
 from tallystick_state.pools import Pools
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import EventRecords, Samples
+from tallystick_state.samples import EventRecords, Pins, Samples
 from tallystick_state.store.transaction import Transaction
 
 
@@ -254,19 +254,21 @@ class LineRecords:
         pinned = round_epoch(self.of_last_round)
         return self.epoch if pinned is None else pinned
 
+    @property
+    def rules(self) -> StateRules:
+        """The rules that give the weights."""
+        return self.timeline.at(self.rules_epoch)
+
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
         """Return the records of a miner, newest first; see `EventRecords`."""
         # lazily: a window ends long before the records do
         first = begun_anew(self.after.miners, hotkey)
         return self.own(self.transaction.scored(hotkey, self.epoch, first))
 
-    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
-        """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
-        return pinned_reputation(self.state(epoch), self.base_rules(epoch), hotkey, skill_type)
-
-    def base_rules(self, epoch: int) -> StateRules:
-        """Return the rules of the line in an epoch."""
-        return self.timeline.at(epoch)
+    @property
+    def pins(self) -> Pins:
+        """The pins of the rounds."""
+        return Pins(self.state, self.timeline.at)
 
     def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
         """Return the events of the line."""
@@ -304,7 +306,9 @@ class LineRecords:
         counted = [event for event in events if begun_anew(miners, event.hotkey) <= last]
         before = without_former(state.carry.get(self.line, {}), miners, last)
         records, attributes = EventRecords(counted, self.newest), self._attributes(last)
-        return carried(rules, before, records, self, hotkeys, epoch=last, attributes=attributes)
+        return carried(
+            rules, before, records, self.pins, hotkeys, epoch=last, attributes=attributes
+        )
 
     def weighed(self, immune: Collection[str] = ()) -> LineWeights:
         """Return the weights of the line as the epoch ends.
@@ -312,14 +316,14 @@ class LineRecords:
         Args:
             immune: the hotkeys of miners that the chain still protects.
         """
-        rules = self.base_rules(self.rules_epoch)
+        rules = self.rules
         try:
             carry = self._columns(rules)
         except AllocationError as error:
             return LineWeights(rules, self.last_round, refused=str(error))
         return weigh(
             rules,
-            partial(EventRecords(self.of_last_round, self.newest).samples, self),
+            partial(EventRecords(self.of_last_round, self.newest).samples, self.pins),
             self.after.slots,
             self.last_round,
             self.epoch,

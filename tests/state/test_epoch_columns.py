@@ -31,7 +31,7 @@ from tallystick_state.adoption import adopt
 from tallystick_state.epoch import close_epoch
 from tallystick_state.epoch_columns import NOTHING_YET, close
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.miners import FLAG, begun_anew, flag, pinned_reputation
+from tallystick_state.miners import FLAG, begun_anew, flag
 from tallystick_state.model import MinerEntry, State, unstructure
 from tallystick_state.record_columns import (
     Coded,
@@ -43,7 +43,7 @@ from tallystick_state.record_columns import (
 )
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.samples import EventRecords
+from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.weights import LineWeights, weigh
 
@@ -222,8 +222,9 @@ class Records:
             e for e in self.events if self.counted[e] >= begun_anew(self.state.miners, e.hotkey)
         ]
 
-    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
-        return pinned_reputation(self.pinned[epoch], self.base_rules(epoch), hotkey, skill_type)
+    @property
+    def pins(self) -> Pins:
+        return Pins(self.pinned.__getitem__, self.base_rules)
 
 
 def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateEvent]:
@@ -312,7 +313,7 @@ def weighed(
     rules = records.base_rules(after.epoch - 1 if epoch is None else epoch)
     return weigh(
         rules,
-        partial(EventRecords(of_round, records.newest).samples, records),
+        partial(EventRecords(of_round, records.newest).samples, records.pins),
         [m.hotkey for m in after.miners.values() if m.uid is not None],
         number,
         after.epoch - 1,
@@ -366,7 +367,7 @@ def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
                 found := round_scores(
                     events,
                     rules_at(round_epoch(events) or 0),
-                    records,
+                    records.pins,
                 )
             )
         }

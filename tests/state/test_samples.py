@@ -8,17 +8,15 @@ from tallystick.errors import StateError
 from tallystick_allocation.rules import AllocationRules
 from tallystick_allocation.steps.collect import Collect
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRecords
+from tallystick_state.samples import EventRecords, Pins
 
 
-class NoPins:
-    """The pins of a line without records."""
+def no_rules(epoch: int) -> StateRules:
+    raise AssertionError(epoch)
 
-    def base_rules(self, epoch: int) -> StateRules:
-        raise AssertionError(epoch)
 
-    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
-        raise AssertionError(epoch, hotkey, skill_type)
+NO_PINS = Pins(lambda _: None, no_rules)
+"""The pins of a line without records."""
 
 
 def mean(*over: str) -> AllocationRules:
@@ -30,6 +28,6 @@ def mean(*over: str) -> AllocationRules:
 
 def test_a_mean_of_a_state_is_weighed_by_what_a_state_knows() -> None:
     records = EventRecords(())
-    assert not records.samples(NoPins(), mean("base_weight", "reputation"), ["a"], 0).hotkeys
+    assert not records.samples(NO_PINS, mean("base_weight", "reputation"), ["a"], 0).hotkeys
     with pytest.raises(StateError, match="weighed by stake, expected base_weight or reputation"):
-        records.samples(NoPins(), mean("reputation", "stake"), ["a"], 0)
+        records.samples(NO_PINS, mean("reputation", "stake"), ["a"], 0)

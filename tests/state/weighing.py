@@ -9,7 +9,7 @@ from tallystick.numbers.nano import to_text
 from tallystick_state import round_scores as scoring
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import EventRecords
+from tallystick_state.samples import EventRecords, Pins
 from tallystick_state.weights import LineWeights, weigh
 
 NANO = 10**9
@@ -28,9 +28,17 @@ class Made:
         own = (each for each in self.events if each.hotkey == hotkey)
         yield from sorted(own, key=AGE, reverse=True)
 
-    def base_rules(self, _: int, /) -> StateRules:
-        """The same for all."""
-        return self.rules
+    @property
+    def pins(self) -> Pins:
+        """Those of all rounds, whose rules are the same."""
+        return MadePins(lambda _: None, lambda _: self.rules, self.reputation)
+
+
+@attrs.frozen
+class MadePins(Pins):
+    """Pins with some reputation by epoch, hotkey and type."""
+
+    reputation: Callable[[int, str, str], int]
 
 
 def weighed(
@@ -39,7 +47,7 @@ def weighed(
     """The weights of some miners, of one round where the rules read one."""
     return weigh(
         made.rules,
-        partial(EventRecords(made.events, made.newest).samples, made),
+        partial(EventRecords(made.events, made.newest).samples, made.pins),
         [*hotkeys],
         number,
         0,
@@ -51,7 +59,7 @@ def round_scores(
     events: Sequence[StateEvent], rules: StateRules, reputation: Callable[[int, str, str], int]
 ) -> dict[str, int]:
     """The scores of one round, of miners that have some reputation by epoch, hotkey and type."""
-    return scoring.round_scores(events, rules, Made(rules, (), reputation))
+    return scoring.round_scores(events, rules, Made(rules, (), reputation).pins)
 
 
 def tasks_of(scores: Sequence[Sequence[int]], hotkey: str = "hk") -> list[StateEvent]:
