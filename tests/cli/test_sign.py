@@ -10,11 +10,9 @@ from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
 from trust.council import hotkey, key, key_file, root, signer, tables, toml
 
-from tallystick.errors import TrustError
 from tallystick_state.authority import Authority
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.keys import Signer
 from tallystick_state.trust.trust_file import read
 
 pytestmark = pytest.mark.usefixtures("private_files")
@@ -320,19 +318,10 @@ def test_a_trust_file_is_shown_as_it_counts() -> None:
 
 
 @pytest.mark.usefixtures("ledger")
-def test_what_an_adoption_changes_is_shown_before_it_is_signed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Also where the signer then fails."""
-
-    def failing(*_: object) -> bytes:
-        raise TrustError("found no signature, expected one", code="signer-failed")
-
+def test_what_an_adoption_changes_is_shown_before_the_key_is_read() -> None:
     made = ("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE, "-o", "out.json")
-    with monkeypatch.context() as patched:
-        patched.setattr(Signer, "sign", failing)
-        refused = run(*made, "--key", "alice.pem")
-    assert (refused.status, Path("out.json").exists()) == (1, False)
+    refused = run(*made, "--key", "nobody.pem")
+    assert (refused.status, Path("out.json").exists()) == (2, False)
     first, second, *values = refused.out.splitlines()
     assert first == "from epoch 2 on skills@1.1.0 holds in place of skills@1.0.0; epoch 0 is open"
     assert second == f"{len(values) - 2} values differ"

@@ -17,13 +17,13 @@ from tallystick_state.cli.options import (
     checkpoint_option,
     ledger_option,
     number_type,
-    read_checkpoint_file,
     row_key,
     signer_options,
 )
 
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import Signer
 
 _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights")
@@ -95,7 +95,7 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epoch: int,
     step: Any,  # noqa: ANN401  # one of the steps
     key: tuple[Any, ...],
-    checkpoint: Path | None,
+    checkpoint: Checkpoint | None,
     output: Path,
     ledger: Ledger,
     follow_links: bool,
@@ -107,9 +107,8 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_state.checkpoints import row_proof
     from tallystick_state.trust.proof import proof_bytes  # loads what signs
 
-    signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with working("proving"):
-        proof = row_proof(ledger, epoch, step, key, signed)
+        proof = row_proof(ledger, epoch, step, key, checkpoint)
     _write(output, proof_bytes(proof), follow_links=follow_links)
     if wants_json():
         print_json(json_value(proof), is_closed=True)

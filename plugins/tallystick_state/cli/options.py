@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,10 +81,28 @@ as_option = click.option(
     help="Show it as this miner may see it, not as the operator does.",
 )
 """The option that shows a state to a miner."""
+
+
+def _checkpoint(text: str) -> Checkpoint:
+    """Return the checkpoint in a file.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: the file holds no checkpoint.
+    """
+    from tallystick_state.trust.checkpoint import (
+        MAX_NOTE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
+    from tallystick_state.trust.encoding import read_file
+
+    return read_checkpoint(read_file(Path(text), MAX_NOTE_BYTES, "a checkpoint"))
+
+
 checkpoint_option = click.option(
-    "--checkpoint", type=PATH, metavar="FILE", help="A checkpoint of this state."
+    "--checkpoint", type=_checkpoint, metavar="FILE", help="A checkpoint of this state."
 )
-"""The option that names a checkpoint."""
+"""The option that names the file of a checkpoint, as the checkpoint that it holds."""
 password_file_option = click.option(
     "--password-file",
     type=PATH,
@@ -139,6 +157,22 @@ at_option = click.option(
 """The option that names the time of a change: no command reads a clock."""
 
 
+def named_values(option: str, texts: Iterable[str], expected: str) -> dict[str, str]:
+    """Return the values of a repeatable option of the form NAME=VALUE, by name.
+
+    Raises:
+        BadParameter: one has another form, or a name comes twice.
+    """
+    values: dict[str, str] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not mark or not name or name in values:
+            message = f"found {text[:80]!r}, expected {expected}"
+            raise click.BadParameter(message, param_hint=option)
+        values[name] = value
+    return values
+
+
 @attrs.frozen
 class PoolOptions:
     """The values of `pools_options`.
@@ -160,13 +194,7 @@ class PoolOptions:
         Raises:
             UsageError: an option has another form, or a line comes twice.
         """
-        by_line: dict[str, str] = {}
-        for pool in shares:
-            line, sign, share = pool.partition("=")
-            if not sign or not line or line in by_line:
-                message = f"found {pool!r}, expected LINE=SHARE, such as skills=0.7, each line once"
-                raise click.BadParameter(message, param_hint="--pool")
-            by_line[line] = share
+        by_line = named_values("--pool", shares, "LINE=SHARE, such as skills=0.7, each line once")
         if idle is not None and not by_line:
             raise click.UsageError("--idle goes with --pool")
         rule, _, recipient = (idle or "proportional").partition(":")
@@ -313,71 +341,68 @@ def row_key(text: str) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def _signer(
+def _signer_reader(
     key: Path | None,
     password_file: Path | None,
     wallet: Path | None,
     sign_with: str | None,
     public: PublicKey | None,
-) -> Signer | None:
-    """Return the signer that options name, or None."""
+) -> Callable[[], Signer] | None:
+    """Return what reads the signer that options name; None where they name none."""
     if len([option for option in (key, wallet, sign_with) if option is not None]) > 1:
         message = "found several signers, expected one of --key, --wallet and --sign-with"
         raise click.UsageError(message)
     if (sign_with is None) != (public is None):
         raise click.UsageError("--sign-with and --public go together")
-    from tallystick_state.trust.signers import (  # loads what signs
-        of_command,
-        read_key,
-        read_wallet,
-    )
+    from tallystick_state.trust import signers  # loads what signs
 
     if key is not None:
-        return read_key(key, lambda: password_of(key, password_file))
+        return lambda: signers.read_key(key, lambda: password_of(key, password_file))
     if wallet is not None:
-        return read_wallet(wallet)
+        return lambda: signers.read_wallet(wallet)
     if sign_with is not None and public is not None:
-        return of_command(sign_with, public)
+        return lambda: signers.of_command(sign_with, public)
     return None
 
 
-signer_options = one_argument(
-    "signer",
-    _signer,
-    {
-        "key": click.option(
-            "--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`."
-        ),
-        "password_file": password_file_option,
-        "wallet": click.option(
-            "--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file."
-        ),
-        "sign_with": click.option(
-            "--sign-with",
-            metavar="COMMAND",
-            help="Sign by a command: it reads what to sign, and writes the signature.",
-        ),
-        "public": click.option(
-            "--public",
-            type=public_key,
-            metavar="TYPE:HEX",
-            help="The public key of --sign-with.",
-        ),
-    },
-)
-"""The options that name a signer, as the one argument ``signer``, or None."""
+def _signer(*options: Any) -> Signer | None:  # noqa: ANN401  # those of `_SIGNER`
+    reader = _signer_reader(*options)
+    return None if reader is None else reader()
 
 
-def signer_needed(signer: Signer | None) -> Signer:
-    """Return the signer of a command that needs one.
-
-    Raises:
-        click.UsageError: no option names one.
-    """
-    if signer is None:
+def _needed_signer(*options: Any) -> Callable[[], Signer]:  # noqa: ANN401  # as above
+    reader = _signer_reader(*options)
+    if reader is None:
         message = "found no signer, expected --key, --wallet, or --sign-with and --public"
         raise click.UsageError(message)
-    return signer
+    return reader
+
+
+_SIGNER: Mapping[str, Decorator] = {
+    "key": click.option(
+        "--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`."
+    ),
+    "password_file": password_file_option,
+    "wallet": click.option(
+        "--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file."
+    ),
+    "sign_with": click.option(
+        "--sign-with",
+        metavar="COMMAND",
+        help="Sign by a command: it reads what to sign, and writes the signature.",
+    ),
+    "public": click.option(
+        "--public",
+        type=public_key,
+        metavar="TYPE:HEX",
+        help="The public key of --sign-with.",
+    ),
+}
+signer_options = one_argument("signer", _signer, _SIGNER)
+"""The options that name a signer, as the one argument ``signer``, or None."""
+needed_signer_options = one_argument("read_signer", _needed_signer, _SIGNER)
+"""The same for commands that always sign: the argument ``read_signer`` reads it once it is asked
+for, so that what is signed can be shown before."""
 
 
 def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
@@ -418,19 +443,3 @@ def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
             err=True,
         )
     return password.encode("utf-8", "surrogateescape")
-
-
-def read_checkpoint_file(path: Path) -> Checkpoint:
-    """Return the checkpoint in a file.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: the file holds no checkpoint.
-    """
-    from tallystick_state.trust.checkpoint import (
-        MAX_NOTE_BYTES,
-        read_checkpoint,  # loads what signs
-    )
-    from tallystick_state.trust.encoding import read_file
-
-    return read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))

@@ -29,9 +29,8 @@ from tallystick_state.cli.options import (
     ledger_option,
     line_option,
     major_option,
+    needed_signer_options,
     pools_options,
-    signer_needed,
-    signer_options,
     trust_option,
 )
 from tallystick_state.cli.trust import lines_of
@@ -71,24 +70,23 @@ def _action(name: str, epilog: str) -> Callable[[Callable[..., _Signable]], clic
         @wraps(function)
         def command(
             *,
-            signer: Signer | None,
+            read_signer: Callable[[], Signer],
             output: Path,
             follow_links: bool,
             **options: Any,  # noqa: ANN401  # of the action
         ) -> None:
-            by = signer_needed(signer)
             statement, words = function(**options)
             change = list(words)
             if not wants_json():
                 echo(*change, "")
             _write(
-                statement.envelope().signed(by),
+                statement.envelope().signed(read_signer()),
                 output,
                 follow_links=follow_links,
                 change=change,
             )
 
-        return sign.command(name, epilog=epilog)(signer_options(_writing(command)))
+        return sign.command(name, epilog=epilog)(needed_signer_options(_writing(command)))
 
     return command_of
 

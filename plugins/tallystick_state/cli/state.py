@@ -40,7 +40,6 @@ from tallystick_state.cli.options import (
     locked_ledger_options,
     number_type,
     pools_options,
-    read_checkpoint_file,
     state_option,
     trust_option,
 )
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from tallystick_state.authority import Authority
     from tallystick_state.ledger import Ledger
     from tallystick_state.replay import Verified
+    from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.verification import Against
 
@@ -439,7 +439,7 @@ def rebuild_command(where: str, held: Held) -> None:
 @keys_option("A key that may have signed it; repeatable.")
 def verify_command(
     where: str,
-    checkpoint: Path | None,
+    checkpoint: Checkpoint | None,
     trust: Path | None,
     keys: tuple[PublicKey, ...],
 ) -> None:
@@ -456,12 +456,11 @@ def verify_command(
     from tallystick_state.trust.trust_file import read  # loads what signs
     from tallystick_state.trust.verification import Against
 
-    expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
     against = Against(None if trust is None else read(trust), keys)
     candidates = against.known
     try:
         with Ledger.open(where) as ledger, working("replaying the log"):
-            verified = verify(ledger, expected, candidates)
+            verified = verify(ledger, checkpoint, candidates)
     except (DamagedError, RuleSetError, TrustError) as error:
         if wants_json():
             print_json({"valid": False, **error_value(error)})

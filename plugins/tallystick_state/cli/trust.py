@@ -16,6 +16,7 @@ from tallystick_state.cli.options import (
     authority_options,
     expiry_option,
     locked_ledger_options,
+    named_values,
     public_key,
 )
 
@@ -107,15 +108,8 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
     """Return the keys of options such as ``alice=ed25519:d75a…``, by name."""
-    keys: dict[str, PublicKey] = {}
-    for text in signers:
-        name, mark, key = text.partition("=")
-        if not mark or name in keys:
-            problem = "twice" if mark else "without a key"
-            message = f"found {name[:80]!r} {problem}, expected NAME=TYPE:HEX, each name once"
-            raise click.BadParameter(message, param_hint="--signer")
-        keys[name] = public_key(key)
-    return keys
+    named = named_values("--signer", signers, "NAME=TYPE:HEX, each name once")
+    return {name: public_key(key) for name, key in named.items()}
 
 
 @trust.command(
