@@ -8,7 +8,8 @@ digest covers it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ def schema_digest(schema: Schema) -> str:
     Raises:
         SchemaError: a number of the schema has no canonical form.
     """
-    meaning = _map_schemas(schema, _without_annotations)
+    meaning = deepcopy(dict(schema))
+    for part in subschemas(meaning):
+        for word in _ANNOTATIONS:
+            part.pop(word, None)
     try:
         return digest(meaning)
     except CanonicalError as error:
@@ -156,59 +160,59 @@ def _check_schema(document: Schema, path: Path) -> None:
         raise SchemaError(f"{path}: found what no JSON Schema 2020-12 may hold {defect}")
 
 
-def _bundle(document: Schema, path: Path) -> dict[str, Any]:
+def _bundle(document: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the schema with what it refers to in ``record-1`` among its own definitions."""
-    shared = {
-        name: _map_schemas(part, _as_seen_from_outside)
-        for name, part in _read(schema_path(_COMMON))["$defs"].items()
-    }
+    shared = _read(schema_path(_COMMON))["$defs"]
+    document.pop("$id", None)
     copied: dict[str, Any] = {}
-
-    def rewritten(part: dict[str, Any]) -> dict[str, Any]:
-        for word in _UNSUPPORTED:
-            if word in part:
-                raise SchemaError(f"{path}: found {word!r}, expected $ref and $defs alone")
-        reference = str(part.get("$ref", "#"))
-        if reference == "#" or reference.startswith("#/"):
-            return part
-        name = reference.removeprefix(_COMMON_REFERENCE)
-        if name == reference or name not in shared:
-            names = ", ".join(sorted(shared))
-            raise SchemaError(
-                f"{path}: found the reference {reference!r}, expected {_LOCAL_REFERENCE}NAME, or "
-                f"{_COMMON_REFERENCE}NAME with one of {names}"
-            )
-        if name not in copied:
-            copied[name] = None  # marks it as begun, should it refer to itself
-            copied[name] = _map_schemas(shared[name], rewritten)
-        return {**part, "$ref": f"{_LOCAL_REFERENCE}{_COMMON}.{name}"}
-
-    own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, rewritten)
+    waiting = [document]
+    while waiting:
+        whole = waiting.pop()
+        for part in subschemas(whole):
+            name = _shared_name(part, path, shared, is_own=whole is document)
+            if name is not None:
+                part["$ref"] = f"{_LOCAL_REFERENCE}{_COMMON}.{name}"
+                waiting += [] if name in copied else [shared[name]]
+                copied[name] = shared[name]
     definitions = {f"{_COMMON}.{name}": copied[name] for name in sorted(copied)}
-    if clashes := definitions.keys() & own.get("$defs", {}).keys():
+    if clashes := definitions.keys() & document.get("$defs", {}).keys():
         raise SchemaError(f"{path}: found the definition {min(clashes)!r}, expected another name")
-    return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **definitions}}
+    return {**document, "$schema": DRAFT, "$defs": {**document.get("$defs", {}), **definitions}}
 
 
-def _as_seen_from_outside(part: dict[str, Any]) -> dict[str, Any]:
-    name = part.get("$ref", "").removeprefix(_LOCAL_REFERENCE)
-    return {**part, "$ref": f"{_COMMON_REFERENCE}{name}"} if name else part
+def _shared_name(
+    part: Schema, path: Path, shared: Mapping[str, Any], *, is_own: bool
+) -> str | None:
+    """Return the definition of ``record-1`` that a part refers to; None where it does to none.
+
+    Args:
+        part: of the schema, or of a definition of ``record-1``.
+        path: of the schema.
+        shared: the definitions.
+        is_own: whether it is a part of the schema.
+    """
+    for word in _UNSUPPORTED:
+        if word in part:
+            raise SchemaError(f"{path}: found {word!r}, expected $ref and $defs alone")
+    reference = str(part.get("$ref", "#"))
+    if reference == "#" or (is_own and reference.startswith("#/")):
+        return None
+    name = reference.removeprefix(_COMMON_REFERENCE if is_own else _LOCAL_REFERENCE)
+    if name == reference or name not in shared:
+        names = ", ".join(sorted(shared))
+        raise SchemaError(
+            f"{path}: found the reference {reference!r}, expected {_LOCAL_REFERENCE}NAME, or "
+            f"{_COMMON_REFERENCE}NAME with one of {names}"
+        )
+    return name
 
 
-def _without_annotations(part: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in part.items() if k not in _ANNOTATIONS}
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  # a schema can be a boolean
+    """Yield a schema and every schema in it; those that are true or false are left out.
 
-
-def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """Return the schema with every schema in it changed, inner ones first."""
-    if not isinstance(schema, Mapping):
-        return schema
-    return change({k: _map_inside(k, v, change) for k, v in schema.items()})
-
-
-def subschemas(schema: Any) -> Iterator[Schema]:  # noqa: ANN401  # a schema can be a boolean
-    """Yield a schema and every schema in it; those that are true or false are left out."""
-    if not isinstance(schema, Mapping):
+    Its own words can be changed as soon as it is there.
+    """
+    if not isinstance(schema, dict):
         return
     yield schema
     for word, value in schema.items():
@@ -222,20 +226,6 @@ def _inner(keyword: str, value: Any) -> Iterable[Any]:  # noqa: ANN401  # whatev
     if keyword in _HOLDS_LIST:
         return tuple(value)
     return tuple(value.values()) if keyword in _HOLDS_NAMED else ()
-
-
-def _map_inside(
-    keyword: str,
-    value: Any,  # noqa: ANN401  # whatever the keyword holds
-    change: Callable[[dict[str, Any]], dict[str, Any]],
-) -> Any:  # noqa: ANN401  # as above
-    if keyword in _HOLDS_ONE:
-        return _map_schemas(value, change)
-    if keyword in _HOLDS_LIST:
-        return [_map_schemas(item, change) for item in value]
-    if keyword in _HOLDS_NAMED:
-        return {name: _map_schemas(item, change) for name, item in value.items()}
-    return value
 
 
 def _check_references(schema: Schema, path: Path) -> None:
