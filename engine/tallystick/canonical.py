@@ -13,7 +13,6 @@ bytes where they apply: `plain_encoder` for values with ASCII keys and whole num
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable
 from functools import cache
@@ -29,8 +28,6 @@ PREFIX = "sha256:"
 CanonicalError = rfc8785.CanonicalizationError
 """The error of a value without canonical form: a large whole number, NaN, a lone surrogate."""
 
-_LARGEST = 2**53 - 1
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _DOUBLE_EXACT = 1 << 53
 """The whole numbers below it are doubles."""
 _LEAST_PLAIN = 1e-5
@@ -53,12 +50,7 @@ def canonical_bytes(value: Any) -> bytes:  # noqa: ANN401  # any JSON value
     Raises:
         CanonicalError: a part of it has no such form.
     """
-    if not _is_plain(value):
-        return rfc8785.dumps(value)
-    try:
-        return _ENCODER.encode(value).encode("utf-8")
-    except UnicodeEncodeError:
-        return rfc8785.dumps(value)
+    return rfc8785.dumps(value)
 
 
 @cache
@@ -107,23 +99,6 @@ def digest(value: Any) -> str:  # noqa: ANN401  # any JSON value
     True
     """
     return digest_of_bytes(canonical_bytes(value))
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether the encoder of Python, which is fast, gives the canonical form.
-
-    It orders keys by code points in place of UTF-16, and knows no largest whole number.
-    """
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if isinstance(value, dict):
-        return all(
-            type(key) is str and key.isascii() and _is_plain(inner) for key, inner in value.items()
-        )
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    return kind is int and -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
 
 
 class _OddError(Exception):
