@@ -19,7 +19,8 @@ from tallystick.canonical import digest
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
 from tallystick.rules.findings import shown
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml import Document
+from tallystick.rules.toml_source import check_source, parse_source, read_source
 from tallystick_chain.chain import Neuron
 
 SEED_DELAY = 2
@@ -164,7 +165,7 @@ class Network:
             InputError: the file cannot be read, is no network file, or contradicts itself; the
                 message has the file, the line, the path of the value, and what was expected.
         """
-        return cls.of(TomlSource.read(path_of(path, "a network file"), "a network file"))
+        return cls.of(read_source(path_of(path, "a network file"), "a network file"))
 
     @classmethod
     def parse(cls, text: str, where: str) -> Network:
@@ -177,22 +178,22 @@ class Network:
         Raises:
             InputError: as `load`.
         """
-        return cls.of(TomlSource.parse(text, where))
+        return cls.of(parse_source(text, where))
 
     @classmethod
-    def of(cls, source: TomlSource) -> Network:
+    def of(cls, source: Document) -> Network:
         """Return the content of the tables of a network file, or of the file of a daemon with them.
 
         Raises:
             InputError: as `load`.
         """
-        if _DAEMON in source.tables:
-            tables = {name: source.tables[name] for name in _TABLES if name in source.tables}
-            weights = source.tables.get("weights", {})
+        if _DAEMON in source.data:
+            tables = {name: source.data[name] for name in _TABLES if name in source.data}
+            weights = source.data.get("weights", {})
             tables["weights"] = {name: weights[name] for name in ("at",) if name in weights}
-            source = TomlSource(source.where, attrs.evolve(source.document, data=tables))
-        source.check("network-1")
-        network = _network(source.tables, source)
+            source = attrs.evolve(source, data=tables)
+        check_source(source, "network-1")
+        network = _network(source.data, source)
         _check_blocks(network, source)
         return network
 
@@ -283,7 +284,7 @@ class Network:
         return {"format": 1, **_table(self)}
 
 
-def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
+def _network(tables: Mapping[str, Any], source: Document) -> Network:
     round_blocks, epoch_rounds = tables["rounds"]["blocks"], tables["epochs"]["rounds"]
     exchange = None
     if "exchange" in tables:
@@ -306,7 +307,7 @@ def _exchange(table: Mapping[str, Any], epoch_blocks: int) -> Exchange:
     return Exchange(**{**table, "commit_by": commit_by, "vote_by": vote_by})
 
 
-def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
+def _miners(table: Mapping[str, Any], source: Document) -> MinerRules:
     named: dict[str, dict[Any, Types]] = {"hotkeys": {}, "uids": {}}
     for index, rule in enumerate(table.get("rule", ())):
         for name, by_key in named.items():
@@ -319,7 +320,7 @@ def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
     return MinerRules(**others, by_hotkey=named["hotkeys"], by_uid=named["uids"])
 
 
-def _check_blocks(network: Network, source: TomlSource) -> None:
+def _check_blocks(network: Network, source: Document) -> None:
     """Refuse blocks that are out of order.
 
     Raises:

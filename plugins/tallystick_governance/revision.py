@@ -85,7 +85,7 @@ def revise(
     assignments = tuple(values)
     if summary is not None and any(path == _SUMMARY for path, _ in assignments):
         raise TallystickError(f"found a summary beside {_SUMMARY}, expected one of the two")
-    old, data = rules.rule_set, parse(rules.loaded.text, str(rules.loaded.path)).data
+    old, data = rules.rule_set, rules.loaded.document.data
     read = [(path, read_value(data, path, text)) for path, text in assignments]
     text = edited_text(rules.loaded.text, edits(data, read))
     name = f"{old.reference}[{','.join(f'{path}={value}' for path, value in assignments)}]"

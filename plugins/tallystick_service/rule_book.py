@@ -28,7 +28,6 @@ from tallystick.numbers.nano import NANO
 from tallystick.rules.edit import named_paths
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.settable import SettablePath, settable_paths
-from tallystick.rules.toml import parse
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Mean
 from tallystick.scoring.scorer import Scorer, bind
@@ -263,10 +262,10 @@ def _rule_book(rules: _ByDigest) -> RuleBook:
 def constants_of(loaded: LoadedRuleSet) -> tuple[Constant, ...]:
     """Return the values of a rule set's file with their sources, in the order of the file."""
     comments = _comments(loaded.text)
-    keys = {name: path for name, path, _ in named_paths(parse(loaded.text, str(loaded.path)).data)}
+    keys = {name: path for name, path, _ in named_paths(loaded.document.data)}
     return tuple(
         _constant(
-            found, loaded.positions.line(keys[found.path]) if found.path in keys else 0, comments
+            found, loaded.document.line(keys[found.path]) if found.path in keys else 0, comments
         )
         for found in settable_paths(loaded, loaded.registry)
     )

@@ -17,7 +17,8 @@ from tallystick.diagnostics import nearest
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml import Document
+from tallystick.rules.toml_source import check_source, read_source
 
 _SHIPPED = Path(__file__).parent / "assumptions.toml"
 _EXPECTED = "a file of assumptions"
@@ -80,7 +81,7 @@ class Assumptions:
 @cache
 def shipped_assumptions() -> Assumptions:
     """Return the assumptions that ship with the engine."""
-    return Assumptions.of_json(_source(_SHIPPED).tables)
+    return Assumptions.of_json(_source(_SHIPPED).data)
 
 
 def read_assumptions(source: PathLike) -> Assumptions:
@@ -89,8 +90,8 @@ def read_assumptions(source: PathLike) -> Assumptions:
     Raises:
         InputError: the file cannot be read, does not follow its schema, or names something unknown.
     """
-    file, base = _source(path_of(source, _EXPECTED)), _source(_SHIPPED).tables
-    own = {table: file.tables.get(table, {}) for table in _TABLES}
+    file, base = _source(path_of(source, _EXPECTED)), _source(_SHIPPED).data
+    own = {table: file.data.get(table, {}) for table in _TABLES}
     for table, rows in own.items():
         for name in rows:
             if name not in base[table]:
@@ -99,12 +100,12 @@ def read_assumptions(source: PathLike) -> Assumptions:
     return Assumptions.of_json({table: {**base[table], **own[table]} for table in _TABLES})
 
 
-def _source(path: Path) -> TomlSource:
+def _source(path: Path) -> Document:
     """Return the tables of a file that follows the schema.
 
     Raises:
         InputError: it does not, or cannot be read.
     """
-    source = TomlSource.read(path, _EXPECTED)
-    source.check("assumptions-1")
+    source = read_source(path, _EXPECTED)
+    check_source(source, "assumptions-1")
     return source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.errors import TallystickError
 from tallystick.io.text import visible
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml_source import check_source, read_source
 from tallystick_service.health import Problem
 from tallystick_state.authority import read_authority
 from tallystick_state.rules import StateRules
@@ -67,9 +67,9 @@ def _applied(ledger: Ledger, file: Path) -> Problem | None:
     """
     from tallystick.rules.loading import load  # where there is such a file
 
-    source = TomlSource.read(file, "an adoption")
-    source.check("validator-adoption-1")
-    table = source.tables["adoption"]
+    source = read_source(file, "an adoption")
+    check_source(source, "validator-adoption-1")
+    table = source.data["adoption"]
     named, epoch = table["rules"], table["at_epoch"]
     # as in a configuration, a path is one by its form
     reference = file.parent / named if named.endswith(SUFFIX) or "/" in named else named

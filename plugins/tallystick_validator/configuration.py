@@ -20,7 +20,8 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml import Document
+from tallystick.rules.toml_source import check_source, read_source
 from tallystick_chain.bounded_chain import DEADLINE_SECONDS
 from tallystick_chain.connect import path_in, url_defect
 from tallystick_chain.network import Network
@@ -130,8 +131,8 @@ class Configuration(Options):
                 the line, the path of the value, and what was expected.
         """
         file = path_of(path, _EXPECTED)
-        source = TomlSource.read(file, _EXPECTED)
-        source.check("validator-1")
+        source = read_source(file, _EXPECTED)
+        check_source(source, "validator-1")
         configuration = _configuration(file, source)
         _check(configuration, source)
         return configuration
@@ -170,13 +171,13 @@ class Configuration(Options):
         return read_key(key, lambda: password_of(key, file) if file is not None else b"")
 
 
-def _network(folder: Path, source: TomlSource) -> Path | Network:
+def _network(folder: Path, source: Document) -> Path | Network:
     """Return the path of the network file, or the network of this file.
 
     Raises:
         InputError: both or none of them are there, or the network is none.
     """
-    tables = source.tables
+    tables = source.data
     named, is_here = tables["validator"].get("network"), "network" in tables
     if (named is None) != is_here:
         found = "two networks" if is_here else "no network"
@@ -203,8 +204,8 @@ def _key(folder: Path, key: str) -> str | Path:
     return key
 
 
-def _configuration(file: Path, source: TomlSource) -> Configuration:
-    folder, tables = file.absolute().parent, source.tables
+def _configuration(file: Path, source: Document) -> Configuration:
+    folder, tables = file.absolute().parent, source.data
     validator, chain = tables["validator"], tables["chain"]
     state, url, mebibytes = validator["state"], chain["url"], MAX_WAITING_BYTES >> 20
     options: dict[str, Any] = {}
@@ -227,13 +228,13 @@ def _configuration(file: Path, source: TomlSource) -> Configuration:
     )
 
 
-def _check(configuration: Configuration, source: TomlSource) -> None:
+def _check(configuration: Configuration, source: Document) -> None:
     """Refuse values that no daemon can use, or that do not go together.
 
     Raises:
         InputError: the first of them.
     """
-    for table, values in source.tables.items():
+    for table, values in source.data.items():
         for key, value in values.items() if isinstance(values, dict) else ():
             if isinstance(value, str) and value.startswith("~"):
                 expected = "a path without ~, which a shell alone knows: write the folder out"

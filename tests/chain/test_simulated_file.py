@@ -7,7 +7,7 @@ from cli.command import Finished, run
 from validator.daemons import NETWORK
 
 from tallystick.errors import InputError
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml_source import parse_source
 from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
@@ -17,7 +17,7 @@ NEURON = f"{SUBNET}[[subnet.neuron]]\n"
 
 
 def test_an_empty_file_is_a_chain_without_subnets() -> None:
-    content = SimulationFile.of(TomlSource.parse("format = 1\n", "file"))
+    content = SimulationFile.of(parse_source("format = 1\n", "file"))
     chain = content.begin()
     assert (chain.best, chain.finality_lag, chain.keep_blocks) == (3, 2, 4096)
     assert content.block_time == 12.0
@@ -25,7 +25,7 @@ def test_an_empty_file_is_a_chain_without_subnets() -> None:
 
 
 def test_everything_that_a_file_can_have() -> None:
-    source = TomlSource.parse(
+    source = parse_source(
         """
 format = 1
 [chain]
@@ -127,7 +127,7 @@ netuid = 1
 )
 def test_what_is_wrong_is_told_by_its_line_and_path(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        SimulationFile.of(TomlSource.parse(text, "file")).begin()
+        SimulationFile.of(parse_source(text, "file")).begin()
     found = str(caught.value).replace('"', "'")
     assert message in found
     assert found.startswith("file:")

@@ -10,7 +10,7 @@ from state.subnet import record, written
 from tallystick.canonical import digest
 from tallystick.errors import StateError
 from tallystick.io.json_schema import first_problem
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml_source import parse_source
 from tallystick_chain.chain import ChainError, Neuron, Refusal
 from tallystick_chain.cli.inputs import reading
 from tallystick_chain.network import Network
@@ -274,7 +274,7 @@ def test_a_snapshot_has_the_stake_of_validators(
 def test_what_is_no_snapshot_is_refused(network_file: Path, change: dict[str, object]) -> None:
     from tallystick_chain.simulated.document import SimulationFile
 
-    chain = SimulationFile.of(TomlSource.parse(_text(SUBNET), "chain.toml")).begin()
+    chain = SimulationFile.of(parse_source(_text(SUBNET), "chain.toml")).begin()
     chain.do("set_neuron", 7, uid=0, stake_rao=2**63)
     chain.advance(4)
     network = Network.load(network_file)

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from tallystick.errors import TallystickError
 from tallystick.plugins.registry import installed
 from tallystick.rules.edit import Value, edited, edited_text, edits, read_value
-from tallystick.rules.findings import dotted
 from tallystick.rules.loading import load, shipped
-from tallystick.rules.toml import KeyPath, parse
+from tallystick.rules.toml import KeyPath, dotted, parse
 
 SHIPPED = tuple(shipped(installed()))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import RuleSetError
-from tallystick.rules.toml import DEEPEST, Positions, parse
+from tallystick.rules.toml import DEEPEST, Document, parse
 
 Value = Any  # of a document
 
@@ -73,8 +73,8 @@ LINES = {
 }
 
 
-def scan(text: str) -> Positions:
-    return parse(text, "file").positions
+def scan(text: str) -> Document:
+    return parse(text, "file")
 
 
 @pytest.mark.parametrize(("path", "line"), LINES.items(), ids=str)

@@ -16,7 +16,7 @@ from service.command import Ended, Output, until_asked
 from state.subnet import Record, record
 from validator.states import begun
 
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml_source import parse_source
 from tallystick_chain.network import Network
 from tallystick_chain.simulated.document import SimulationFile
 from tallystick_chain.simulated.hotkeys import hotkey_of
@@ -74,7 +74,7 @@ def chain_of(
 ) -> SimulatedChain:
     """Such a chain in memory, at the first block of epoch 0."""
     text = document(validators, seed=seed, owner=owner)
-    chain = SimulationFile.of(TomlSource.parse(text, "chain.toml")).begin()
+    chain = SimulationFile.of(parse_source(text, "chain.toml")).begin()
     chain.advance(ANCHOR - chain.best)
     return chain
 

@@ -28,8 +28,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tallystick.errors import TallystickError
-from tallystick.rules.findings import dotted
-from tallystick.rules.toml import NUMBER, KeyPath, decimal_text, is_usable, parse
+from tallystick.rules.toml import NUMBER, KeyPath, decimal_text, dotted, is_usable, parse
 
 if TYPE_CHECKING:
     from tomlkit.items import Item

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
+from tallystick.diagnostics import Diagnostic, Severity, unexpected
 from tallystick.io.text import escaped
 from tallystick.numbers.text import fraction
 from tallystick.rules.toml import UnusableNumber, decimal_text, whole_text
@@ -18,11 +17,9 @@ from tallystick.rules.toml import UnusableNumber, decimal_text, whole_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tallystick.rules.toml import KeyPath, Positions
+    from tallystick.rules.toml import Document, KeyPath
 
 _LONGEST = 60
-_LONGEST_KEY = 200
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @attrs.frozen
@@ -49,21 +46,10 @@ def mistake(path: KeyPath, value: str, expected: str) -> Finding:
     return Finding(path, unexpected(value, expected), evidence)
 
 
-def problems(
-    mistakes: Iterable[Finding], file: str, positions: Positions
-) -> tuple[Diagnostic, ...]:
+def problems(mistakes: Iterable[Finding], document: Document) -> tuple[Diagnostic, ...]:
     """Return the mistakes with their lines, in the order of the file."""
-    placed = [
-        problem(file, positions.line(finding.path), dotted(finding.path), **finding.evidence)
-        for finding in mistakes
-    ]
+    placed = [document.problem(finding.path, **finding.evidence) for finding in mistakes]
     return tuple(sorted(placed, key=lambda p: (p.line, p.path, p.evidence["expected"])))
-
-
-def dotted(path: KeyPath) -> str:
-    """Return the path as people write it, such as ``tiers.levels[2].multiplier``."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in path]
-    return "".join(parts).removeprefix(".")
 
 
 def shown(value: object) -> str:
@@ -75,12 +61,6 @@ def shown(value: object) -> str:
 def one_of(words: Iterable[str]) -> str:
     """Return the words as a list for a message, or ``none``."""
     return ", ".join(words) or "none"
-
-
-def _key(part: str) -> str:
-    text = part if _BARE_KEY.fullmatch(part) else f'"{escaped(part)}"'
-    # no name is longer than a schema lets it be; a stranger's file may have others
-    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document

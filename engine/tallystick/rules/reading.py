@@ -12,13 +12,13 @@ from tallystick.errors import RuleSetError
 from tallystick.io import documents
 from tallystick.rules.checks import check
 from tallystick.rules.digest import digest, used_plugins
-from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
+from tallystick.rules.findings import Finding, mistake, problems, shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared, sound_part
 from tallystick.rules.section import schema_of
 from tallystick.rules.section_lookup import installed_sections, owner_refusal, sections_in
 from tallystick.rules.structure import structure
-from tallystick.rules.toml import Document, KeyPath, Positions, parse
+from tallystick.rules.toml import Document, KeyPath, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class LoadedRuleSet:
         rule_set: the value.
         path: the file.
         text: what the file says.
-        positions: the line of every key, for what is found later.
+        document: its tables, with the line of every key for what is found later.
         digest: ``sha256:`` and 64 hexadecimal digits, of meaning rather than of text.
         registry: what the plugins offer that it names, and perhaps others.
     """
@@ -46,7 +46,7 @@ class LoadedRuleSet:
     rule_set: RuleSet
     path: Path
     text: str = attrs.field(repr=False)
-    positions: Positions = attrs.field(repr=False)
+    document: Document = attrs.field(repr=False)
     digest: str
     registry: Registry = attrs.field(repr=False, eq=False)
 
@@ -55,7 +55,7 @@ class LoadedRuleSet:
 
     def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
         """Return a problem of the file that was found after it was loaded, with its line."""
-        return problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
+        return self.document.problem(path, value, expected)
 
 
 def read(path: Path, plugins: Plugins) -> LoadedRuleSet:
@@ -90,10 +90,10 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
     """
     rule_set, findings = _validated(document, plugins)
     if rule_set is None or findings:
-        raise RuleSetError(problems(findings, str(path), document.positions))
+        raise RuleSetError(problems(findings, document))
     registry = plugins.of(used_plugins(rule_set))
     meaning = digest(rule_set, registry)
-    return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
+    return LoadedRuleSet(rule_set, path, text, document, meaning, registry)
 
 
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:

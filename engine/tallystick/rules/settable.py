@@ -15,7 +15,7 @@ import attrs
 from tallystick.rules.edit import current, named_paths, shared_weights
 from tallystick.rules.findings import shown
 from tallystick.rules.section_lookup import document_schema
-from tallystick.rules.toml import KeyPath, parse
+from tallystick.rules.toml import KeyPath
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
@@ -79,7 +79,7 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
         loaded: the rule set.
         registry: the plugins, for the ranges of parameters.
     """
-    data = parse(loaded.text, str(loaded.path)).data
+    data = loaded.document.data
     schema = document_schema(loaded.rule_set).document
     paths = [
         _settable(name, value, *_place_of(data, path, schema, registry))

@@ -15,10 +15,9 @@ import attrs
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.findings import dotted
 from tallystick.rules.keys import TaggedChoice, form_of, is_of_other_keys, key_of
 from tallystick.rules.model import RuleSet
-from tallystick.rules.toml import decimal_text
+from tallystick.rules.toml import decimal_text, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import tomli
 
-from tallystick.diagnostics import problem
-from tallystick.errors import NumberError, RuleSetError
+from tallystick.diagnostics import Diagnostic, problem
+from tallystick.errors import InputError, NumberError, RuleSetError
+from tallystick.io.text import escaped
 from tallystick.numbers.nano import from_decimal, to_text
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _STRING = re.compile(
     r"\"\"\"(?:[^\\]|\\.)*?\"\"\"\"{0,2}|'''.*?''''{0,2}|\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.DOTALL
 )
 _PLAIN = re.compile(r"[^,\]}#\n]*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST_KEY = 200
 _LONG_INTEGER = re.compile(r"[0-9_]{4000,}")
 # Python writes no integer of more than 4300 decimal digits; one of so many bits has fewer
 _DECIMAL_BITS = 14000
@@ -48,12 +51,43 @@ class Document:
     """A TOML document.
 
     Attributes:
+        file: its name, for errors.
         data: the tables; a number with a point is a `Decimal`, or an `UnusableNumber`.
-        positions: the line of every key.
+        lines: the line, from 1, of every key path.
     """
 
+    file: str
     data: Mapping[str, Any]
-    positions: Positions
+    lines: Mapping[KeyPath, int] = attrs.field(repr=False)
+
+    def line(self, path: KeyPath) -> int:
+        """Return the line of the path, or of what encloses it; 0 for the document itself."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 0
+
+    def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
+        """Return a problem of a rule set, with its line."""
+        return problem(self.file, self.line(path), dotted(path), value, expected)
+
+    def error(self, path: KeyPath, message: str) -> InputError:
+        """Return the error of a value of another file: file, line, path and message."""
+        line = self.line(path)
+        place = f"{self.file}:{line}" if line else self.file
+        return InputError(f"{place}: {dotted(path) or 'the file'}: {message}")
+
+
+def dotted(path: KeyPath) -> str:
+    """Return the path as people write it, such as ``tiers.levels[2].multiplier``."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_shown_key(part)}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def _shown_key(part: str) -> str:
+    text = part if _BARE_KEY.fullmatch(part) else f'"{escaped(part)}"'
+    # no name is longer than a schema lets it be; a stranger's file may have others
+    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"
 
 
 def parse(text: str, file: str) -> Document:
@@ -74,7 +108,7 @@ def parse(text: str, file: str) -> Document:
         raise _refusal(file, _line_of_long_integer(text), "a long number", NUMBER) from None
     except RecursionError:
         raise _refusal(file, 0, "", f"at most {DEEPEST} levels of nesting") from None
-    return Document(data, Positions(scanner.lines))
+    return Document(file, data, scanner.lines)
 
 
 def _line_of_long_integer(text: str) -> int:
@@ -126,20 +160,6 @@ def decimal_text(value: Decimal) -> str:
     """Return the shortest plain form: ``0.5`` for 0.50, ``100`` for 1E+2, ``0`` for -0.0."""
     text = to_text(from_decimal(value)).rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-@attrs.frozen
-class Positions:
-    """The line, from 1, of every key path of one document."""
-
-    lines: Mapping[KeyPath, int]
-
-    def line(self, path: KeyPath) -> int:
-        """Return the line of the path, or of what encloses it; 0 for the document itself."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 0
 
 
 class _Scanner:

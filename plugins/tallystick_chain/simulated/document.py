@@ -8,7 +8,8 @@ from typing import Any
 
 import attrs
 
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml import Document
+from tallystick.rules.toml_source import check_source, read_source
 from tallystick_chain.chain import ChainError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
@@ -27,7 +28,7 @@ class SimulationFile:
         block_time: seconds between two blocks; 0: a program makes them.
     """
 
-    source: TomlSource
+    source: Document
     block_time: float
 
     @classmethod
@@ -37,17 +38,17 @@ class SimulationFile:
         Raises:
             InputError: it cannot be read, or is no such file; the message has file, line and path.
         """
-        return cls.of(TomlSource.read(path, "the file of a simulated chain"))
+        return cls.of(read_source(path, "the file of a simulated chain"))
 
     @classmethod
-    def of(cls, source: TomlSource) -> SimulationFile:
+    def of(cls, source: Document) -> SimulationFile:
         """Return the content of tables.
 
         Raises:
             InputError: as `load`.
         """
-        source.check("simulated-1")
-        return cls(source, float(source.tables.get("chain", {}).get("block_time", BLOCK_SECONDS)))
+        check_source(source, "simulated-1")
+        return cls(source, float(source.data.get("chain", {}).get("block_time", BLOCK_SECONDS)))
 
     def begin(self) -> SimulatedChain:
         """Return the chain at the block at which what it begins with is finalized.
@@ -56,19 +57,17 @@ class SimulationFile:
             InputError: a neuron or a number is there twice, or a neuron has no hotkey or two.
             TrustError: a neuron has a key, and the library of sr25519 is missing.
         """
-        parameters = {**self.source.tables.get("chain", {})}
+        parameters = {**self.source.data.get("chain", {})}
         parameters.pop("block_time", None)
         seconds = self.block_time or BLOCK_SECONDS
         chain = SimulatedChain(seconds_per_block=seconds, **parameters)
-        for index, table in enumerate(self.source.tables.get("subnet", ())):
+        for index, table in enumerate(self.source.data.get("subnet", ())):
             _create(chain, table, index, self.source)
         chain.advance(1 + chain.finality_lag)
         return chain
 
 
-def _create(
-    chain: SimulatedChain, table: Mapping[str, Any], index: int, source: TomlSource
-) -> None:
+def _create(chain: SimulatedChain, table: Mapping[str, Any], index: int, source: Document) -> None:
     netuid, path = table["netuid"], ("subnet", index)
     try:
         chain.create_subnet(

@@ -69,7 +69,7 @@ class SharedChain:
         self.path = path.resolve()
         self.file = self.path.with_name(f"{self.path.name}{SUFFIX}")
         self._content = SimulationFile.load(self.path)
-        self._document = json.dumps(self._content.source.tables, default=str, sort_keys=True)
+        self._document = json.dumps(self._content.source.data, default=str, sort_keys=True)
         self._lock = threading.RLock()
         # before there is a file: it may be no chain
         begun = self._content.begin()

@@ -30,7 +30,7 @@ from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import table_of
 from tallystick.rules.timeline import Timeline
-from tallystick.rules.toml import Document, decimal_text, parse
+from tallystick.rules.toml import decimal_text
 from tallystick.scoring.bound_rules import BoundRules, bound_over
 from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick.scoring.scorer import bind
@@ -379,7 +379,7 @@ def _swept(
     baseline: LoadedRuleSet, combinations: Sequence[Point], plugins: Plugins
 ) -> Iterator[tuple[Identity, LoadedRuleSet]]:
     """Yield the rule set of each point of the sweeps."""
-    data = parse(baseline.text, str(baseline.path)).data
+    data = baseline.document.data
     reference = baseline.rule_set.reference
     for point in combinations:
         swept = []
@@ -391,7 +391,7 @@ def _swept(
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
         tables = edited(data, edits(data, point))
-        document = Document(tables, baseline.positions)
+        document = attrs.evolve(baseline.document, data=tables)
         try:
             loaded = read_document(document, document_text(tables), baseline.path, plugins)
         except RuleSetError as error:

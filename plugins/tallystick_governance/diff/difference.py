@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.rules.compatibility import gone
-from tallystick.rules.findings import dotted
 from tallystick.rules.section_lookup import formulas_of, sections_of
+from tallystick.rules.toml import dotted
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff.change import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from enum import IntEnum
 
-from tallystick.rules.findings import dotted
 from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.toml import dotted
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_governance.diff.change import Change, FormulaChange
 

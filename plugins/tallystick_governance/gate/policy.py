@@ -18,8 +18,8 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError
 from tallystick.io.text import visible
 from tallystick.rules.findings import one_of
-from tallystick.rules.toml import decimal_text
-from tallystick.rules.toml_source import TomlSource
+from tallystick.rules.toml import Document, decimal_text
+from tallystick.rules.toml_source import check_source, read_source
 
 SHIPPED = Path(__file__).parent / "policies"
 """Folder of the policies that ship, which are named without a path."""
@@ -96,19 +96,19 @@ def read(reference: str) -> Policy:
             the path of the value, and what was expected.
     """
     if "/" in reference or reference.endswith(_SUFFIX):
-        return _policy(TomlSource.read(Path(reference), _EXPECTED))
+        return _policy(read_source(Path(reference), _EXPECTED))
     names = sorted(path.stem for path in SHIPPED.glob(f"*{_SUFFIX}"))
     if reference not in names:
         raise InputError(
             f"found no policy {visible(reference)!r}, expected the path of a file, or one that "
             f"ships: {one_of(names)}{nearest(reference, names)}"
         )
-    return _policy(TomlSource.read(SHIPPED / f"{reference}{_SUFFIX}", _EXPECTED))
+    return _policy(read_source(SHIPPED / f"{reference}{_SUFFIX}", _EXPECTED))
 
 
-def _policy(source: TomlSource) -> Policy:
-    source.check("gate-policy-1")
-    tables = source.tables
+def _policy(source: Document) -> Policy:
+    check_source(source, "gate-policy-1")
+    tables = source.data
     clauses = tuple(
         _clause(f"{section}.{name}", tables[section][name])
         for section in _SECTIONS

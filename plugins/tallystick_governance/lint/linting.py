@@ -16,10 +16,11 @@ from tallystick.io.text import escaped
 from tallystick.numbers.text import fraction, numbered
 from tallystick.plugins.entries import RefusedPluginError, failure
 from tallystick.plugins.registry import Registry, installed_plugins
-from tallystick.rules.findings import Finding, dotted
+from tallystick.rules.findings import Finding
 from tallystick.rules.loading import find, load
 from tallystick.rules.model import Silence
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.toml import dotted
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
 from tallystick_governance.lint.catalog import Catalog, installed_lints
@@ -251,7 +252,7 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
     reported, silenced = apart(_in_order(findings), silences, checks)
     reported += list(beyond_silences(tuple(reported), silences, checks))
     places = tuple(
-        PlacedSilence(silence, path, str(loaded.path), loaded.positions.line(path))
+        PlacedSilence(silence, path, str(loaded.path), loaded.document.line(path))
         for number, silence in enumerate(silences)
         for path in [("lint", "silence", number)]
     )
@@ -461,7 +462,7 @@ def _placed(check: Check, found: Finding, loaded: LoadedRuleSet) -> Diagnostic:
         code=check.code,
         severity=found.severity or check.severity,
         file=str(loaded.path),
-        line=loaded.positions.line(found.path),
+        line=loaded.document.line(found.path),
         path=dotted(found.path),
         message=found.message,
         evidence=found.evidence,

@@ -17,11 +17,11 @@ import attrs
 from tallystick.diagnostics import Severity
 from tallystick.formula.tree import names
 from tallystick.rules.edit import named_paths
-from tallystick.rules.findings import Finding, dotted
+from tallystick.rules.findings import Finding
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.section_lookup import document_schema
 from tallystick.rules.settable import SettablePath, settable_paths
-from tallystick.rules.toml import KeyPath, parse
+from tallystick.rules.toml import KeyPath, dotted, parse
 from tallystick.scoring.lint import comparison
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.answers import is_paid_more_somewhere
@@ -83,7 +83,7 @@ Names = tuple[str | int, ...]
 def settings_of(loaded: LoadedRuleSet) -> Mapping[Names, Setting]:
     """Return the values of a file that decide results."""
     documentation = document_schema(loaded.rule_set).documentation
-    data = parse(loaded.text, str(loaded.path)).data
+    data = loaded.document.data
     places = {place.path: place for place in settable_paths(loaded, loaded.registry)}
     return {
         _names(data, path): Setting(path, places[name])

@@ -15,7 +15,8 @@ import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.plugins.registry import Registry, installed
-from tallystick.rules.findings import Finding, dotted
+from tallystick.rules.findings import Finding
+from tallystick.rules.toml import dotted
 from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
 

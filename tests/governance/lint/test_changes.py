@@ -19,8 +19,8 @@ from governance.revision import Change, assigned, changed, shipped
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick.rules.findings import dotted
 from tallystick.rules.reading import read_text
+from tallystick.rules.toml import dotted
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
 from tallystick_allocation.lints import effects

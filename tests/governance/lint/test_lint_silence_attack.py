@@ -23,7 +23,7 @@ from governance.revision import changed, shipped
 
 import tallystick
 from tallystick.errors import RuleSetError
-from tallystick.rules.findings import dotted
+from tallystick.rules.toml import dotted
 from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
 
