@@ -144,13 +144,11 @@ class Connection:
         driver: the connection of ``sqlite3`` or of ``psycopg``.
         mark: what the driver takes in place of a value.
         shown: the store, as it may be shown.
-        timeout: for how many seconds a lock is waited for.
     """
 
     driver: Any
     mark: Literal["?", "%s"]
     shown: str = "the store"
-    timeout: float = TIMEOUT
 
     @property
     def is_sqlite(self) -> bool:
@@ -198,7 +196,7 @@ class Connection:
 
     def explained(self) -> AbstractContextManager[None]:
         """Return a block in which what the driver raises becomes an error that names the store."""
-        return _explained(self.shown, self.timeout)
+        return _explained(self.shown)
 
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -228,13 +226,11 @@ class Place:
         shown: the place as it may be shown: without a password.
         path: the file of SQLite; None for PostgreSQL.
         connect: makes a connection of the driver, one for each transaction, to read or to write.
-        timeout: for how many seconds a lock is waited for.
     """
 
     shown: str
     path: Path | None
     connect: Callable[[Access], Any]
-    timeout: float
 
     def stamp(self) -> tuple[int, ...]:
         """Return what changes when somebody writes to the files of a SQLite store."""
@@ -261,7 +257,7 @@ class Place:
             if connection.is_sqlite:
                 _begin_sqlite(connection, access)
             else:
-                _begin_postgresql(connection, access, self.timeout)
+                _begin_postgresql(connection, access)
             yield connection
             with connection.explained():
                 connection.driver.commit()
@@ -301,22 +297,21 @@ class Place:
 
     @contextmanager
     def _connected(self, access: Access) -> Iterator[Connection]:
-        with _explained(self.shown, self.timeout):
+        with _explained(self.shown):
             driver = self.connect(access)
         try:
             mark: Literal["?", "%s"] = "%s" if self.path is None else "?"
-            yield Connection(driver, mark, self.shown, self.timeout)
+            yield Connection(driver, mark, self.shown)
         finally:
             # what is not committed is undone
             driver.close()
 
 
-def place_of(where: str, timeout: float, *, create: bool, shown: str | None = None) -> Place:
+def place_of(where: str, *, create: bool, shown: str | None = None) -> Place:
     """Return the place that a ``--state`` value names: a path or a URL.
 
     Args:
         where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
-        timeout: for how many seconds a lock is waited for.
         create: whether a file that is missing may be made.
         shown: what errors name in place of a file that is temporary.
 
@@ -324,15 +319,15 @@ def place_of(where: str, timeout: float, *, create: bool, shown: str | None = No
         StoreError: it names no place, or the file is missing, a folder, or in no folder.
     """
     if "://" not in where:
-        place = _file(Path(where), timeout, create)
+        place = _file(Path(where), create)
         return place if shown is None else attrs.evolve(place, shown=shown)
     url = _url(where)
     if url.scheme.startswith("postgresql"):
-        return _server(url, timeout)
+        return _server(url)
     path = where.removeprefix("sqlite:///")
     if path in {where, "", ":memory:"} or url.query:
         raise StoreError(f"{masked(where)}: found no place for a store, expected {EXPECTED}")
-    return _file(Path(path), timeout, create)
+    return _file(Path(path), create)
 
 
 def _url(where: str) -> SplitResult:
@@ -351,18 +346,18 @@ def _url(where: str) -> SplitResult:
     raise StoreError(f"found a URL that cannot be read, expected {EXPECTED}")
 
 
-def _file(path: Path, timeout: float, create: bool) -> Place:
+def _file(path: Path, create: bool) -> Place:
     _check_file(path, create)
     uri = path.absolute().as_uri()
 
     def connect(access: Access) -> sqlite3.Connection:
         if create:
             _make_private(path)
-            return _opened(f"{uri}?mode=rwc", timeout, access)
+            return _opened(f"{uri}?mode=rwc", access)
         try:
             # who only reads leaves a WAL to the next writer, who sees by it that one was killed
             is_read_only = access == "read" and has_wal(path)
-            return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", timeout, access)
+            return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", access)
         except sqlite3.OperationalError as error:
             if not path.exists():
                 raise StoreError(f"{path}: {_GONE}") from error
@@ -373,9 +368,9 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
             if has_wal(path):
                 raise StoreError(f"{path}: {_UNREAD_WAL.format(wal=wal_of(path))}") from error
         # SQLite cannot make its files beside the store, and needs none where nobody writes
-        return _opened(f"{uri}?mode=ro&immutable=1", timeout, access, _Immutable)
+        return _opened(f"{uri}?mode=ro&immutable=1", access, _Immutable)
 
-    return Place(str(path), path, connect, timeout)
+    return Place(str(path), path, connect)
 
 
 class _Immutable(sqlite3.Connection):
@@ -383,13 +378,10 @@ class _Immutable(sqlite3.Connection):
 
 
 def _opened(
-    uri: str,
-    timeout: float,
-    access: Access,
-    factory: type[sqlite3.Connection] = sqlite3.Connection,
+    uri: str, access: Access, factory: type[sqlite3.Connection] = sqlite3.Connection
 ) -> sqlite3.Connection:
     """Connect to a file of SQLite."""
-    connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True, factory=factory)
+    connection = sqlite3.connect(uri, TIMEOUT, isolation_level=None, uri=True, factory=factory)
     try:
         connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         connection.execute(f"PRAGMA cache_size=-{_CACHE}")
@@ -455,7 +447,7 @@ def _check_file(path: Path, create: bool) -> None:
             raise StoreError(f"{path}: {_NOT_OURS}")
 
 
-def _server(url: SplitResult, timeout: float) -> Place:
+def _server(url: SplitResult) -> Place:
     shown = masked(url.geturl())
     if url.scheme not in {"postgresql", "postgresql+psycopg"}:
         raise StoreError(f"{shown}: found {url.scheme}, expected {EXPECTED}")
@@ -469,7 +461,7 @@ def _server(url: SplitResult, timeout: float) -> Place:
         # whatever the environment says: hotkeys are Unicode
         return psycopg.connect(address, client_encoding="utf8")
 
-    return Place(shown, None, connect, timeout)
+    return Place(shown, None, connect)
 
 
 def _begin_sqlite(connection: Connection, access: Access) -> None:
@@ -480,13 +472,13 @@ def _begin_sqlite(connection: Connection, access: Access) -> None:
         connection.execute("BEGIN IMMEDIATE")
 
 
-def _begin_postgresql(connection: Connection, access: Access, timeout: float) -> None:
+def _begin_postgresql(connection: Connection, access: Access) -> None:
     if access == "read":
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     else:
         # read committed, whatever the server's default: what the writer before left must be seen
         connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        connection.execute(f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}")
+        connection.execute(f"SET LOCAL lock_timeout = {max(1, round(TIMEOUT * 1000))}")
         connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
     ((encoding,),) = connection.rows("SHOW server_encoding")
     if encoding != "UTF8":
@@ -496,12 +488,11 @@ def _begin_postgresql(connection: Connection, access: Access, timeout: float) ->
 
 
 @contextmanager
-def _explained(where: str, timeout: float) -> Iterator[None]:
+def _explained(where: str) -> Iterator[None]:
     """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:
         where: the store, as it may be shown.
-        timeout: for how many seconds a lock is waited for.
     """
     try:
         yield
@@ -513,7 +504,7 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
         of_psycopg = psycopg is not None and isinstance(error, psycopg.Error)
         if not of_psycopg and not isinstance(error, sqlite3.Error):
             raise
-        message = _template(error).format(timeout=timeout, reason=masked(_first_line(str(error))))
+        message = _template(error).format(timeout=TIMEOUT, reason=masked(_first_line(str(error))))
         # a traceback would show what the driver says
         cause = error if masked(str(error)) == str(error) else None
         kind = DamagedError if message.startswith(_DAMAGED) else StoreError

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Self
 
 from tallystick.errors import DamagedError, NoStoreError, StoreError
-from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
+from tallystick_state.store.connection import Connection, Place, place_of
 from tallystick_state.store.tables import FORMAT, PREFIX, TABLES, VERSION_TABLE
 from tallystick_state.store.transaction import Transaction, create
 
@@ -64,9 +64,7 @@ class Store:
 
     @classmethod
     @contextmanager
-    def create(
-        cls, where: str, *, timeout: float = TIMEOUT, shown: str | None = None
-    ) -> Iterator[tuple[Self, Transaction]]:
+    def create(cls, where: str, *, shown: str | None = None) -> Iterator[tuple[Self, Transaction]]:
         """Make a store; give it with the transaction that takes its first entries.
 
         The store is there once the block is left; when the block raises, there is none. An empty
@@ -74,13 +72,12 @@ class Store:
 
         Args:
             where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
-            timeout: for how many seconds a lock is waited for.
             shown: what errors name in place of a file that is temporary.
 
         Raises:
             StoreError: a store is there, a file holds something else, or the place cannot be used.
         """
-        place = place_of(where, timeout, create=True, shown=shown)
+        place = place_of(where, create=True, shown=shown)
         with place.transaction("read") as connection:
             _refuse_store(place, connection)
         with place.transaction("write") as connection:
@@ -90,18 +87,17 @@ class Store:
             yield cls(place), Transaction(connection)
 
     @classmethod
-    def open(cls, where: str, *, timeout: float = TIMEOUT, shown: str | None = None) -> Self:
+    def open(cls, where: str, *, shown: str | None = None) -> Self:
         """Return the store at a place.
 
         Args:
             where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
-            timeout: for how many seconds a lock is waited for.
             shown: what errors name in place of a file that is temporary.
 
         Raises:
             StoreError: there is none, it is not ours, of another version, or cannot be used.
         """
-        place = place_of(where, timeout, create=False, shown=shown)
+        place = place_of(where, create=False, shown=shown)
         with place.transaction("read") as connection:
             _check_version(place, connection)
         return cls(place)

@@ -67,7 +67,7 @@ def test_a_file_is_in_wal_mode_and_commits_are_synced(tmp_path: Path) -> None:
     assert spec.loader is not None
     fresh = module_from_spec(spec)
     spec.loader.exec_module(fresh)
-    with fresh.place_of(str(path), TIMEOUT, create=False).transaction("write") as opened:
+    with fresh.place_of(str(path), create=False).transaction("write") as opened:
         names = ("journal_mode", "synchronous", "busy_timeout")
         found = [opened.rows(f"PRAGMA {name}")[0][0] for name in names]
     assert found == ["wal", 2, 1000 * TIMEOUT]
@@ -353,5 +353,5 @@ def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> Non
 
 
 def test_the_place_is_shown_without_the_password() -> None:
-    place = place_of("postgresql://me:secret@host/d", 1, create=False)
+    place = place_of("postgresql://me:secret@host/d", create=False)
     assert place.shown == "postgresql://me:***@host/d"

@@ -16,6 +16,7 @@ from state.store.filled import close_rounds, contents, event, made, record
 import tallystick
 from tallystick.errors import StoreError
 from tallystick_state.chain import check
+from tallystick_state.store import connection
 from tallystick_state.store.connection import Connection
 from tallystick_state.store.store import Store, create_schema
 from tallystick_state.store.tables import CLAIMS
@@ -103,9 +104,12 @@ def test_reading_cannot_write(where: str) -> None:
     assert contents(store) == before
 
 
-def test_a_second_writer_says_in_the_end_that_the_store_is_locked(where: str) -> None:
+def test_a_second_writer_says_in_the_end_that_the_store_is_locked(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = made(where, [event(1)])
-    impatient = Store.open(where, timeout=0)
+    monkeypatch.setattr(connection, "TIMEOUT", 0)
+    impatient = Store.open(where)
     with store.writing() as transaction:
         record(transaction, [event(2)])
         with pytest.raises(StoreError) as found, impatient.writing():
@@ -189,12 +193,15 @@ def test_who_comes_while_another_makes_a_store_waits_for_what_becomes_of_it(
     Store.open(where)
 
 
-def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: Path) -> None:
+def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "s.db"
+    monkeypatch.setattr(connection, "TIMEOUT", 0.2)
     with (
         beginning(path),
         pytest.raises(StoreError) as found,
-        Store.create(str(path), timeout=0.2),
+        Store.create(str(path)),
     ):
         pass
     assert "found the store locked by another process, expected it to be free within 0.2 s" in (
@@ -205,8 +212,10 @@ def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: 
 
 READ_AND_WRITE = """
 from state.store.filled import record, event
+from tallystick_state.store import connection
 from tallystick_state.store.store import Store
-store = Store.open(sys.argv[1], timeout=0)
+connection.TIMEOUT = 0
+store = Store.open(sys.argv[1])
 # whoever is last to leave a file of SQLite clears up beside it
 with store.reading() as transaction:
     print(len(list(transaction.entries())), flush=True)
