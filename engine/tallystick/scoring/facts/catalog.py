@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 import attrs
+import msgspec
 
 from tallystick.canonical import digest
 from tallystick.errors import FormulaError
@@ -27,6 +28,22 @@ from tallystick.scoring.bound import BoundRequirement, Selection
 
 READERS = 1
 """The version of what the readers of facts give; a change makes facts files of before useless."""
+
+
+class TypeMetadata(msgspec.Struct, frozen=True):
+    """The metadata of the facts of one skill type.
+
+    Attributes:
+        schema: the digest of its record schema.
+        definitions: that of the definitions of its facts.
+        requirements: those of the conditions that the type itself requires, by name.
+        facts: those of its facts, sorted.
+    """
+
+    schema: str
+    definitions: str
+    requirements: dict[str, str]
+    facts: list[str]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -57,19 +74,11 @@ class FactCatalog(Selection):
         )
 
     @cached_property
-    def schema_digest(self) -> str:
-        """The digest of what the schema demands."""
-        return schema_digest(self.schema)
-
-    @cached_property
-    def definitions(self) -> str:
-        """The digest of the definitions of the facts."""
-        return definitions_digest(self.by_digest, self.conditions)
-
-    @cached_property
-    def conditions(self) -> dict[str, str]:
-        """The digests of the conditions that the type itself requires, by name."""
-        return {own.name: own.digest for own in self.required}
+    def metadata(self) -> TypeMetadata:
+        """What the facts are defined by, as a facts file says it."""
+        facts, conditions = sorted(self.by_digest), {r.name: r.digest for r in self.required}
+        definitions = definitions_digest(facts, conditions)
+        return TypeMetadata(schema_digest(self.schema), definitions, conditions, facts)
 
 
 def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str:

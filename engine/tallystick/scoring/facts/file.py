@@ -26,7 +26,7 @@ from tallystick.io.documents import parse_json
 from tallystick.io.parquet import ParquetReader, RowGroupWriter, parquet_errors
 from tallystick.io.sources import Source
 from tallystick.scoring.facts.batch import RECORD_FIELDS, FactBatch, FactRows, absent
-from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
+from tallystick.scoring.facts.catalog import FactCatalog, TypeMetadata, definitions_digest
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -40,28 +40,6 @@ CHUNK = 1 << 17
 
 _DIGITS = 16
 _AGAIN = "make the facts of the records again"
-
-
-class TypeMetadata(msgspec.Struct, frozen=True):
-    """The metadata of the facts of one skill type.
-
-    Attributes:
-        schema: the digest of its record schema.
-        definitions: that of the definitions of its facts.
-        requirements: those of the conditions that the type itself requires, by name.
-        facts: those of its facts, sorted.
-    """
-
-    schema: str
-    definitions: str
-    requirements: dict[str, str]
-    facts: list[str]
-
-    @classmethod
-    def of(cls, catalog: FactCatalog) -> TypeMetadata:
-        """Return the metadata of the facts of a catalog."""
-        facts = sorted(catalog.by_digest)
-        return cls(catalog.schema_digest, catalog.definitions, catalog.conditions, facts)
 
 
 class FactsMetadata(msgspec.Struct, frozen=True):
@@ -108,9 +86,7 @@ def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
     facts = {d: fact for catalog in catalogs.values() for d, fact in catalog.by_digest.items()}
     return {
         "format": FORMAT,
-        "types": {
-            name: msgspec.to_builtins(TypeMetadata.of(own)) for name, own in catalogs.items()
-        },
+        "types": {name: msgspec.to_builtins(own.metadata) for name, own in catalogs.items()},
         "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
     }
 
@@ -190,16 +166,16 @@ def check(path: Path, said: FactsMetadata, request: FactsRequest) -> None:
                 f"{path}: found facts of the skill type {name!r}, expected one of "
                 f"{', '.join(request.catalogs)}: install its plugin"
             )
-        if made.schema != catalog.schema_digest:
+        if made.schema != catalog.metadata.schema:
             raise InputError(
                 f"{path}: found facts of {name} made with the record schema {made.schema}, "
-                f"expected {catalog.schema_digest}: {_AGAIN}"
+                f"expected {catalog.metadata.schema}: {_AGAIN}"
             )
         stated = definitions_digest(made.facts, made.requirements)
-        if made.definitions != stated or made.requirements != catalog.conditions:
+        if made.definitions != stated or made.requirements != catalog.metadata.requirements:
             raise InputError(
                 f"{path}: found facts of {name} made with the definitions {made.definitions}, "
-                f"expected {catalog.definitions}: {_AGAIN}"
+                f"expected {catalog.metadata.definitions}: {_AGAIN}"
             )
         if lacking := sorted(set(request.wanted.get(name, ())) - set(made.facts)):
             texts = ", ".join(fact_text(catalog.by_digest[digest]) for digest in lacking)

@@ -153,8 +153,8 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         begin = partial(FactsWriter, catalogs=catalogs, chunk=chunk, source=records)
         counts, _ = files.write(parts, begin, records)
         receipt = FactsReceipt(
-            schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
-            definitions={name: catalog.definitions for name, catalog in catalogs.items()},
+            schemas={name: catalog.metadata.schema for name, catalog in catalogs.items()},
+            definitions={name: catalog.metadata.definitions for name, catalog in catalogs.items()},
             engine=engine_name(),
             plugins=plugin_names(registry),
             code=code,
