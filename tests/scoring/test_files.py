@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
@@ -310,20 +309,6 @@ def test_a_run_that_fails_keeps_the_files_of_the_last_one(scorers: Scorers, tmp_
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_results_have_the_permissions_of_any_new_file(scorers: Scorers, tmp_path: Path) -> None:
-    output, _ = scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
-    usual = (tmp_path / "records.jsonl").stat().st_mode
-    for path in tmp_path.iterdir():
-        assert path.stat().st_mode == usual, path
-    assert output.exists()
-
-
-def test_names_are_text_or_paths(scorers: Scorers, tmp_path: Path) -> None:
-    output, one = scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
-    source = tmp_path / "records.jsonl"
-    assert scorers["skills@1.0.0"].score_file(str(source), str(output)) == one
-
-
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
 def test_a_file_that_vanishes_while_it_is_read_is_scored_whole(
     scorers: Scorers, tmp_path: Path, name: str
@@ -334,37 +319,6 @@ def test_a_file_that_vanishes_while_it_is_read_is_scored_whole(
     )
     assert receipt.counts.records == COUNT
     assert output.exists()
-
-
-def test_a_link_under_the_name_of_the_output_keeps_leading_to_it(
-    scorers: Scorers, tmp_path: Path
-) -> None:
-    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
-    link.symlink_to(target)
-    with pytest.raises(OutputError, match="found a link to"):
-        scored(scorers["skills@1.0.0"], tmp_path, link.name)
-    assert not target.exists()
-    scored(scorers["skills@1.0.0"], tmp_path, link.name, follow_links=True)
-    assert link.is_symlink()
-    assert target.stat().st_size
-
-
-@pytest.mark.parametrize("failing", ["out.jsonl.rejects.jsonl", "out.jsonl.receipt.json"])
-def test_a_name_that_cannot_be_taken_leaves_none_of_the_files(
-    scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
-    """As in a folder whose files may be replaced by their owners alone."""
-    replace = os.replace
-
-    def refuse(name: str, target: str, **folders: int) -> None:
-        if target == failing:
-            raise PermissionError(1, "Operation not permitted")
-        replace(name, target, **folders)
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OutputError, match=f"{failing}: the file cannot be written"):
-        scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
-    assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
 
 
 @pytest.mark.parametrize("which", ["records", "output", "rejects"])

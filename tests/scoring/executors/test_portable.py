@@ -5,20 +5,13 @@ The executor is `Pickled`, which sends nothing away; with real processes see `te
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from examples import fast_rows
-from generators import lines
-from scoring.executors.conftest import SKILLS
 from scoring.executors.elsewhere import Pickled
 from scoring.executors.jobs import JOBS, Inputs, files_of
 
@@ -27,11 +20,10 @@ from tallystick.errors import EngineError, InputError
 from tallystick.io.sources import FileChunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.code import CodeFiles
-from tallystick.plugins.registry import installed
 from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick.scoring.facts.file import FactsChunk
-from tallystick.scoring.facts.run import ExtractionSpec, extract_file
+from tallystick.scoring.facts.run import ExtractionSpec
 from tallystick.scoring.output import OUTPUT_FORMATS
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
@@ -217,94 +209,3 @@ def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
     task = ScoringTask(FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0))
     with pytest.raises(InputError, match=r"^/nowhere/records\.jsonl: no such file"):
         list(Pickled().map(function, [task]))
-
-
-# the same records as lines, as a table, as facts and as a folder of all three
-
-
-@pytest.fixture(scope="module")
-def good() -> list[bytes]:
-    """Records that a table can hold: a component of a consensus may not be null."""
-    every = lines(77, 4 * COUNT, SKILLS)
-    return [line for line in every if not isinstance(json.loads(line).get("consensus"), dict)][
-        :COUNT
-    ]
-
-
-def _facts(records: list[bytes], path: Path, folder: Path) -> None:
-    source = folder / "whole.jsonl"
-    source.write_bytes(b"".join(records))
-    extract_file(source, folder / "facts.parquet", installed(), chunk=64)
-    (folder / "facts.parquet").rename(path)
-
-
-@pytest.fixture(scope="module")
-def forms(good: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    folder, other = tmp_path_factory.mktemp("forms"), tmp_path_factory.mktemp("other")
-    paths = {name: folder / name for name in ("lines.jsonl", "facts.parquet")}
-    paths["lines.jsonl"].write_bytes(b"".join(good))
-    _facts(good, paths["facts.parquet"], other)
-    mixed = paths["mixed"] = folder / "mixed"
-    mixed.mkdir()
-    third = COUNT // 3
-    (mixed / "a.jsonl").write_bytes(b"".join(good[:third]))
-    _facts(good[third : 2 * third], mixed / "b.parquet", other)
-    (mixed / "c.jsonl").write_bytes(b"".join(good[2 * third :]))
-    return paths
-
-
-@pytest.fixture(scope="module")
-def one_by_one(scorer: tallystick.Scorer, good: list[bytes]) -> list[tallystick.Result]:
-    """Each record alone, by the reader that takes every fact exactly."""
-    results = [each for each in scorer.score_many(good) if isinstance(each, tallystick.Result)]
-    assert len(results) == COUNT
-    return results
-
-
-@pytest.fixture(scope="module")
-def as_table(
-    scorer: tallystick.Scorer, forms: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> bytes:
-    """The Parquet file of the plainest path."""
-    output = tmp_path_factory.mktemp("table") / "out.parquet"
-    scorer.score_file(forms["lines.jsonl"], output)
-    return output.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("form", "executor"),
-    fast_rows(
-        [
-            *((form, None) for form in ("lines.jsonl", "facts.parquet")),
-            ("mixed", Pickled()),
-        ],
-        0,
-        2,
-    ),
-)
-def test_every_path_gives_the_results_of_scoring_one_by_one(  # noqa: PLR0913, PLR0917  # fixtures
-    scorer: tallystick.Scorer,
-    forms: Mapping[str, Path],
-    one_by_one: list[tallystick.Result],
-    as_table: bytes,
-    executor: Pickled | None,
-    form: str,
-    tmp_path: Path,
-) -> None:
-    expected = "".join(f"{each.to_json()}\n" for each in one_by_one).encode()
-    receipt = scorer.score_file(forms[form], tmp_path / "out.jsonl", executor=executor)
-    assert receipt.output_digest == f"sha256:{hashlib.sha256(expected).hexdigest()}"
-    assert (tmp_path / "out.jsonl").read_bytes() == expected
-    scorer.score_file(forms[form], tmp_path / "out.parquet", executor=executor)
-    assert (tmp_path / "out.parquet").read_bytes() == as_table
-
-
-def test_the_parquet_holds_what_scoring_one_by_one_gives(
-    as_table: bytes, one_by_one: list[tallystick.Result]
-) -> None:
-    rows = pq.read_table(pa.BufferReader(as_table)).to_pylist()
-    for row, result in zip(rows, one_by_one, strict=True):
-        alone = result.to_dict()
-        assert (row["record"], row["miner_hotkey"]) == (alone["record"], alone["miner_hotkey"])
-        for name in ("quality", "emission", "consensus"):
-            assert (None if row[name] is None else f"{row[name]:.9f}") == alone[name]

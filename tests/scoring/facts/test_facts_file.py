@@ -311,13 +311,6 @@ def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:
     assert again.output_digest == receipt.output_digest
 
 
-def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    output = tmp_path / "facts.parquet"
-    with pytest.raises(InputError):
-        extract_file(tmp_path / "none.jsonl", output, installed())
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_command(tmp_path: Path) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     source.write_bytes(b"\n".join(records()) + b"\n")
