@@ -58,7 +58,7 @@ class SeenState(StoredState):
 
     def __init__(self, state: StoredState, queries: StateQueries, memory: Memory) -> None:
         """Read by the transaction of some queries."""
-        super().__init__(state.store, queries.in_force, state.allowed)
+        super().__init__(state.store, queries.in_force)
         self._queries, self._leaves = queries, memory
 
     @property

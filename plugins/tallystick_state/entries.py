@@ -92,13 +92,13 @@ class Genesis(Stating, frozen=True, kw_only=True):
     carry: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, in_force: RulesInForce, named: AllowedValidators) -> Self:
+    def of(cls, in_force: RulesInForce) -> Self:
         """Return the first entry of a state that begins under some rules."""
         root, pools, origin = in_force.root, in_force.pools.first, in_force.origin
         return cls(
             format=FORMAT,
             rules=[json_value(rules) for rules in in_force.at(0).lines],
-            **json_value(named),
+            **json_value(in_force.named),
             trust=None if root is None else {"digest": root.digest, "text": root.text},
             pools=None if pools is None else json_value(pools),
             network=origin.network,
@@ -145,11 +145,6 @@ class Genesis(Stating, frozen=True, kw_only=True):
         """Begin the state, under rules that the log has."""
         return self
 
-    @property
-    def allowed(self) -> AllowedValidators:
-        """The validators that it names."""
-        return AllowedValidators(self.validator, frozenset(self.hears or ()) or None)
-
     def in_force(
         self, transaction: Transaction, where: str, plugins: Plugins | None = None
     ) -> RulesInForce:
@@ -171,8 +166,8 @@ class Genesis(Stating, frozen=True, kw_only=True):
             if trust is not None:
                 root = root_of(trust["digest"], trust["text"], where)
             rules = [load_rules(rule_set, where, loading) for rule_set in self.rules]
-            lines = begun(rules, loading)
-            pools = read_pools(self.pools, lines.lines)
+            in_force = begun(rules, loading, root)
+            pools = read_pools(self.pools, in_force.schedules)
             carry = None if self.carry is None else Carry.of_body(self.carry)
             network = None if self.network is None else checked_digest(self.network)
         except (StateError, NumberError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -180,7 +175,12 @@ class Genesis(Stating, frozen=True, kw_only=True):
                 f"{where}: found a first entry that cannot be ({error}), expected rules, pools and "
                 "carried values of a state: restore a copy"
             ) from error
-        in_force = lines.begun_with(root, pools, Origin(network, carry))
+        in_force = attrs.evolve(
+            in_force,
+            pools=Schedule(pools),
+            origin=Origin(network, carry),
+            named=AllowedValidators(self.validator, frozenset(self.hears or ()) or None),
+        )
         # a statement that does not hold is found as it is of any other entry
         check_carry(in_force, authority_of(msgspec.to_builtins(self), transaction))
         return _with_entries(in_force, transaction, where)
@@ -218,7 +218,7 @@ def begin(log: EventLog, records: Sequence[StateEvent], authority: Authority) ->
     origin = log.in_force.origin
     if origin.carry is not None:
         origin.carry.check(records)
-    log.write(Genesis.of(log.in_force, log.named), authority)
+    log.write(Genesis.of(log.in_force), authority)
     entries = [log.chained(CARRIED, record.to_line()) for record in records]
     log.transaction.append(entries)
     log.transaction.claims.put(

@@ -30,7 +30,7 @@ from tallystick_state.adoption import LAST_EPOCH
 from tallystick_state.authority import OPERATOR, Authority
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.claim_register import ClaimRegister, Move, Sifted
-from tallystick_state.claims import EVERYONE, AllowedValidators, Claim, Rank
+from tallystick_state.claims import AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
 from tallystick_state.miners import FLAG, flag
@@ -125,7 +125,6 @@ class EventLog:
         entries: how many entries the log has.
         hash: of the last entry.
         block: the greatest one that was stated; None without any.
-        named: whose claims are taken where no trust file says so.
         batch: the signed batch that claims come with; None before one begins.
         moved: of claims that were moved, what each was before this transaction, empty if it was
             not there, and what it is: recorded, or why it is not.
@@ -135,10 +134,9 @@ class EventLog:
         self,
         transaction: Transaction,
         rules: StateRules | RulesInForce,
-        allowed: AllowedValidators = EVERYONE,
     ) -> None:
         """Go on after the last entry of the store."""
-        self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, allowed
+        self.in_force, self.transaction = RulesInForce.of(rules), transaction
         head = transaction.head() or LogHead(0, GENESIS_HASH, self.in_force.first_state)
         self.batch: Batch | None = None
         self.has_batch_entry = False
@@ -156,7 +154,7 @@ class EventLog:
     @property
     def allowed(self) -> AllowedValidators:
         """The allowed validators."""
-        return self.in_force.allowed(self.named)
+        return self.in_force.allowed
 
     def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> Sifted:
         """Take claims of events that the state admits, and decide which are recorded.

@@ -13,6 +13,8 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from attrs import evolve
+
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
@@ -57,7 +59,7 @@ from tallystick_state.miners import miner_of
 from tallystick_state.pools import Pools, pools_of
 from tallystick_state.rules import StateRules, proved_rules_of
 from tallystick_state.rules_in_force import begin_under
-from tallystick_state.schedule import Decision
+from tallystick_state.schedule import Decision, Schedule
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_state import StoredSnapshots, StoredState
 from tallystick_state.template_state import TemplateState
@@ -152,12 +154,12 @@ class Ledger(StoredState):
         elif authority.envelope is not None:
             raise StateError("found a signature without a carry file, expected both or neither")
         origin = Origin(None if network is None else checked_digest(network), content)
-        in_force = in_force.begun_with(in_force.root, shares, origin)
+        in_force = evolve(in_force, pools=Schedule(shares), origin=origin, named=allowed)
         if content is not None:
             # before anything is made at the place
             check_carry(in_force, authority)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, in_force, allowed)
+            log = EventLog(transaction, in_force)
             begin(log, records, authority)
             log.finish()
             has_checksums = transaction.connection.data_checksums()
@@ -166,7 +168,7 @@ class Ledger(StoredState):
                 "found a PostgreSQL without checksums of its pages, expected them: have its server "
                 "make them with pg_checksums --enable, as a disk that errs is else found late"
             )
-        return cls(store, in_force, allowed)
+        return cls(store, in_force)
 
     @classmethod
     def open(
@@ -570,7 +572,7 @@ class Ledger(StoredState):
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            log = EventLog(transaction, self.in_force_of(transaction), self.allowed)
+            log = EventLog(transaction, self.in_force_of(transaction))
             before = log.entries
             yield log
             log.finish()

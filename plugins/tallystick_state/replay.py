@@ -163,7 +163,7 @@ def replaying(
         lay(base_rows(stored), transaction)
         # the rules as this transaction sees them, which may be one that writes
         in_force = Genesis.of_log(stored, where).in_force(transaction, where, ledger.plugins)
-        log = EventLog(transaction, in_force, ledger.allowed)
+        log = EventLog(transaction, in_force)
         entries = check(stored.entries(log.entries + 1), after=(log.entries, log.hash))
         if last is not None:
             entries = takewhile(lambda entry: entry.seq <= last, entries)

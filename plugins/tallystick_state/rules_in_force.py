@@ -22,6 +22,7 @@ from tallystick.records.schema import load_schema
 from tallystick.rules.reading import read_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import Authority, read_root
+from tallystick_state.claims import EVERYONE, AllowedValidators
 from tallystick_state.genesis import NO_ORIGIN, Origin
 from tallystick_state.model import State
 from tallystick_state.pools import Pools
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.scorer import Scorer
-    from tallystick_state.claims import AllowedValidators
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Statement
 
@@ -51,6 +51,7 @@ class RulesInForce:
         held: the digests of the trust files that were in force before.
         pools: how the lines share the weight of the state; None where they do not.
         origin: what it began with beside rules, trust file and pools.
+        named: whose claims it takes where no trust file says so, as it named them to begin with.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
 
@@ -61,6 +62,7 @@ class RulesInForce:
     held: frozenset[str] = frozenset()
     pools: Schedule[Pools | None] = NO_POOLS
     origin: Origin = NO_ORIGIN
+    named: AllowedValidators = EVERYONE
     seq: int = 0
 
     def __repr__(self) -> str:
@@ -135,15 +137,12 @@ class RulesInForce:
         lines = (timeline.map(_bound) for timeline in self.lines.values())
         return Scorer.of(bound_over([*lines]))
 
-    def allowed(self, named: AllowedValidators) -> AllowedValidators:
-        """Return the allowed validators: those that the trust file names, where there is one.
-
-        Args:
-            named: whom the state named as it began.
-        """
+    @cached_property
+    def allowed(self) -> AllowedValidators:
+        """The allowed validators: those that the trust file names, where there is one."""
         if self.root is None:
-            return named
-        return attrs.evolve(named, heard=frozenset(self.root.events))
+            return self.named
+        return attrs.evolve(self.named, heard=frozenset(self.root.events))
 
     @cached_property
     def genesis(self) -> str:
@@ -238,12 +237,6 @@ class RulesInForce:
                         code="clock-differs",
                     )
 
-    def begun_with(
-        self, root: TrustRoot | None, pools: Pools | None = None, origin: Origin = NO_ORIGIN
-    ) -> RulesInForce:
-        """Return the rules of a state that begins with a trust file, pools and an origin."""
-        return attrs.evolve(self, root=root, first_root=root, pools=Schedule(pools), origin=origin)
-
     def with_schedule(self, line: str, schedule: Schedule[StateRules], seq: int) -> RulesInForce:
         """Return the rules with another schedule of a line, after an entry that changed it."""
         return attrs.evolve(self, schedules={**self.schedules, line: schedule}, seq=seq)
@@ -319,21 +312,24 @@ def begin_under(
 
     rules = [proved_rules_of(load(reference, registry=registry)) for reference in references]
     root = None if trust is None else read_root(trust)
-    return begun(rules, registry or installed_plugins()).begun_with(root)
+    return begun(rules, registry or installed_plugins(), root)
 
 
-def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
+def begun(
+    rules: Iterable[StateRules], plugins: Plugins, root: TrustRoot | None = None
+) -> RulesInForce:
     """Return the rules of a state that begins, one rule set for each of its lines.
 
     Args:
         rules: of the lines, in any order.
         plugins: what later rule sets are loaded with.
+        root: the trust file; None where the operator decides alone.
 
     Raises:
         StateError: there is none, two are of one line, two lines have one skill type, or epochs of
             two lengths.
     """
-    in_force = RulesInForce({}, plugins)
+    in_force = RulesInForce({}, plugins, root, root)
     for own in sorted(rules, key=lambda own: own.line):
         if own.line in in_force.schedules:
             earlier = in_force.schedules[own.line].first.rule_set.reference

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick_state.claims import EVERYONE, AllowedValidators
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.entries import Genesis
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 class StoredState:
     """A store and the rules that its state follows."""
 
-    def __init__(
-        self, store: Store, rules: StateRules | RulesInForce, allowed: AllowedValidators = EVERYONE
-    ) -> None:
-        """Take what was read of the store: its rules so far, and its allowed validators."""
-        self.store, self.allowed = store, allowed
+    def __init__(self, store: Store, rules: StateRules | RulesInForce) -> None:
+        """Take what was read of the store: its rules so far."""
+        self.store = store
         self._known = RulesInForce.of(rules)
 
     @classmethod
@@ -47,7 +45,7 @@ class StoredState:
             StoreError: the state is of another format, or a rule set does not load.
         """
         begun = Genesis.of_log(transaction, store.shown)
-        return cls(store, begun.in_force(transaction, store.shown, plugins), begun.allowed)
+        return cls(store, begun.in_force(transaction, store.shown, plugins))
 
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)
@@ -57,6 +55,11 @@ class StoredState:
     def plugins(self) -> Plugins:
         """The plugins that rule sets of the log are loaded with."""
         return self._known.plugins
+
+    @property
+    def allowed(self) -> AllowedValidators:
+        """The allowed validators, as the log had them when it was last read."""
+        return self._known.allowed
 
     @property
     def in_force(self) -> RulesInForce:

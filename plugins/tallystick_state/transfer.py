@@ -175,7 +175,7 @@ def _replayed(
     else:
         genesis = transaction.first_entry()
     begun = Genesis.read(genesis, str(path))
-    log = EventLog(transaction, begun.in_force(transaction, str(path), registry), begun.allowed)
+    log = EventLog(transaction, begun.in_force(transaction, str(path), registry))
     try:
         replay(log, entries)
     except TrustError as error:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Profile,
         StateInfo,
     )
-    from tallystick_state.claims import AllowedValidators
     from tallystick_state.ingest import Ingested
     from tallystick_state.pools import Pools
     from tallystick_state.replay import Verified
@@ -44,17 +43,15 @@ def listed(name: str, answers: Iterable[Any], reason: str = "", **about: object)
     return {**about, name: items, **({} if items else {"reason": reason})}
 
 
-def begun(in_force: RulesInForce, allowed: AllowedValidators) -> View:
+def begun(in_force: RulesInForce) -> View:
     """Return a state that was begun."""
-    return {**_followed(in_force.at(0)), "epoch": 0, **_beside(in_force, 0, allowed)}
+    return {**_followed(in_force.at(0)), "epoch": 0, **_beside(in_force, 0)}
 
 
-def info(
-    where: str, in_force: RulesInForce, summary: StateInfo, allowed: AllowedValidators
-) -> View:
+def info(where: str, in_force: RulesInForce, summary: StateInfo) -> View:
     """Return a state at a glance; whom it hears, trusts and what waits only where there is any."""
     epoch = summary.epoch
-    beside = _beside(in_force, epoch, allowed)
+    beside = _beside(in_force, epoch)
     ahead = {"rules_digest": in_force.digest_from(epoch)}
     return {
         "state": where,
@@ -75,9 +72,9 @@ def _followed(rules: EpochRules) -> View:
     )
 
 
-def _beside(in_force: RulesInForce, epoch: int, allowed: AllowedValidators) -> View:
+def _beside(in_force: RulesInForce, epoch: int) -> View:
     """Return what a state has beside its rules, as far as it has any."""
-    view: View = json_value(allowed)
+    view: View = json_value(in_force.allowed)
     if (root := in_force.root) is not None:
         trusted = {"trust_version": root.version, "trust_digest": root.digest}
         view |= {"network": root.network, **trusted}

@@ -32,6 +32,7 @@ from tallystick_state.model import MinerEntry, State
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
 from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
 
@@ -83,10 +84,15 @@ def said(draw: st.DrawFn) -> Said:
     return Said(found, Rank.OWN if own else Rank.IMPORTED)
 
 
+def of_own() -> RulesInForce:
+    """The rules of a state of a validator."""
+    return attrs.evolve(RulesInForce.of(rules()), named=AllowedValidators(OWN))
+
+
 @contextmanager
 def writing(store: Store) -> Iterator[EventLog]:
     with store.writing() as transaction:
-        log = EventLog(transaction, rules(), AllowedValidators(OWN))
+        log = EventLog(transaction, of_own())
         yield log
         log.finish()
 
@@ -96,7 +102,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state of two miners, in its second epoch."""
     where = tmp_path_factory.mktemp("claims") / "empty.db"
     with Store.create(str(where)) as (_, transaction):
-        log = EventLog(transaction, rules(), AllowedValidators(OWN))
+        log = EventLog(transaction, of_own())
         begin(log, [], OPERATOR)
         for uid, hotkey in enumerate(("hk-0", "hk-1")):
             log.write(Register(hotkey=hotkey, uid=uid, types=[PYTHON]))
@@ -111,7 +117,7 @@ def began(empty: Path, name: str) -> Ledger:
     for old in (where, *(where.with_name(f"{name}-{end}") for end in ("wal", "shm"))):
         old.unlink(missing_ok=True)
     shutil.copy(empty, where)
-    return Ledger(Store.open(str(where)), rules(), AllowedValidators(OWN))
+    return Ledger(Store.open(str(where)), of_own())
 
 
 def fed(ledger: Ledger, claims: Sequence[Said], random: Random) -> None:

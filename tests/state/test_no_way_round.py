@@ -103,7 +103,7 @@ OPERATORS |= {"prune"}
 BEGINNING = {"create"}
 READING = {
     *("open", "read", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
-    *("verify", "export", "plugins", "in_force_of"),
+    *("allowed", "verify", "export", "plugins", "in_force_of"),
     # a ledger again, whose changes are one transaction
     "together",
 }
@@ -174,7 +174,7 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
         rules = ledger.in_force.lines["skills"].first
         path = written_root(tmp_path, NEXT)
         with ledger.store.writing() as transaction:
-            log = EventLog(transaction, ledger.in_force, ledger.allowed)
+            log = EventLog(transaction, ledger.in_force)
             for rank in Rank:
                 with pytest.raises(TrustError, match="expected"):
                     log.record([new], rank)
@@ -289,4 +289,4 @@ def _copy(ledger: Ledger, folder: Path) -> None:
 
 def _before(ledger: Ledger) -> Ledger:
     """The ledger of who does not look."""
-    return Ledger(ledger.store, ledger._known, ledger.allowed)  # as a forger has it
+    return Ledger(ledger.store, ledger._known)  # as a forger has it

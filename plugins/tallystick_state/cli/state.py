@@ -160,7 +160,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         authority=authority,
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
-        begun = views.begun(in_force, in_force.allowed(ledger.allowed))
+        begun = views.begun(in_force)
     root, rules = in_force.root, in_force.at(0)
     under = " and ".join(f"{own.rule_set.reference} {own.digest}" for own in rules.lines)
     own = "" if validator is None else f" of {visible(validator)}"
@@ -184,8 +184,7 @@ def info_command(ledger: Ledger) -> None:
     """
     with working("hashing"), ledger.queries() as queries:
         on_pages, in_force = queries.transaction.connection.data_checksums(), queries.in_force
-        allowed = in_force.allowed(ledger.allowed)
-        view = views.info(ledger.store.shown, in_force, queries.info(), allowed)
+        view = views.info(ledger.store.shown, in_force, queries.info())
         view |= {"state_digest": queries.digest()}
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     rows = dict(_cells(view))

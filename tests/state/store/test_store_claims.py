@@ -23,7 +23,7 @@ def reasons(ledger: Ledger) -> list[tuple[int, str | None]]:
 def undone(ledger: Ledger, event: StateEvent, number: int) -> None:
     """What a process that dies leaves undone."""
     with ledger.store.writing() as transaction:
-        log = EventLog(transaction, ledger.rules, ledger.allowed)
+        log = EventLog(transaction, ledger.in_force)
         log.record([event], Rank.OWN)
         log.write(Drop(claims=[number], at=None))
         raise StoreError("gone")
