@@ -10,7 +10,7 @@ import attrs
 from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node, bind, leaves
+from tallystick.formula.tree import Node, bind, facts_in
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
@@ -67,8 +67,7 @@ class Claim:
             tree for premise in self.premises for tree in (premise.tree, premise.formula.applies)
         ]
         trees += [requirement.condition for requirement in self.requirements]
-        facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-        return tuple({fact.digest: fact for fact in facts}.values())
+        return tuple(facts_in(*trees).values())
 
 
 def prove(claim: Claim) -> None:

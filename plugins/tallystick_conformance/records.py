@@ -23,7 +23,7 @@ from tallystick.formula.facts import domain_of, reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import resolve
 from tallystick.formula.text import fact_text
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, facts_in
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import Reject
@@ -216,8 +216,7 @@ def _lacking(facts: Sequence[Node], schema: Schema) -> Iterator[tuple[Node, str]
 def facts_of(what: Formula | Requirement) -> list[Node]:
     """Return the facts that a formula or a requirement reads, each once."""
     trees = [what.condition] if isinstance(what, Requirement) else [what.tree, what.applies]
-    facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-    return list({fact.digest: fact for fact in facts}.values())
+    return list(facts_in(*trees).values())
 
 
 def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | None:

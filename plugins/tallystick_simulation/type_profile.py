@@ -17,7 +17,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import arguments_of, domain_of, path_of, reader_of
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.schema_path import ANSWER
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, facts_in, leaves
 from tallystick.plugins.property import Direction
 from tallystick.plugins.registry import Registry
 from tallystick.plugins.skill_type import SkillType
@@ -130,7 +130,7 @@ class TypeProfile:
         """
         where = () if direction.where is None else (direction.where,)
         conditions = (*where, *self._limits(direction))
-        read = {f.digest: integers[f.digest] for c in conditions for f in leaves(c, "fact")}
+        read = {digest: integers[digest] for digest in facts_in(*conditions)}
         read.pop(direction.fact.digest, None)
         key = direction.fact.digest, tuple(sorted(read.items()))
         if key not in self._windows:
@@ -191,7 +191,7 @@ def profile_of(registry: Registry, name: str) -> TypeProfile:
     for formula in registry.formulas.values():
         for op in ("lt", "le"):
             for node in formula.tree.by_operator.get(op, ()):
-                if _is_of_facts(node) and {f.digest for f in leaves(node, "fact")} <= digests:
+                if _is_of_facts(node) and facts_in(node).keys() <= digests:
                     conditions[node.digest] = node
     return TypeProfile(
         registry.skill_types[name], catalog.schema, catalog.facts, tuple(conditions.values())

@@ -19,7 +19,7 @@ import numpy as np
 from tallystick.errors import InputError
 from tallystick.formula.columns import Column, Rows
 from tallystick.formula.facts import path_of
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, facts_in
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
@@ -275,7 +275,7 @@ class AnswerScores:
         """The values that task and answer alone decide: a tier reads thresholds, too."""
         values = set[Value]()
         for value in self.bound.values:
-            read = _facts_of(value)
+            read = facts_in(*value.trees).keys()
             if values.issuperset(value.inputs):
                 values.update((value,) if self.pool.places.keys() >= read else ())
         return frozenset(values)
@@ -300,11 +300,6 @@ class AnswerScores:
 
     def _ratios(self, *, known: bool) -> tuple[Value, ...]:
         return tuple(m for m in self.bound.exact if (m in self._of_answers) == known)
-
-
-def _facts_of(value: Value) -> frozenset[str]:
-    """Return the digests of the facts that a value reads."""
-    return frozenset(fact.digest for tree in value.trees for fact in leaves(tree, "fact"))
 
 
 @attrs.frozen(eq=False)

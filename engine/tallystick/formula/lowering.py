@@ -16,7 +16,7 @@ has one in it. What is lowered so is proved, but does not run: `balls` and `eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import gcd, lcm
@@ -46,7 +46,7 @@ from tallystick.formula.polynomial import (
 )
 from tallystick.formula.program import Arm, Atom, Bounded, Cell, Input, Program, reached
 from tallystick.formula.text import decimal_text, render
-from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, arms_of, leaves, value_of
+from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, arms_of, facts_in, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
@@ -92,8 +92,7 @@ class _Lowering:
         self.index: dict[str, int] = {}
 
     def program(self, tree: Node, requirements: Sequence[Node]) -> Program:
-        trees = (tree, *requirements)
-        everywhere = [f for t in trees for f in leaves(t, "fact")]
+        everywhere = facts_in(tree, *requirements).values()
         for node in (*everywhere, *leaves(tree, "published")):
             self.input(node)
         known = self._known(everywhere, requirements)
@@ -111,11 +110,10 @@ class _Lowering:
             used = reached(arms, atoms)
         return Program(atoms, used, tuple(arms), low, high)
 
-    def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
+    def _known(self, facts: Iterable[Node], requirements: Sequence[Node]) -> BranchRanges:
         known = BranchRanges(self.born, self.reals)
-        distinct = list({f.digest: f for f in facts}.values())
         # facts of one list bound each other, whatever the record: shared <= mine
-        for small, large in relations(distinct):
+        for small, large in relations(tuple(facts)):
             gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
             known.at_most(gap, 0)
         for requirement in requirements:

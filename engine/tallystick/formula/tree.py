@@ -483,6 +483,12 @@ def leaves(node: Node, op: str) -> list[Node]:
     return list(node.by_operator.get(op, ()))
 
 
+def facts_in(*trees: Node | None) -> dict[str, Node]:
+    """Return the facts that some trees read by digest, in order of first use; None reads none."""
+    each = (fact for tree in trees if tree is not None for fact in leaves(tree, "fact"))
+    return {fact.digest: fact for fact in each}
+
+
 def names(node: Node, op: str) -> tuple[str, ...]:
     """Return the distinct names that nodes of one operator carry: ``param`` or ``published``."""
     return tuple(str(n.data[0]) for n in leaves(node, op))

@@ -30,7 +30,7 @@ from tallystick.formula.tree import (
     Node,
     bind,
     const,
-    leaves,
+    facts_in,
     names,
     published,
 )
@@ -245,7 +245,8 @@ class _Binding:
             for name, use in uses.items():
                 formula = self.registry.formulas[use.formula]
                 with self._collected():
-                    self._gather((*_SECTIONS[role], name), formula.name, *_trees(formula))
+                    path = (*_SECTIONS[role], name)
+                    self._gather(path, formula.name, formula.tree, formula.applies)
         values = tuple(self._values())
         if self.refusals:
             raise RuleSetError([])
@@ -337,13 +338,13 @@ class _Binding:
             },
         }
 
-    def _gather(self, path: KeyPath, name: str, *trees: Node) -> None:
+    def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
         """The facts of some trees, each once, with their ranges."""
         with self._placed(path, name):
-            for fact in (f for tree in trees for f in leaves(tree, "fact")):
-                if fact.digest not in self.domains:
-                    key = _FactKey(self.skill_type.schema, fact.digest, fact)
-                    self.domains[fact.digest] = _domain(key)
+            for digest, fact in facts_in(*trees).items():
+                if digest not in self.domains:
+                    key = _FactKey(self.skill_type.schema, digest, fact)
+                    self.domains[digest] = _domain(key)
                     self.facts.append(fact)
 
     @contextmanager
@@ -381,8 +382,7 @@ class _Binding:
     ) -> Value:
         """Return a value that is proved; of a formula that cannot be used, one of its range."""
         name = str(path[-1]) if role in _SECTIONS else role
-        facts = (f for tree in _trees(formula) for f in leaves(tree, "fact"))
-        if any(fact.digest not in self.domains for fact in facts):
+        if facts_in(formula.tree, formula.applies).keys() - self.domains.keys():
             return _stand_in(name, role, formula)  # told already
         unrounded = {each: read[each].tree for each in formula.unrounded}
         reads_facts = role in _SECTIONS
@@ -464,11 +464,6 @@ def _bound(binding: _Binding) -> BoundType:
         reasons = {problem: why for one in every for problem, why in one.reasons.items()}
         problems = [problem for one in every for problem in one.problems]
         raise RuleSetError(problems, reasons=reasons) from error
-
-
-def _trees(formula: Formula) -> tuple[Node, ...]:
-    """Return the trees of a formula that may read facts."""
-    return (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
 
 
 def _stand_in(name: str, role: Role, formula: Formula) -> Value:

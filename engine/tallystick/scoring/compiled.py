@@ -23,7 +23,7 @@ from tallystick.formula.integers import (
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node, leaves, names, weights_of
+from tallystick.formula.tree import Node, facts_in, names, weights_of
 from tallystick.numbers.geometric_mean import geometric_mean
 from tallystick.numbers.nano import NANO
 
@@ -163,7 +163,7 @@ def compile_tree(
     """
     trees = (tree, *requirements)
     # ranges of what is not read are no part of the proof
-    read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
+    read = facts_in(*trees)
     return _proved(
         Compiled(
             tree,

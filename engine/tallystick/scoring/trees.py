@@ -6,13 +6,12 @@ computed them again knows that nothing was left out. docs/canonical.md says the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import facts_in
 from tallystick.records.schema import empties
 from tallystick.rules.digest import used_formulas
 
@@ -35,17 +34,16 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     requirements = {
         requirement.name: requirement for bound in types.values() for requirement in bound.required
     }
-    trees = [
-        tree for formula in formulas for tree in (formula.tree, formula.applies) if tree is not None
-    ]
+    trees = [tree for formula in formulas for tree in (formula.tree, formula.applies)]
+    facts = facts_in(*trees, *(requirement.condition for requirement in requirements.values()))
     return {
         "formulas": {formula.name: _formula(formula) for formula in formulas},
         "requirements": {
             name: _requirement(requirement) for name, requirement in sorted(requirements.items())
         },
-        "facts": dict(
-            _facts((*trees, *(requirement.condition for requirement in requirements.values())))
-        ),
+        "facts": {
+            digest: reader_of(fact).described(fact) for digest, fact in sorted(facts.items())
+        },
         "skill_types": {name: _skill_type(bound) for name, bound in sorted(types.items())},
     }
 
@@ -86,8 +84,3 @@ def _requirement(requirement: Requirement) -> dict[str, Any]:
         "expected": requirement.expected,
         "tree": requirement.condition.form,
     }
-
-
-def _facts(trees: Iterable[Node]) -> Iterable[tuple[str, dict[str, Any]]]:
-    result = {fact.digest: fact for tree in trees for fact in leaves(tree, "fact")}
-    return ((digest, reader_of(fact).described(fact)) for digest, fact in sorted(result.items()))

@@ -11,7 +11,7 @@ from tallystick.errors import RecordError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import is_opaque
 from tallystick.formula.formula import Requirement
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, facts_in, leaves
 from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.records.rejects import Reject
@@ -73,8 +73,8 @@ class RecordChecker:
 
     @_reader.default
     def _make_reader(self) -> FactReader:
-        every = [f for r in self.requirements for f in leaves(r.condition, "fact")]
-        return FactReader(self.schema, tuple({fact.digest: fact for fact in every}.values()))
+        facts = facts_in(*(requirement.condition for requirement in self.requirements))
+        return FactReader(self.schema, tuple(facts.values()))
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
         """Return the record as formulas get it; None if it is not valid, or has no submission."""

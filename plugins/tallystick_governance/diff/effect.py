@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 import attrs
 
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import needed
 from tallystick.scoring.value import Value
 from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.interval import Interval
@@ -144,11 +145,7 @@ def _others(
         visible: set[Value] = {*bound.axes, *bound.measures}
         visible |= {bound.quality} if bound.has_quality else set()
         visible |= {bound.emission} if bound.emission is not None else set()
-        pending: list[Value] = list(visible)
-        while pending:
-            value = pending.pop()
-            hidden.discard(value.name)
-            pending += value.inputs
+        hidden -= {value.name for value in needed(bound.values, visible)}
     if not (old.has_quality or new.has_quality):
         # the constants that stand for a quality where there is none
         hidden -= {old.quality.name, old.composite.name, new.quality.name, new.composite.name}

@@ -22,7 +22,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import FactIndex, constraints, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Kind, Node, leaves
+from tallystick.formula.tree import Kind, Node, facts_in
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.plugins.property import Direction, Property
 from tallystick.rules.findings import Finding
@@ -98,7 +98,7 @@ class Trial:
     def read(self) -> tuple[str, ...]:
         """The digests of the facts that decide the value, also through others."""
         trees = (tree for values in self._needed for value in values for tree in value.trees)
-        return tuple(dict.fromkeys(fact.digest for tree in trees for fact in leaves(tree, "fact")))
+        return tuple(facts_in(*trees))
 
     def paid(self, record: Record) -> tuple[int, int]:
         """Return the value of a record under the older and the newer rule set, in nano."""
@@ -136,8 +136,7 @@ class Trial:
             for requirement in bound.required
         }
         return tuple(
-            (condition, frozenset(fact.digest for fact in leaves(condition, "fact")))
-            for condition in conditions.values()
+            (condition, frozenset(facts_in(condition))) for condition in conditions.values()
         )
 
     @cached_property
@@ -196,8 +195,7 @@ class Trial:
 
     def records(self, *conditions: Node) -> Iterator[Record]:
         """Yield valid records with the facts that the value and some conditions read."""
-        asked = (fact.digest for each in conditions for fact in leaves(each, "fact"))
-        digests = tuple(dict.fromkeys((*self.read, *asked)))
+        digests = tuple(dict.fromkeys((*self.read, *facts_in(*conditions))))
         if digests not in self._samples:
             options = [self.options(digest) for digest in digests]
             records = (dict(zip(digests, chosen, strict=True)) for chosen in _spread(options))
@@ -213,7 +211,7 @@ class Trial:
 
     def knows(self, nodes: Iterable[Node]) -> bool:
         """Return whether every fact of some nodes is one that either rule set extracts."""
-        return all(fact.digest in self.facts for node in nodes for fact in leaves(node, "fact"))
+        return facts_in(*nodes).keys() <= self.facts.keys()
 
     def shown(self, record: Record) -> dict[str, str]:
         """Return the facts of a record for people."""

@@ -18,7 +18,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import Facts
 from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node, leaves, names
+from tallystick.formula.tree import Node, facts_in, leaves, names
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed, ranges
 from tallystick.scoring.scores import walk
@@ -49,7 +49,7 @@ class TypeProbe:
         """The digests of the facts that axes or requirements read."""
         trees = [axis.tree for axis in self.bound.axes]
         trees += [requirement.condition for requirement in self.bound.required]
-        return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
+        return frozenset(facts_in(*trees))
 
     @cached_property
     def _to_quality(self) -> tuple[Value, ...]:
@@ -71,17 +71,13 @@ class TypeProbe:
 
     def reads(self, node: Node) -> tuple[str, ...]:
         """Return the digests of the facts that decide a node, also through published axes."""
-        trees = (node, *(axis.tree for axis in self.axes_of(node)))
-        read = {fact.digest for tree in trees for fact in leaves(tree, "fact")}
+        read = facts_in(node, *(axis.tree for axis in self.axes_of(node)))
         return tuple(digest for digest in self.domains if digest in read)
 
     def axes_of(self, node: Node) -> tuple[Value, ...]:
         """Return the axes that decide a node, each after those that it reads."""
-        read = set(names(node, "published"))
-        for axis in reversed(self.bound.axes):
-            if axis.name in read:
-                read |= {value.name for value in axis.inputs}
-        return tuple(axis for axis in self.bound.axes if axis.name in read)
+        read = names(node, "published")
+        return needed(self.bound.axes, [axis for axis in self.bound.axes if axis.name in read])
 
     def faults(self, facts: Facts) -> int:
         """Return the number of conditions of a valid record that these facts break."""
@@ -175,7 +171,7 @@ def _combinations(bound: BoundType, facts: Sequence[Node]) -> Iterator[Facts]:
     conditions = [
         own.compiled
         for own in bound.requirements
-        if {fact.digest for fact in leaves(own.requirement.condition, "fact")} <= {*digests}
+        if facts_in(own.requirement.condition).keys() <= {*digests}
     ]
     ranges_of = (bound.domains[digest] for digest in digests)
     for chosen in product(*(range(domain.low, domain.high + 1) for domain in ranges_of)):

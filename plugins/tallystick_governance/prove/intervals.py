@@ -16,7 +16,7 @@ import attrs
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
-from tallystick.formula.tree import Node, leaves
+from tallystick.formula.tree import Node, facts_in
 from tallystick.numbers.nano import NANO, publish
 from tallystick.scoring.value import Value
 from tallystick_governance.prove.property import Question
@@ -77,9 +77,7 @@ class _Proof:
         proof = value.compiled
         applies = () if value.applies is None else (value.applies.tree,)
         assumed = (*proof.requirements, *applies, *question.conditions)
-        trees = (proof.tree, *assumed)
-        read = dict.fromkeys(fact.digest for tree in trees for fact in leaves(tree, "fact"))
-        whole = {digest: subject.domains[digest] for digest in read}
+        whole = {digest: subject.domains[digest] for digest in facts_in(proof.tree, *assumed)}
         return cls(question, proof.tree, dict(proof.published), assumed, whole)
 
     def is_found(self) -> bool:

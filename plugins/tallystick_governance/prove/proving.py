@@ -35,7 +35,6 @@ from tallystick_governance.prove.symbolic_record import (
     Mode,
     SymbolicRecord,
     encode,
-    facts_in,
 )
 from tallystick_governance.prove.unchanged import NOTHING, Unchanged
 
@@ -325,8 +324,8 @@ class _Search:
     def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
         model = solver.model().translate(z3.main_ctx())
         solver.add(_another(model, encoding).translate(solver.ctx))
-        one = facts_in(self.subject, model, encoding.one)
-        other = None if encoding.other is None else facts_in(self.subject, model, encoding.other)
+        one = encoding.one.integers(model)
+        other = None if encoding.other is None else encoding.other.integers(model)
         if one is None or (other is None and encoding.other is not None):
             return "the solver found no whole numbers"
         return confirm(self.subject, self.question, one, other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -12,10 +12,11 @@ import attrs
 
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of
-from tallystick.formula.tree import Node, leaves, value_of
+from tallystick.formula.tree import Node, facts_in, leaves, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import needed
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import Value
 from tallystick_conformance.testing.concrete_record import bases
@@ -107,19 +108,12 @@ class Subject:
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return some values and those that they read, each after what it reads."""
-        read_names: set[str] = set()
-        pending = list(names)
-        while pending:
-            name = pending.pop()
-            if name in self.terms and name not in read_names:
-                read_names.add(name)
-                pending += (read.name for read in self.terms[name].inputs)
-        return tuple(name for name in self.terms if name in read_names)
+        sinks = [self.terms[name] for name in names if name in self.terms]
+        return tuple(value.name for value in needed(self.terms.values(), sinks))
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
         """Return the digests of the facts that some values read, also through other values."""
-        trees = (tree for name in self.needed(names) for tree in self.trees(name))
-        return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
+        return frozenset(facts_in(*(t for name in self.needed(names) for t in self.trees(name))))
 
 
 def subject_of(scorer: Scorer, name: str) -> Subject:
@@ -130,7 +124,7 @@ def subject_of(scorer: Scorer, name: str) -> Subject:
     """
     bound = scorer.types[name]
     read = frozenset(fact.digest for fact in bound.facts)
-    promised = {fact.digest: fact for fact in _promised(scorer.registry.skill_types[name])}
+    promised = _promised(scorer.registry.skill_types[name])
     further = tuple(fact for digest, fact in promised.items() if digest not in read)
     domains = {fact.digest: domain_of(fact, bound.schema) for fact in further}
     wider = attrs.evolve(
@@ -139,11 +133,8 @@ def subject_of(scorer: Scorer, name: str) -> Subject:
     return Subject(attrs.evolve(scorer, types={**scorer.types, name: wider}), name, read)
 
 
-def _promised(skill_type: SkillType) -> Iterator[Node]:
-    for direction in skill_type.directions:
-        yield direction.fact
-        yield from () if direction.where is None else leaves(direction.where, "fact")
-    for promise in skill_type.properties:
-        yield from promise.changes
-        for condition in (promise.where, promise.instead):
-            yield from () if condition is None else leaves(condition, "fact")
+def _promised(skill_type: SkillType) -> dict[str, Node]:
+    """Return the facts of directions and promises, by digest."""
+    of_directions = (tree for d in skill_type.directions for tree in (d.fact, d.where))
+    of_promises = (t for p in skill_type.properties for t in (*p.changes, p.where, p.instead))
+    return facts_in(*of_directions, *of_promises)

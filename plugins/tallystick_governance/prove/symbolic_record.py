@@ -32,7 +32,7 @@ from tallystick.formula.smt import (
     unknown_fact,
     unknown_published,
 )
-from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
+from tallystick.formula.tree import Kind, Node, arms_of, facts_in, value_of
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.value import Value
@@ -66,27 +66,6 @@ _MANY = 1_000_000
 
 
 @attrs.frozen(eq=False)
-class SymbolicRecord:
-    """One symbolic record.
-
-    Attributes:
-        facts: the unknown facts, by digest.
-        exact: the exact values, by name; without those of unknowns.
-        published: the published values, by name.
-        assumed: what holds of the record.
-        divisions: every division of its formulas.
-        functions: every power, exp, log and rounding of its formulas.
-    """
-
-    facts: Unknowns
-    exact: Mapping[str, Term]
-    published: Mapping[str, Term]
-    assumed: tuple[Truth, ...]
-    divisions: tuple[Division, ...]
-    functions: tuple[Function, ...] = ()
-
-
-@attrs.frozen(eq=False)
 class Wanted:
     """The part of a record that is encoded.
 
@@ -101,83 +80,82 @@ class Wanted:
     free: bool = False
 
 
-def symbolic_record_of(
-    subject: Subject,
-    wanted: Wanted,
-    mode: Mode,
-    prefix: str,
-    shared: Unknowns | None = None,
-) -> SymbolicRecord:
-    """Return a record as unknowns.
+@attrs.define(eq=False)
+class SymbolicRecord:
+    """One symbolic record; `of` encodes it.
 
-    Args:
+    Attributes:
         subject: the skill type.
         wanted: what of the record.
-        mode: what unknowns can be.
-        prefix: what its unknowns are called.
-        shared: facts of another symbolic record that are the same in this one.
+        mode: what its unknowns can be.
+        prefix: what they are called.
+        facts: the unknown facts, by digest.
+        exact: the exact values, by name; without those of unknowns.
+        published: the published values, by name.
+        assumed: what holds of the record.
+        divisions: every division of its formulas.
+        functions: every power, exp, log and rounding of its formulas.
     """
-    return _Builder(subject, wanted, mode, prefix).record(shared or {})
 
+    subject: Subject
+    wanted: Wanted
+    mode: Mode
+    prefix: str
+    facts: dict[str, Term | Truth] = attrs.field(factory=dict, init=False)
+    exact: dict[str, Term] = attrs.field(factory=dict, init=False)
+    published: dict[str, Term] = attrs.field(factory=dict, init=False)
+    assumed: list[Truth] = attrs.field(factory=list, init=False)
+    divisions: list[Division] = attrs.field(factory=list, init=False)
+    functions: list[Function] = attrs.field(factory=list, init=False)
 
-def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth]:
-    """Yield the conditions between the values of two symbolic records."""
-    for mine in one.functions:
-        for another in other.functions:
-            yield from mine.ordered(another)
-    for name, exact in one.exact.items():
-        theirs = (other.exact[name], other.published[name])
-        yield from same_order((exact, one.published[name]), theirs)
+    @classmethod
+    def of(
+        cls,
+        subject: Subject,
+        wanted: Wanted,
+        mode: Mode,
+        prefix: str,
+        shared: Unknowns | None = None,
+    ) -> SymbolicRecord:
+        """Return a record as unknowns; facts that are shared are those of another one."""
+        record = cls(subject, wanted, mode, prefix)
+        facts = [fact for digest, fact in subject.facts.items() if digest in wanted.digests]
+        for fact in facts:
+            known = (shared or {}).get(fact.digest)
+            record.facts[fact.digest] = record._fact(fact) if known is None else known
+        required = (requirement.condition for requirement in subject.bound.required)
+        for condition in (*constraints(facts, subject.domains), *required):
+            record.assumed.append(Encoder(record.facts, {}).truth(condition))
+        record._encode()
+        return record
 
+    def integers(self, model: z3.ModelRef) -> dict[str, int] | None:
+        """Return the integers of the facts in a model; None where one is no integer."""
+        scales = {digest: scale_of(self.subject.facts[digest]) for digest in self.facts}
+        integers = {d: integer_of(model, term, scales[d]) for d, term in self.facts.items()}
+        whole = {digest: value for digest, value in integers.items() if value is not None}
+        return whole if len(whole) == len(integers) else None
 
-def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
-    """Return the integers of the facts in a model; None where one is no integer."""
-    integers: dict[str, int] = {}
-    for digest, term in record.facts.items():
-        value = integer_of(model, term, scale_of(subject.facts[digest]))
-        if value is None:
-            return None
-        integers[digest] = value
-    return integers
-
-
-class _Builder:
-    def __init__(self, subject: Subject, wanted: Wanted, mode: Mode, prefix: str) -> None:
-        self.subject, self.wanted, self.mode, self.prefix = subject, wanted, mode, prefix
-        self.whole = mode is Mode.EXACT
-        self.assumed: list[Truth] = []
-        self.exact: dict[str, Term] = {}
-        self.published: dict[str, Term] = {}
-        self.divisions: list[Division] = []
-        self.functions: list[Function] = []
-
-    def record(self, shared: Unknowns) -> SymbolicRecord:
-        facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
-        terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
-        required = [requirement.condition for requirement in self.subject.bound.required]
-        for condition in (*constraints(facts, self.subject.domains), *required):
-            self.assumed.append(Encoder(terms, {}).truth(condition))
-        self._values(terms)
-        return SymbolicRecord(
-            terms,
-            self.exact,
-            self.published,
-            tuple(self.assumed),
-            tuple(self.divisions),
-            tuple(self.functions),
-        )
+    def bound_to(self, other: SymbolicRecord) -> Iterator[Truth]:
+        """Yield the conditions between the values of two symbolic records."""
+        for mine in self.functions:
+            for another in other.functions:
+                yield from mine.ordered(another)
+        for name, exact in self.exact.items():
+            theirs = (other.exact[name], other.published[name])
+            yield from same_order((exact, self.published[name]), theirs)
 
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        unknown = unknown_fact(name, fact, domain, exact=self.whole)
+        unknown = unknown_fact(name, fact, domain, exact=self.mode is Mode.EXACT)
         self.assumed += unknown.within
         if self.mode in _CANDIDATES and fact.kind is Kind.NUMBER:
             some = [number(c) for c in _candidates(self.mode, domain, scale_of(fact))]
             self.assumed.append(z3.Or([unknown.value == candidate for candidate in some]))
         return unknown.value
 
-    def _values(self, facts: Unknowns) -> None:
+    def _encode(self) -> None:
         base = self.subject.bound.base_weight
         constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
@@ -185,23 +163,23 @@ class _Builder:
             # of free records the axes are unknowns, and what is composed of them follows
             if not self.wanted.free or name not in self.subject.values:
                 read = {**constants, **self.published}
-                encoder = Encoder(facts, read, f"{self.prefix}{name}", least=least)
-                self.exact[name] = self._exact(value, facts, encoder)
+                encoder = Encoder(self.facts, read, f"{self.prefix}{name}", least=least)
+                self.exact[name] = self._exact(value, encoder)
             self.published[name] = self._published(value)
 
-    def _exact(self, value: Value, facts: Unknowns, encoder: Encoder) -> Term:
-        exact = self.encoded(value.compiled, encoder)
+    def _exact(self, value: Value, encoder: Encoder) -> Term:
+        exact = self._encoded(value.compiled, encoder)
         if value.applies is None:
             self.divisions += encoder.divisions
             return exact
-        applies = Encoder(facts, {}).truth(value.applies.tree)
+        applies = Encoder(self.facts, {}).truth(value.applies.tree)
         self.divisions += [
             Division(z3.And(applies, division.reached), division.divisor)
             for division in encoder.divisions
         ]
         return z3.If(applies, exact, number(1))
 
-    def encoded(self, compiled: Compiled, encoder: Encoder) -> Term:
+    def _encoded(self, compiled: Compiled, encoder: Encoder) -> Term:
         """Return the exact value of a formula, whose divisions stay with the encoder."""
         exact = encoder.value(compiled.tree)
         self.functions += encoder.functions
@@ -217,7 +195,7 @@ class _Builder:
         if value.name in self.exact and value.applies is None and _is_rounded(value.tree):
             return self.exact[value.name]
         name = f"{self.prefix}{value.name}"
-        unknown = unknown_published(name, value.domain, exact=self.whole)
+        unknown = unknown_published(name, value.domain, exact=self.mode is Mode.EXACT)
         self.assumed += unknown.within if self.wanted.free else ()
         if value.name in self.exact:
             self.assumed += rounded(self.exact[value.name], unknown.value, self.subject.marks)
@@ -276,14 +254,14 @@ def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = Fal
         free: whether axes are any values, whatever the facts; for a composite.
     """
     wanted = wanted_of(subject, question, free=free)
-    one = symbolic_record_of(subject, wanted, mode, "a ")
+    one = SymbolicRecord.of(subject, wanted, mode, "a ")
     conditions = [*one.assumed, *_holds(question.where, one)]
     other = None
     if question.paired:
         same = {} if question.varies is None else one.facts
         shared = {d: t for d, t in same.items() if d not in (question.varies or ())}
-        other = symbolic_record_of(subject, wanted, mode, "b ", shared)
-        conditions += [*other.assumed, *bound_together(one, other)]
+        other = SymbolicRecord.of(subject, wanted, mode, "b ", shared)
+        conditions += [*other.assumed, *one.bound_to(other)]
         conditions += _compared(subject, question, one, other)
     conditions.append(_broken(question, one, other, mode))
     return Encoding(one, other, tuple(conditions))
@@ -295,13 +273,9 @@ def wanted_of(subject: Subject, question: Question, *, free: bool = False) -> Wa
     if question.value == QUALITY:
         names = (QUALITY, *(axis.name for axis in subject.bound.axes))
     conditions = [*question.conditions, *(r.condition for r in subject.bound.required)]
-    direction = question.direction
-    conditions += [] if direction is None or direction.where is None else [direction.where]
-    digests = {fact.digest for tree in conditions for fact in leaves(tree, "fact")}
-    digests |= question.varies or set()
-    if not free:
-        digests |= subject.facts_of(names)
-    return Wanted(names, frozenset(digests), free)
+    where = None if question.direction is None else question.direction.where
+    digests = frozenset(facts_in(*conditions, where)) | (question.varies or set())
+    return Wanted(names, digests if free else digests | subject.facts_of(names), free)
 
 
 def _holds(condition: object, record: SymbolicRecord) -> Iterator[Truth]:
