@@ -16,9 +16,7 @@ from state.store.filled import contents, event, made, record
 
 from tallystick.errors import StoreError
 from tallystick_state.ledger import Ledger
-from tallystick_state.replay import verify
 from tallystick_state.store.store import Store
-from tallystick_state.transfer import export_state
 
 _PAGE = 4096
 
@@ -110,30 +108,6 @@ def test_a_full_disk_leaves_the_state_as_it_was(
     assert standing(str(place)) == tried.before
     assert run(*arguments).status == 0
     assert standing(str(place)) == tried.after
-
-
-def test_a_state_that_finds_no_room_to_begin_is_whole_or_not_there(
-    cases: Sequence[Case], tmp_path: Path
-) -> None:
-    tried, source, complaints = cases[1], tmp_path / "state.jsonl", list[bool]()
-    shutil.copy(tried.start, tmp_path / "start.db")
-    with Ledger.open(str(tmp_path / "start.db")) as ledger:
-        export_state(ledger, source)
-    for limit in limits(tried.size):
-        place = tmp_path / f"{limit}.db"
-        arguments = ["state", "import", str(source), "--state", str(place)]
-        with room(limit):
-            ended = run(*arguments)
-        complaints.append(complained(ended))
-        if complaints[-1]:
-            with pytest.raises(StoreError, match="found no store"):
-                Store.open(str(place))
-            assert run(*arguments).status == 0
-        assert standing(str(place)) == tried.before
-    with Ledger.open(str(place)) as ledger:
-        verify(ledger)
-    assert complaints[0]
-    assert not complaints[-1]
 
 
 def test_an_export_without_room_leaves_no_file(cases: Sequence[Case], tmp_path: Path) -> None:

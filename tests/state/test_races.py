@@ -107,19 +107,6 @@ def test_several_that_import_parts_of_a_file_record_all_of_it(
     verified(where)
 
 
-def test_of_several_that_begin_a_state_one_begins_it(
-    where: str, tmp_path: Path, racers: int
-) -> None:
-    init = ["state", "init", "--rules", "skills@1.0.0", "--state", where]
-    ended = commands(tmp_path, *[init] * racers)
-    assert sorted(each.status for each in ended) == [0] + [2] * (racers - 1)
-    for each in ended:
-        if each.status:
-            assert each.err.startswith("error: ")
-            assert "found a store, expected none" in each.err
-    verified(where)
-
-
 def test_of_several_that_adopt_one_does_and_who_had_the_state_open_follows(
     where: str, tmp_path: Path, racers: int
 ) -> None:

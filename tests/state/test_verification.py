@@ -199,26 +199,16 @@ def test_every_row_that_is_added_is_found(
 
 COMMANDS = {
     "log body": "UPDATE tallystick_log SET body = replace(body, 'hk-1', 'hk-2') WHERE seq = 3",
-    "log hash": "UPDATE tallystick_log SET hash = 'no' WHERE seq = 3",
-    "log entry": "DELETE FROM tallystick_log WHERE seq = 4",
     "last entry": "DELETE FROM tallystick_log WHERE seq = 11",
-    "genesis text": "UPDATE tallystick_log SET body = replace(body, '0.9', '0.8') WHERE seq = 1",
     "genesis JSON": "UPDATE tallystick_log SET body = '{' WHERE seq = 1",
-    "genesis empty": "UPDATE tallystick_log SET body = '{}' WHERE seq = 1",
-    "genesis": "DELETE FROM tallystick_log WHERE seq = 1",
     "snapshot body": "UPDATE tallystick_snapshots SET body = replace(body, '0.5', '0.6') "
     "WHERE epoch = 1",
-    "snapshot JSON": "UPDATE tallystick_snapshots SET body = '{' WHERE epoch = 1",
-    "snapshot digest": "UPDATE tallystick_snapshots SET digest = 'no' WHERE epoch = 1",
-    "head state": "UPDATE tallystick_head SET body = replace(body, '0.4', '0.5')",
-    "head JSON": "UPDATE tallystick_head SET body = '{}'",
-    "head text": "UPDATE tallystick_head SET body = 'text'",
     "head gone": "DELETE FROM tallystick_head",
     "claims": "UPDATE tallystick_claims SET hotkey = 'hk-2' WHERE seq = 3",
 }
 
 
-@pytest.mark.parametrize("case", fast_rows(COMMANDS, 0, 4, 8, 12, 15))
+@pytest.mark.parametrize("case", COMMANDS)
 def test_the_command_finds_a_change_with_status_1(filled: Path, tmp_path: Path, case: str) -> None:
     path = changed(filled, tmp_path, (COMMANDS[case], ()))
     found = run("state", "verify", "--state", path)
@@ -229,7 +219,7 @@ def test_the_command_finds_a_change_with_status_1(filled: Path, tmp_path: Path, 
     assert f"error: {shown['message']}\n" == found.err
 
 
-@pytest.mark.parametrize("case", fast_rows(COMMANDS, 0, 3, 8, 12))
+@pytest.mark.parametrize("case", COMMANDS)
 def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, case: str) -> None:
     path = changed(filled, tmp_path, (COMMANDS[case], ()))
     lines = written(tmp_path / "more.jsonl", [record("t9", round=1, epoch=1)])

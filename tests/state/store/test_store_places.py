@@ -18,7 +18,7 @@ from state.store.filled import contents, event, made, record
 
 from tallystick.errors import StoreError
 from tallystick_state.store import connection
-from tallystick_state.store.connection import TIMEOUT, place_of
+from tallystick_state.store.connection import TIMEOUT
 from tallystick_state.store.store import Store
 
 NOBODY = 65534
@@ -350,8 +350,3 @@ def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> Non
             out, err = process.communicate("go on\n")
     assert err == ""
     assert out.startswith("s.db: found that the store was written while it was read")
-
-
-def test_the_place_is_shown_without_the_password() -> None:
-    place = place_of("postgresql://me:secret@host/d", create=False)
-    assert place.shown == "postgresql://me:***@host/d"

@@ -241,9 +241,3 @@ def test_a_writer_keeps_its_lock_when_its_process_opens_the_store_once_more(
     assert "StoreError" in errors
     assert "found the store locked by another process" in errors
     assert len(_entries(Store.open(where))) == 2
-
-
-def test_a_store_is_closed_at_the_end_of_a_block(where: str) -> None:
-    made(where)
-    with Store.open(where).reading() as transaction:
-        assert transaction.head()
