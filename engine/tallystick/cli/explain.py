@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from tallystick.cli.command import command, examples, status_of
-from tallystick.cli.locked import Held, scoring_locked_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.options import rules_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
@@ -36,7 +36,7 @@ from tallystick.json_values import error_value
     type=click.IntRange(1, sys.maxsize),
     help="The record's line.",
 )
-@scoring_locked_options
+@locked_options
 def explain(
     records: Path,
     reference: str | None,

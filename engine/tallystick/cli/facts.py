@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import command, examples, status_of
-from tallystick.cli.locked import Held, scoring_locked_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import (
     executor_options,
     follow_links_option,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @rejects_option("records")
 @follow_links_option
 @executor_options
-@scoring_locked_options
+@locked_options
 def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     output: Path,

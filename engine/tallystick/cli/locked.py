@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,15 +52,12 @@ class NoLock:
     def require_reference(self, reference: str) -> None:
         """Accept any reference."""
 
-    def require_code_of_states(self) -> None:
-        """Accept any code."""
-
 
 Held: TypeAlias = "HeldLock | NoLock"
 """Lock of a command, or none."""
 
 
-def held_lock(path: Path | None, *, of_states: bool = True) -> HeldLock:
+def held_lock(path: Path | None) -> HeldLock:
     """Return the lock in a file, or the one in the working folder, which nobody else can write.
 
     Raises:
@@ -71,20 +67,20 @@ def held_lock(path: Path | None, *, of_states: bool = True) -> HeldLock:
     from tallystick.lock.lock_file import LARGEST, parse, read
 
     if path is not None:
-        return HeldLock(path, read(path), of_states)
+        return HeldLock(path, read(path))
     file = settings.in_working_folder(FILE, LARGEST + 1)
     if file is None:
         raise InputError(
             f"found no {FILE} of your own in the working folder, expected one: write "
             "it by tallystick lock --rules, or name one by --lock"
         )
-    return HeldLock(file.path, parse(file.data, str(file.path)), of_states)
+    return HeldLock(file.path, parse(file.data, str(file.path)))
 
 
-def _held(wanted: bool, path: str | None, *, of_states: bool = True) -> Held:
+def _held(wanted: bool, path: str | None) -> Held:
     if not wanted and path is None:
         return NoLock()
-    lock = held_lock(None if path is None else Path(path), of_states=of_states)
+    lock = held_lock(None if path is None else Path(path))
     lock.check()
     return lock
 
@@ -94,9 +90,4 @@ locked_options = one_argument("held", _held, _OPTIONS)
 
 What is installed is compared before the command begins; the rule sets that it goes by are what it
 has to ask for, by ``held.require``.
-"""
-scoring_locked_options = one_argument("held", partial(_held, of_states=False), _OPTIONS)
-"""The options that hold a command to a lock which needs no state: only what scores is compared.
-
-Where a state is named, ``held.require_code_of_states`` has the rest compared.
 """

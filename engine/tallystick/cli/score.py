@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli import log
 from tallystick.cli.command import command, examples, status_of
-from tallystick.cli.locked import Held, scoring_locked_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import (
     executor_options,
     follow_links_option,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
-@scoring_locked_options
+@locked_options
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     reference: str | None,

@@ -82,12 +82,10 @@ class HeldLock:
     Attributes:
         path: where it is; paths of rule sets are relative to its folder.
         lock: what is expected.
-        of_states: whether the code of states is compared, too, before the command begins.
     """
 
     path: Path
     lock: Lock
-    of_states: bool = True
     _required: set[str] = attrs.field(factory=set, init=False, eq=False, repr=False)
 
     def check(self) -> None:
@@ -103,9 +101,9 @@ class HeldLock:
 
     def differences(self) -> Iterator[LockDifference]:
         """Yield the differences between what is installed and the lock; see `check`."""
-        lock = self.lock if self.of_states else attrs.evolve(self.lock, state_files={})
+        lock = self.lock
         try:
-            found = installed(lock.plugins, lock.sections, lock.files, of_states=self.of_states)
+            found = installed(lock.plugins, lock.sections, lock.files)
         except ShadowedError as error:
             by = f"{error.by}, which is imported in its place"
             yield LockDifference(f"the file {error.path}", by, "the file itself")
@@ -115,15 +113,6 @@ class HeldLock:
             if rules.path is not None:
                 what = f"the rule set {name} in {rules.path}"
                 yield from _rule_set_file(what, rules, self.path.parent)
-
-    def require_code_of_states(self) -> None:
-        """Compare what steps a state, unless that is done.
-
-        Raises:
-            TrustError: something differs.
-        """
-        if not self.of_states:
-            attrs.evolve(self, of_states=True).check()
 
     def require(self, rules: Rules) -> None:
         """Refuse a rule set that the lock lacks.

@@ -59,8 +59,6 @@ def installed(
     plugins: Collection[str],
     sections: Collection[str],
     rule_sets: Collection[str] | None,
-    *,
-    of_states: bool = True,
 ) -> Lock:
     """Return what is installed, as a lock without rule sets has it.
 
@@ -69,7 +67,6 @@ def installed(
         sections: those of the sections that count.
         rule_sets: the paths in the installation of those that ship with the engine and count; None
             for all.
-        of_states: whether the files count that only a state needs.
 
     Raises:
         PluginError: a file cannot be read, or is shadowed.
@@ -93,8 +90,8 @@ def installed(
             versions[distribution_of(entry)] = entry.dist.version if entry.dist else ""
             if (found := plugin_files(entry.module)) is not None:
                 digests |= found.digests
-    state_files = closure_files(STATE).digests if of_states else {}
-    return Lock(versions, modules[GROUP], modules[SECTIONS], digests, state_files)
+    states = closure_files(STATE).digests
+    return Lock(versions, modules[GROUP], modules[SECTIONS], digests, states)
 
 
 def everything_installed() -> Lock:

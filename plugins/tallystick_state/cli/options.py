@@ -261,8 +261,6 @@ def opened(where: str, held: Held | None = None) -> Ledger:
     """
     from tallystick_state.ledger import Ledger
 
-    if held is not None:
-        held.require_code_of_states()
     ledger = Ledger.open(where)
     if held is not None and not isinstance(held, NoLock):
         with ledger.queries() as queries:
