@@ -220,11 +220,10 @@ def alike(*columns: Ints) -> tuple[Rows, Rows]:
         The rows, such that those of a group stand together, in their order; and the position there
         at which each group begins.
     """
-    key = keys_of(*columns)
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    is_first = np.ones(len(ordered), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
+    # the last key is the first for NumPy; equal rows keep their order
+    order = np.lexsort(columns[::-1])
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
     return order, np.flatnonzero(is_first)
 
 
@@ -255,31 +254,6 @@ def consensus_events(rules: StateRules, consensus: Ints) -> Coded[str | None]:
     samples = [edges[0] - 1, *edges] if edges else [0]
     names = (None, *(consensus_event(rules, sample) for sample in samples))
     return Coded(np.searchsorted(np.array(edges, np.int64), consensus, side="right") + 1, names)
-
-
-def keys_of(*columns: Ints) -> Ints:
-    """Return one whole number a row, equal where rows are equal in all of the columns.
-
-    The numbers order rows as the columns do, the first column first.
-    """
-    key, largest = np.zeros(len(columns[0]), np.int64), 0
-    for part in columns:
-        column = part
-        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        span = high - low + 1
-        if span > _LARGEST_KEY or (largest + 1) * span > _LARGEST_KEY:
-            key, largest = _dense(key)
-            column, span = _dense(column)
-            span, low = span + 1, 0
-        key = key * span + (column - low)
-        largest = largest * span + span - 1
-    return key
-
-
-def _dense(column: Ints) -> tuple[Ints, int]:
-    """Return the rank of each value among the distinct ones, and the largest rank."""
-    values, ranks = np.unique(column, return_inverse=True)
-    return ranks.astype(np.int64), max(len(values) - 1, 0)
 
 
 def counts_of(order: Rows, starts: Rows) -> Ints:
