@@ -12,8 +12,8 @@ runs that differ in one participant's strategy differ by nothing else.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -35,7 +35,7 @@ from tallystick_simulation.network import Network, NetworkRun, Participant
 from tallystick_simulation.pool import Pool
 from tallystick_simulation.switches import Switches
 from tallystick_simulation.type_run import ROLES, TypeRun, types_of
-from tallystick_state.collusion import AlignmentRow, collusion_of, flag_of, flags_of, row_of
+from tallystick_state.collusion import Alignments, Owner, Pair
 from tallystick_state.epoch_columns import NOTHING_YET, EpochOutcome, Memory, close
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import register, retire, without_slots
@@ -51,7 +51,6 @@ from tallystick_state.record_columns import (
 )
 from tallystick_state.reputation import clamped, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.samples import Owner
 
 _TABLES = (
     "weights",
@@ -385,10 +384,7 @@ class _Closer:
 
     rules: StateRules
     _memory: Memory = attrs.field(default=NOTHING_YET, init=False)
-    _alignments: dict[Owner, list[AlignmentRow]] = attrs.field(
-        factory=lambda: defaultdict(list), init=False
-    )
-    _flagged: dict[Owner, list[int]] = attrs.field(factory=lambda: defaultdict(list), init=False)
+    _alignments: Alignments = attrs.field(factory=Alignments, init=False)
 
     def close(
         self,
@@ -403,7 +399,9 @@ class _Closer:
             records: of the rounds, by skill type.
             dispatches: of the rounds, by skill type.
         """
-        flags = tuple(self._flags(state.epoch, dispatches))
+        for alignments in _alignments_of(dispatches):
+            self._alignments.add(*alignments)
+        flags = tuple(self._alignments.flags(state.epoch, lambda _: self.rules))
         outcome = close(
             state,
             records,
@@ -415,34 +413,17 @@ class _Closer:
         self._memory = outcome.memory
         return _ClosedEpoch(outcome, flags)
 
-    def _flags(
-        self, epoch: int, dispatches: Mapping[str, Sequence[Dispatch]]
-    ) -> Iterator[StateEvent]:
-        """Yield the flags that the engine gives for the alignments of an epoch."""
-        collusion = collusion_of(self.rules.rule_set)
-        if collusion is None:
-            return
-        by_owner: dict[Owner, list[AlignmentRow]] = defaultdict(list)
-        for name, of_type in dispatches.items():
-            for hotkey, row in _rows(of_type):
-                by_owner[hotkey, name].append(row)
-        for owner, new in sorted(by_owner.items()):
-            since = min(row.round for row in new)
-            first = since - collusion.detection.rounds
-            earlier = (row for row in self._alignments[owner] if row.round > first)
-            self._alignments[owner] = [*earlier, *new]
-            rounds = flags_of(self._alignments[owner], collusion, self._flagged[owner], since)
-            self._flagged[owner] += rounds
-            yield from (flag_of(*owner, number, epoch) for number in rounds)
 
-
-def _rows(dispatches: Iterable[Dispatch]) -> Iterator[tuple[str, AlignmentRow]]:
-    """Yield the alignment of each member of a group in its round."""
-    for dispatch in dispatches:
-        for hotkey, alignments in zip(dispatch.hotkeys, dispatch.alignments, strict=True):
-            pairs = [alignment for alignment in alignments if alignment is not None]
-            if pairs:
-                yield hotkey, row_of(dispatch.number, pairs)
+def _alignments_of(
+    dispatches: Mapping[str, Sequence[Dispatch]],
+) -> Iterator[tuple[Owner, int, list[Pair]]]:
+    """Yield the alignments of each member of a group in its round."""
+    for name, of_type in dispatches.items():
+        for dispatch in of_type:
+            for hotkey, alignments in zip(dispatch.hotkeys, dispatch.alignments, strict=True):
+                pairs = [alignment for alignment in alignments if alignment is not None]
+                if pairs:
+                    yield (hotkey, name), dispatch.number, pairs
 
 
 @attrs.frozen(eq=False)

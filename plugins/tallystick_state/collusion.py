@@ -9,9 +9,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import takewhile
 from math import lcm
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from tallystick.rules.model import RuleSet
     from tallystick_state.rules import StateRules
     from tallystick_state.sections.reputation import Collusion
+    from tallystick_state.store.transaction import Transaction
+
+    RulesOf = Callable[[str], StateRules | None]
+
+Owner = tuple[str, str]
+"""A hotkey and a skill type."""
 
 
 @attrs.frozen(order=True)
@@ -76,21 +83,13 @@ def _is_colluding(rows: list[AlignmentRow], minimum: int, above: int, below: int
     )
 
 
+Pair = tuple[Fraction, Fraction]
+"""Agreement of a member with the primaries and with the auditors of its group."""
 TASK = "collusion"
 """The task that flags of the engine name, as every event names one."""
 
 
-def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
-    """Return the rows of one miner and skill type: by round the published mean over its groups."""
-    sides: dict[int, list[tuple[Fraction, Fraction]]] = defaultdict(list)
-    for event in events:
-        if event.alignment is not None:
-            primaries, auditors = map(Fraction, event.alignment)
-            sides[event.round].append((primaries, auditors))
-    return [row_of(number, pairs) for number, pairs in sorted(sides.items())]
-
-
-def row_of(number: int, pairs: Sequence[tuple[Fraction, Fraction]]) -> AlignmentRow:
+def _row_of(number: int, pairs: Sequence[Pair]) -> AlignmentRow:
     """Return the row of one miner, skill type and round: the published mean over its groups.
 
     Args:
@@ -108,47 +107,88 @@ def _mean(values: Sequence[Fraction]) -> int:
     return publish(Fraction(total, common * len(values)))
 
 
-class AlignedRecords(Protocol):
-    """The records that have an alignment, and the flags that the engine gave for them."""
+class Alignments:
+    """The rows of miners by skill type, and the rounds for which they were flagged.
 
-    def aligned_events(self, counted_in: int, /) -> Iterable[StateEvent]:
-        """Return the records of an epoch."""
+    Attributes:
+        since: by owner, the first round with a new row: flags are given from there on.
+        flagged: by owner, the rounds of flags, of which none is given twice.
+    """
 
-    def scored(self, hotkey: str, /) -> Iterable[StateEvent]:
-        """Return the records of a miner, newest first."""
+    def __init__(self) -> None:
+        """Begin without rows."""
+        self._pairs = defaultdict[Owner, defaultdict[int, list[Pair]]](lambda: defaultdict(list))
+        self.since: dict[Owner, int] = {}
+        self.flagged = defaultdict[Owner, list[int]](list)
 
-    def flagged_rounds(self, hotkey: str, skill_type: str, /) -> Iterable[int]:
-        """Return the rounds for which a miner was flagged in a skill type."""
+    def add(self, owner: Owner, number: int, pairs: Iterable[Pair], *, is_new: bool = True) -> None:
+        """Take the alignments of a miner in a round, of each of its groups; at least one."""
+        self._pairs[owner][number] += pairs
+        if is_new:
+            self.since[owner] = min(number, self.since.get(owner, number))
+
+    def add_events(self, events: Iterable[StateEvent], *, is_new: bool = True) -> None:
+        """Take the alignments of records, of those that have one."""
+        for event in events:
+            if event.alignment is not None:
+                primaries, auditors = map(Fraction, event.alignment)
+                owner, pair = (event.hotkey, event.skill_type), (primaries, auditors)
+                self.add(owner, event.round, [pair], is_new=is_new)
+
+    def flags(self, epoch: int, rules_of: RulesOf) -> list[StateEvent]:
+        """Return the flags that the engine gives as an epoch closes, in the order of identities.
+
+        Every round from the first new row on is judged by all rows; the next epoch begins.
+
+        Args:
+            epoch: that closes.
+            rules_of: returns its rules of a skill type; None where it has no such type.
+        """
+        flags = list[StateEvent]()
+        for owner, first in sorted(self.since.items()):
+            collusion = _collusion_in(rules_of, owner)
+            if collusion is None:
+                continue
+            begin = first - collusion.detection.rounds
+            rows = [_row_of(n, pairs) for n, pairs in self._pairs[owner].items() if n > begin]
+            rounds = flags_of(rows, collusion, self.flagged[owner], first)
+            self.flagged[owner] += rounds
+            flags += [_flag_of(owner, number, epoch) for number in rounds]
+        self.since.clear()
+        return flags
 
 
-def collusion_flags(
-    epoch: int, rules_of: Callable[[str], StateRules | None], records: AlignedRecords
-) -> list[StateEvent]:
-    """Return the flags that the engine gives as an epoch closes, in the order of their identities.
-
-    For each miner and type with a row of the epoch, every round from the first of these rows on is
-    judged by all rows that were recorded by now; the flags of before stay.
+def collusion_flags(epoch: int, rules_of: RulesOf, transaction: Transaction) -> list[StateEvent]:
+    """Return the flags that the engine gives as an epoch of a stored state closes.
 
     Args:
         epoch: that closes.
-        rules_of: returns its rules of a skill type; None where they have no such type.
-        records: those of the epoch, and of epochs before.
+        rules_of: returns its rules of a skill type; None where it has no such type.
+        transaction: with the records of the epoch, and of epochs before.
     """
-    first: dict[tuple[str, str], int] = {}
-    for event in records.aligned_events(epoch):
-        owner = event.hotkey, event.skill_type
-        first[owner] = min(event.round, first.get(owner, event.round))
-    flags = []
-    for (hotkey, skill_type), since in sorted(first.items()):
-        rules = rules_of(skill_type)
-        collusion = None if rules is None else collusion_of(rules.rule_set)
+    alignments = Alignments()
+    alignments.add_events(transaction.aligned_events(epoch))
+    for owner, first in alignments.since.items():
+        collusion = _collusion_in(rules_of, owner)
         if collusion is None:
             continue
-        own = _since(records, hotkey, skill_type, since - collusion.detection.rounds)
-        before = records.flagged_rounds(hotkey, skill_type)
-        flagged = flags_of(rows_of(own), collusion, before, since)
-        flags += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
-    return flags
+        hotkey, skill_type = owner
+        alignments.flagged[owner] += transaction.flagged_rounds(hotkey, skill_type)
+        begin = first - collusion.detection.rounds
+        earlier = _after(begin, transaction.scored(hotkey, epoch - 1))
+        of_type = (event for event in earlier if event.skill_type == skill_type)
+        alignments.add_events(of_type, is_new=False)
+    return alignments.flags(epoch, rules_of)
+
+
+def _after(begin: int, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
+    """Return the events of the rounds after one, of events from the newest on."""
+    return takewhile(lambda event: event.round > begin, events)
+
+
+def _collusion_in(rules_of: RulesOf, owner: Owner) -> Collusion | None:
+    rules = rules_of(owner[1])
+    return None if rules is None else collusion_of(rules.rule_set)
 
 
 def collusion_of(rule_set: RuleSet) -> Collusion | None:
@@ -157,19 +197,9 @@ def collusion_of(rule_set: RuleSet) -> Collusion | None:
     return None if reputation is None else reputation.collusion
 
 
-def _since(
-    records: AlignedRecords, hotkey: str, skill_type: str, after: int
-) -> Iterator[StateEvent]:
-    """Yield the records of a miner and a type of the rounds after one."""
-    for event in records.scored(hotkey):
-        if event.round <= after:
-            return
-        if event.skill_type == skill_type:
-            yield event
-
-
-def flag_of(hotkey: str, skill_type: str, number: int, epoch: int) -> StateEvent:
+def _flag_of(owner: Owner, number: int, epoch: int) -> StateEvent:
     """Return the flag that the engine gives a miner for a round as an epoch closes."""
+    hotkey, skill_type = owner
     return StateEvent(
         validator=ENGINE,
         hotkey=hotkey,

@@ -8,7 +8,6 @@ A record that any consensus refuses is rejected for all candidates.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +26,8 @@ from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsChunk
 from tallystick_consensus.rules import CONSENSUS
 from tallystick_consensus.run import GroupFile
-from tallystick_state.collusion import collusion_flags
-from tallystick_state.event import AGE, StateEvent
+from tallystick_state.collusion import Alignments
+from tallystick_state.event import StateEvent
 from tallystick_state.record_columns import RecordColumns
 from tallystick_state.round_groups import RoundGroups
 from tallystick_state.rules import StateRules
@@ -228,8 +227,8 @@ def _merged(batches: Sequence[FactBatch]) -> FactBatch:
 # what follows from how alike the members of groups are
 
 
-class Alignments:
-    """The records of a replay that have an alignment, and whom the engine flagged for them."""
+class GroupFlags:
+    """The flags that the engine gives for the alignments of the records of a replay."""
 
     def __init__(self, groups: RoundGroups) -> None:
         """Begin without records.
@@ -237,12 +236,9 @@ class Alignments:
         Args:
             groups: of the history, as a candidate computes them.
         """
-        self._groups = groups
-        self._by_epoch = defaultdict[int, list[StateEvent]](list)
-        self._by_miner = defaultdict[str, list[StateEvent]](list)
-        self._flagged = defaultdict[tuple[str, str], list[int]](list)
+        self._groups, self._alignments = groups, Alignments()
 
-    def flags(
+    def of_epoch(
         self, epoch: int, records: Iterable[RecordColumns], rules: StateRules
     ) -> list[StateEvent]:
         """Return the flags that the engine gives as an epoch closes, and note them.
@@ -253,35 +249,14 @@ class Alignments:
             rules: of the epoch.
         """
         for part in records:
-            for event in self._aligned(part):
-                self._by_epoch[epoch].append(event)
-                self._by_miner[event.hotkey].append(event)
-        flags = collusion_flags(epoch, rules.type_rules.get, self)
-        for flag in flags:
-            self._flagged[flag.hotkey, flag.skill_type].append(flag.round)
-        return flags
+            self._alignments.add_events(self._aligned(part))
+        return self._alignments.flags(epoch, rules.type_rules.get)
 
     def _aligned(self, part: RecordColumns) -> Iterator[StateEvent]:
-        """Yield the events of records that have an alignment."""
+        """Yield the events of records, with their alignments."""
         columns = (part.validator, part.hotkey, part.task_id)
         names = [[column.names[code] for code in column.codes.tolist()] for column in columns]
         numbers = (np.asarray(part.round).tolist(), np.asarray(part.epoch).tolist())
         for validator, hotkey, task, round_number, epoch in zip(*names, *numbers, strict=True):
             event = StateEvent(validator, hotkey, part.skill_type, task, round_number, epoch)
-            noted = self._groups.noted(event)
-            if noted.alignment is not None:
-                yield noted
-
-    # what a log has of them
-
-    def aligned_events(self, counted_in: int) -> Iterable[StateEvent]:
-        """Return the records of an epoch."""
-        return self._by_epoch[counted_in]
-
-    def scored(self, hotkey: str) -> Iterable[StateEvent]:
-        """Return the records of a miner, newest first."""
-        return sorted(self._by_miner[hotkey], key=AGE, reverse=True)
-
-    def flagged_rounds(self, hotkey: str, skill_type: str) -> Iterable[int]:
-        """Return the rounds for which a miner was flagged in a skill type."""
-        return self._flagged[hotkey, skill_type]
+            yield self._groups.noted(event)

@@ -47,7 +47,7 @@ from tallystick_allocation.population import EMISSION
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
-from tallystick_governance.backtest.group_history import Alignments, GroupHistory, under
+from tallystick_governance.backtest.group_history import GroupFlags, GroupHistory, under
 from tallystick_governance.backtest.history import (
     Reader,
     check_unchanged,
@@ -143,7 +143,7 @@ class _EpochReplay:
             groups: of the history, if any.
         """
         own = None if groups is None else groups.groups_of(rules)
-        self.groups = None if own is None else Alignments(own)
+        self.groups = None if own is None else GroupFlags(own)
         self.variant = 0 if groups is None else groups.variant(rules)
         self.position, self.calendar, self.follows = position, calendar, follows
         self.epochs = list[EpochState]()
@@ -208,7 +208,7 @@ class _EpochReplay:
 
     def _closed(self, epoch: int, records: Sequence[RecordColumns]) -> EpochOutcome:
         later = {rules.digest: rules for rules in self.timeline.values()}
-        flags = [] if self.groups is None else self.groups.flags(epoch, records, self.rules)
+        flags = [] if self.groups is None else self.groups.of_epoch(epoch, records, self.rules)
 
         def closed(state: State) -> EpochOutcome:
             return close(
