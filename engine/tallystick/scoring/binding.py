@@ -42,6 +42,7 @@ from tallystick.records.schema import load_schema
 from tallystick.rules.model import (
     BUILT_IN_COMPOSITES,
     Axis,
+    Emission,
     Factor,
     Measure,
     RuleSet,
@@ -187,7 +188,8 @@ class _Binding:
         name: the type.
         registry: the plugins.
         rules: its rules.
-        read: what these name of the rule set, and what counts for every type.
+        uses: the formulas that may read facts of the type, as the rule set uses them.
+        shared: what the rule set says for every type, its tiers and its emission.
         groups: the groups of records that the sections of the rule set ask for.
         loaded: the rule set.
         tiers: those of the rule set; None of a type without a baseline.
@@ -199,7 +201,8 @@ class _Binding:
     name: str
     registry: Registry = attrs.field(eq=id)
     rules: SkillTypeRules = attrs.field(hash=False)
-    read: tuple[object, ...] = attrs.field(hash=False)
+    uses: Mapping[Role, Mapping[str, Axis | Measure | Factor]] = attrs.field(hash=False)
+    shared: tuple[TierRules | None, Emission | None] = attrs.field(hash=False)
     groups: tuple[RecordGroup, ...] = attrs.field(hash=False)
     loaded: LoadedRuleSet = attrs.field(eq=False)
     tiers: Tiers | None = attrs.field(eq=False)
@@ -218,12 +221,20 @@ class _Binding:
     ) -> _Binding:
         """Return a type of a rule set."""
         rule_set = loaded.rule_set
-        rules = rule_set.skill_types[name]
-        axes = {axis: rule_set.axes[axis] for axis in rules.all_axes}
-        measures = {measure: rule_set.measures[measure] for measure in rules.measures}
-        read = (axes, measures, rule_set.tiers, rule_set.emission)
+        rules, emission = rule_set.skill_types[name], rule_set.emission
+        factors = {} if emission is None or rules.base_weight is None else emission.factors
+        uses: Mapping[Role, Mapping[str, Axis | Measure | Factor]] = {
+            "axis": {axis: rule_set.axes[axis] for axis in rules.all_axes},
+            "measure": {measure: rule_set.measures[measure] for measure in rules.measures},
+            "factor": {
+                each: factor
+                for each, factor in factors.items()
+                if factor.skill_types is None or name in factor.skill_types
+            },
+        }
         own_tiers = None if rules.baseline is None else tiers
-        return cls(name, registry, rules, read, groups, loaded, own_tiers)
+        shared = (rule_set.tiers, emission)
+        return cls(name, registry, rules, uses, shared, groups, loaded, own_tiers)
 
     @property
     def rule_set(self) -> RuleSet:
@@ -241,7 +252,7 @@ class _Binding:
     def bound(self) -> BoundType:
         for requirement in self.requirements:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
-        for role, uses in self._uses.items():
+        for role, uses in self.uses.items():
             for name, use in uses.items():
                 formula = self.registry.formulas[use.formula]
                 with self._collected():
@@ -323,21 +334,6 @@ class _Binding:
         yield read["base_weight"]
         yield from self._emission(read)
 
-    @cached_property
-    def _uses(self) -> Mapping[Role, Mapping[str, Axis | Measure | Factor]]:
-        """The formulas that may read facts of this type, as the rule set uses them."""
-        emission = None if self.rules.base_weight is None else self.rule_set.emission
-        factors = {} if emission is None else emission.factors
-        return {
-            "axis": {name: self.rule_set.axes[name] for name in self.rules.all_axes},
-            "measure": {name: self.rule_set.measures[name] for name in self.rules.measures},
-            "factor": {
-                name: factor
-                for name, factor in factors.items()
-                if factor.skill_types is None or self.name in factor.skill_types
-            },
-        }
-
     def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
         """The facts of some trees, each once, with their ranges."""
         with self._placed(path, name):
@@ -360,7 +356,7 @@ class _Binding:
 
     def _ordered(self, role: Role, read: dict[str, Value]) -> Iterator[Value]:
         """Yield axes or measures, each after those that it reads, and add them to what is read."""
-        uses = self._uses[role]
+        uses = self.uses[role]
         formulas = {name: self.registry.formulas[use.formula] for name, use in uses.items()}
         for name in in_order({name: formula.reads for name, formula in formulas.items()}):
             path, use, formula = (*_SECTIONS[role], name), uses[name], formulas[name]
@@ -437,7 +433,7 @@ class _Binding:
 
     def _emission(self, read: dict[str, Value]) -> Iterator[Value]:
         """Yield the factors, and the emission that they lead to, over what is published before."""
-        rules, own = self.rule_set.emission, self._uses["factor"]
+        rules, own = self.rule_set.emission, self.uses["factor"]
         if rules is None:
             return
         base = {"base_weight": read["base_weight"]}
