@@ -1,11 +1,8 @@
 """Facts files and folders that cannot be trusted: one line that names the file, and status 2."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli.command import COMMAND, message_of, run
+from cli.command import message_of, run
 from examples import fast_rows
 from generators import SKILL_TYPES, lines
 
@@ -231,32 +228,6 @@ def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path) -> None:
     said = message_of(run("facts", facts, "-o", output))
     assert said.startswith(f"{facts}: found facts alone, expected records")
     assert list(tmp_path.iterdir()) == [facts]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
-    tmp_path: Path, workers: str
-) -> None:
-    pipe, output = tmp_path / "pipe.jsonl", tmp_path / "facts.parquet"
-    os.mkfifo(pipe)
-    block = b"".join(plain(3, 1500))
-    command = [*COMMAND, "facts", pipe, "-o", output, "--workers", workers]
-    with subprocess.Popen(command) as process, pipe.open("wb") as records:
-        for _ in range(10):
-            records.write(block)
-        records.flush()
-        limit = time.monotonic() + 600
-        while not list(tmp_path.glob(".facts.parquet.*.part")):
-            assert time.monotonic() < limit
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(600) == -signal.SIGKILL
-    assert {path.name for path in tmp_path.glob("[!.]*")} == {"pipe.jsonl"}
-    source = tmp_path / "records.jsonl"
-    source.write_bytes(block)
-    assert run("facts", source, "-o", output).status == 0
-    assert run("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
 
 
 #: As in the tests of the command: a process tells its own peak.
