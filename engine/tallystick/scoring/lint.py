@@ -104,7 +104,8 @@ class Check:
         summary: one sentence: what is wrong.
         documentation: why it matters and how it is computed, a few sentences.
         remedy: what to do.
-        find: gives what it finds in a rule set that is loaded and bound.
+        find: gives what it finds in a rule set that is loaded and bound; None where loading finds
+            it, or the linter as a whole, or a comparison.
         figures: how bad a finding is; a silence has a bound for each.
         compare: gives what it finds beside an older rule set; None of a check of one rule set.
         on_request: whether it is asked only where its code is, as it takes long.
@@ -115,7 +116,7 @@ class Check:
     summary: str
     documentation: str = attrs.field(kw_only=True)
     remedy: str = attrs.field(kw_only=True)
-    find: Find = attrs.field(kw_only=True)
+    find: Find | None = attrs.field(kw_only=True, default=None)
     figures: tuple[Figure, ...] = attrs.field(kw_only=True, default=())
     compare: Compare | None = attrs.field(kw_only=True, default=None)
     on_request: bool = attrs.field(kw_only=True, default=False)
@@ -253,7 +254,6 @@ def _documented(
         f"{summary[:1].lower()}{summary[1:]}".removesuffix("."),
         documentation=" ".join(documentation.split()),
         remedy=" ".join(remedy.split()).removesuffix("."),
-        find=nothing,
         figures=figures,
     )
 
@@ -287,12 +287,6 @@ def checks_in(*modules: ModuleType) -> tuple[Check, ...]:
     return tuple(
         value for module in modules for value in vars(module).values() if isinstance(value, Check)
     )
-
-
-def nothing(scorer: Scorer) -> tuple[Finding, ...]:
-    """Return no finding: loading, or the linter as a whole, finds those of the code."""
-    del scorer
-    return ()
 
 
 def load_lints(entry: EntryPoint) -> tuple[Check, ...]:

@@ -244,6 +244,8 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
     loaded = scorer.loaded
     findings = list[Diagnostic]()
     for check in checks.values():
+        if check.find is None:
+            continue
         try:
             findings += _found(check, partial(check.find, scorer), loaded)
         except RefusedPluginError as error:

@@ -11,7 +11,7 @@ from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.lint import Check, nothing
+from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import bind
 
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
@@ -74,7 +74,6 @@ _DOES_NOT_LOAD = Check(
         "words of loading. No other check can be made then."
     ),
     remedy="do what is expected there",
-    find=nothing,
 )
 _OUT_OF_RANGE = Check(
     _RANGE,
@@ -87,7 +86,6 @@ _OUT_OF_RANGE = Check(
         "itself, and the first formula of a type that fails is reported."
     ),
     remedy="use clip() in the formula, or change its parameters",
-    find=nothing,
 )
 _DIVISION_BY_ZERO = Check(
     _ZERO,
@@ -97,7 +95,6 @@ _DIVISION_BY_ZERO = Check(
         "As for out-of-range: a divisor is not proved to be other than 0 where it is reached."
     ),
     remedy="put the zero in an earlier case of the formula, or require it of the record",
-    find=nothing,
 )
 
 _REMEDIES = {

@@ -19,7 +19,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
 from tallystick.rules.toml import KeyPath, decimal_text
-from tallystick.scoring.lint import Check, Figure, nothing
+from tallystick.scoring.lint import Check, Figure
 
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
 UNBOUNDED, OUTGROWN, NEW = "silence-unbounded", "silence-outgrown", "silence-new"
@@ -303,7 +303,6 @@ _SILENCE_UNKNOWN = Check(
         "A code that is silenced must be one of the linter's, so that a misspelt one is seen."
     ),
     remedy="write the code of a check",
-    find=nothing,
 )
 _SILENCE_UNNEEDED = Check(
     IDLE,
@@ -311,7 +310,6 @@ _SILENCE_UNNEEDED = Check(
     "a silence of what is not found",
     documentation="The rule set silences a code that finds nothing there: what it excuses is gone.",
     remedy="remove the silence",
-    find=nothing,
 )
 _SILENCE_UNBOUNDED = Check(
     UNBOUNDED,
@@ -323,7 +321,6 @@ _SILENCE_UNBOUNDED = Check(
         "finding is; a check without such figures needs none."
     ),
     remedy="write the figures that the reason is about",
-    find=nothing,
 )
 _SILENCE_OUTGROWN = Check(
     OUTGROWN,
@@ -336,7 +333,6 @@ _SILENCE_OUTGROWN = Check(
         "This cannot be silenced."
     ),
     remedy="make it no worse than before, or let voters judge it without the silence",
-    find=nothing,
 )
 _SILENCE_NEW = Check(
     NEW,
@@ -348,5 +344,4 @@ _SILENCE_NEW = Check(
         "Another reason is no other silence. This cannot be silenced."
     ),
     remedy="leave the silence out, or let voters judge what it silences",
-    find=nothing,
 )

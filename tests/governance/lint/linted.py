@@ -82,6 +82,7 @@ def found_in(text: str, code: str, registry: Registry | None = None) -> list[Dia
 def found_by(text: str, code: str, registry: Registry | None = None) -> list[Placed]:
     """What one check finds in a rule set that loads: faster than a whole report."""
     check = CHECKS[code]
+    assert check.find is not None
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rules.toml"
         path.write_text(text, encoding="utf-8")
