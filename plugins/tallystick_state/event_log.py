@@ -35,7 +35,7 @@ from tallystick_state.collusion import collusion_flags
 from tallystick_state.event import NUMBER_LIMIT, Number, StateEvent
 from tallystick_state.miners import FLAG, flag
 from tallystick_state.model import Snapshot
-from tallystick_state.rules import EpochRules, StateRules
+from tallystick_state.rules import EpochRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -133,10 +133,10 @@ class EventLog:
     def __init__(
         self,
         transaction: Transaction,
-        rules: StateRules | RulesInForce,
+        in_force: RulesInForce,
     ) -> None:
         """Go on after the last entry of the store."""
-        self.in_force, self.transaction = RulesInForce.of(rules), transaction
+        self.in_force, self.transaction = in_force, transaction
         head = transaction.head() or LogHead(0, GENESIS_HASH, self.in_force.first_state)
         self.batch: Batch | None = None
         self.has_batch_entry = False

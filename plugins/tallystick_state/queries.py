@@ -77,9 +77,9 @@ class StateQueries:
         in_force: the rules of the state.
     """
 
-    def __init__(self, transaction: Transaction, rules: StateRules | RulesInForce) -> None:
+    def __init__(self, transaction: Transaction, in_force: RulesInForce) -> None:
         """Ask nothing yet."""
-        self.transaction, self.in_force = transaction, RulesInForce.of(rules)
+        self.transaction, self.in_force = transaction, in_force
         self._states: dict[int, State | None] = {}
 
     def __repr__(self) -> str:

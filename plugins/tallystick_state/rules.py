@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
@@ -195,18 +195,6 @@ class StateRules:
         return section
 
 
-class TypeRules(Protocol):
-    """The rules of some skill types, of one line or of several."""
-
-    @property
-    def type_rules(self) -> Mapping[str, StateRules]:
-        """The rules of its line, by skill type."""
-
-    @property
-    def quorum(self) -> int:
-        """The number of validators whose flags eject a miner; the largest of any line."""
-
-
 @attrs.frozen(eq=False, slots=False)
 class EpochRules:
     """The rules of every line in one epoch.
@@ -273,6 +261,10 @@ class EpochRules:
                 f"{nearest(skill_type, types)}"
             )
         return self.type_rules[skill_type]
+
+
+TypeRules = StateRules | EpochRules
+"""The rules of some skill types, of one line or of several."""
 
 
 def state_rules_of(rules: BoundRules) -> StateRules:

@@ -69,13 +69,6 @@ class RulesInForce:
         adopted = sum(len(schedule.decisions) for schedule in self.schedules.values())
         return f"<RulesInForce of {' and '.join(self.lines)}, {numbered(adopted, 'adoption')}>"
 
-    @classmethod
-    def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
-        """Return a rule set that holds in every epoch; rules in force as they are."""
-        if isinstance(rules, RulesInForce):
-            return rules
-        return cls({rules.line: Schedule(rules)}, rules.registry)
-
     @cached_property
     def lines(self) -> Mapping[str, Timeline[StateRules]]:
         """The rule sets of each line from epoch to epoch."""

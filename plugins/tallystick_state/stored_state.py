@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 class StoredState:
     """A store and the rules that its state follows."""
 
-    def __init__(self, store: Store, rules: StateRules | RulesInForce) -> None:
+    def __init__(self, store: Store, in_force: RulesInForce) -> None:
         """Take what was read of the store: its rules so far."""
-        self.store = store
-        self._known = RulesInForce.of(rules)
+        self.store, self._known = store, in_force
 
     @classmethod
     def read(cls, store: Store, transaction: Transaction, plugins: Plugins | None = None) -> Self:

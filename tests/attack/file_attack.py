@@ -37,6 +37,7 @@ from tallystick.scoring.facts.run import extract_file
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.rules import state_rules_of
+from tallystick_state.rules_in_force import RulesInForce, begun
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust.envelope import Envelope
@@ -223,8 +224,9 @@ def _stored(folder: Path) -> bytes:
 
 
 @cache
-def _state_rules() -> object:
-    return state_rules_of(_scorer("skills@1.1.0"))
+def _in_force() -> RulesInForce:
+    rules = state_rules_of(_scorer("skills@1.1.0"))
+    return begun([rules], rules.registry)
 
 
 def _store(folder: Path, random: Random) -> str:
@@ -232,7 +234,7 @@ def _store(folder: Path, random: Random) -> str:
     for each in folder.glob("store.db*"):
         each.unlink()
     hostile_files.store(random, whole, path)
-    with Ledger(Store.open(str(path)), _state_rules()) as ledger:
+    with Ledger(Store.open(str(path)), _in_force()) as ledger:
         verify(ledger)
         export_state(ledger, folder / "store.export.jsonl")
     assert (folder / "store.export.jsonl").read_bytes() == _exported(folder)

@@ -99,7 +99,7 @@ def begun(where: str) -> Ledger:
 def writing(ledger: Ledger) -> Iterator[event_log.EventLog]:
     """The event_log of one transaction."""
     with ledger.store.writing() as transaction:
-        opened = event_log.EventLog(transaction, ledger.rules)
+        opened = event_log.EventLog(transaction, ledger.in_force)
         yield opened
         opened.finish()
 

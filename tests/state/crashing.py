@@ -24,7 +24,8 @@ from tallystick.cli.main import main
 from tallystick_state.chain import check
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import state_rules_of
+from tallystick_state.rules_in_force import RulesInForce, begun
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import SNAPSHOTS
 
@@ -76,13 +77,14 @@ def standing(where: str) -> Standing:
         assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
         snapshots = tuple(digest for _, digest, _ in transaction.rows(SNAPSHOTS))
         assert len(snapshots) == head.epoch + 1 == head.state.epoch + 1
-        digest = StateQueries(transaction, _rules()).digest()
+        digest = StateQueries(transaction, _in_force()).digest()
         return Standing(head.epoch, head.entries, head.hash, digest, snapshots)
 
 
 @cache
-def _rules() -> StateRules:
-    return state_rules_of(tallystick.load(RULES))
+def _in_force() -> RulesInForce:
+    rules = state_rules_of(tallystick.load(RULES))
+    return begun([rules], rules.registry)
 
 
 def files(folder: Path, lines: int = 400) -> list[Path]:

@@ -33,6 +33,7 @@ from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.schedule import Schedule
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
 
@@ -86,7 +87,9 @@ def said(draw: st.DrawFn) -> Said:
 
 def of_own() -> RulesInForce:
     """The rules of a state of a validator."""
-    return attrs.evolve(RulesInForce.of(rules()), named=AllowedValidators(OWN))
+    return RulesInForce(
+        {"skills": Schedule(rules())}, rules().registry, named=AllowedValidators(OWN)
+    )
 
 
 @contextmanager
@@ -134,7 +137,7 @@ def fed(ledger: Ledger, claims: Sequence[Said], random: Random) -> None:
 def outcome(ledger: Ledger) -> tuple[str, set[str], dict[str, tuple[int, dict[str, int]]]]:
     """The digest, what is recorded, and who is flagged by whom."""
     with ledger.store.reading() as transaction:
-        queries = StateQueries(transaction, ledger.rules)
+        queries = StateQueries(transaction, ledger.in_force)
         lines = {line for epoch in (1, 2) for line in transaction.event_lines(epoch)}
         miners = queries.state.miners.items()
         return queries.digest(), lines, {h: (m.flags, dict(m.flagged_by)) for h, m in miners}

@@ -18,7 +18,7 @@ from state.subnet import event, missed, record, written
 from tallystick.errors import TallystickError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
-from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.store import Store
 
 PYTHON = "executable_python"
@@ -45,9 +45,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def filled_rules(filled: Path) -> StateRules:
+def filled_rules(filled: Path) -> RulesInForce:
     with Ledger.open(str(filled)) as ledger:
-        return ledger.rules
+        return ledger.in_force
 
 
 def changed(filled: Path, folder: Path, statement: Statement) -> Path:
@@ -63,7 +63,7 @@ def changed(filled: Path, folder: Path, statement: Statement) -> Path:
     return path
 
 
-def outcome(path: Path, rules: StateRules) -> str:
+def outcome(path: Path, rules: RulesInForce) -> str:
     """What verifying a store comes to, without loading its rule set again."""
     try:
         with Ledger(Store.open(str(path)), rules) as ledger:
@@ -124,7 +124,7 @@ def test_the_log_has_every_kind(filled: Path) -> None:
 
 @pytest.mark.parametrize("step", fast_rows([8, 1], 0))
 def test_every_change_of_every_row_is_found(
-    filled: Path, filled_rules: StateRules, tmp_path: Path, step: int
+    filled: Path, filled_rules: RulesInForce, tmp_path: Path, step: int
 ) -> None:
     ends = list[tuple[str, Statement]]()
     for each in islice(statements(filled), 0, None, step):
@@ -192,7 +192,7 @@ ADDED = {
 
 @pytest.mark.parametrize("case", ADDED)
 def test_every_row_that_is_added_is_found(
-    filled: Path, filled_rules: StateRules, tmp_path: Path, case: str
+    filled: Path, filled_rules: RulesInForce, tmp_path: Path, case: str
 ) -> None:
     assert outcome(changed(filled, tmp_path, (ADDED[case], ())), filled_rules) == "found"
 
