@@ -14,7 +14,6 @@ from tallystick.formula.facts import (
     flag,
     given,
     integer,
-    item,
     itemised,
     largest,
     matches,
@@ -22,9 +21,9 @@ from tallystick.formula.facts import (
     opaque,
     overlap,
     smallest,
-    summed_over,
     total,
 )
+from tallystick.formula.summed import item, summed_over
 from tallystick.numbers.nano import NANO
 
 

@@ -28,13 +28,15 @@ from tallystick.formula.facts import (
     scale_of,
 )
 from tallystick.formula.schema_path import PathStep, steps
+from tallystick.formula.summed import item, summed_over
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
 from tallystick.source_code import reached
 
 
 def test_every_reader_of_the_table_has_its_function() -> None:
-    assert [reader_of(fact) for fact in EVERY] == list(READERS.values())
+    of_items = summed_over("a.b", item("c"))
+    assert {reader_of(fact) for fact in EVERY} == {*READERS.values(), reader_of(of_items)}
     assert all(callable(getattr(facts, reader)) for reader in READERS)
     assert all(f"{reader} " in (facts.__doc__ or "") for reader in READERS)
 

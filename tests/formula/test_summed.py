@@ -24,12 +24,11 @@ from tallystick.formula.facts import (
     count,
     domain_of,
     integer,
-    item,
     number,
     path_of,
     reader_of,
-    summed_over,
 )
+from tallystick.formula.summed import item, summed_over
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, absolute, cases, exp, label, maximum, minimum
 from tallystick.numbers.nano import NANO

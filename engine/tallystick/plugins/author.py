@@ -21,7 +21,6 @@ from tallystick.formula.facts import (
     flag,
     given,
     integer,
-    item,
     itemised,
     largest,
     matches,
@@ -30,7 +29,6 @@ from tallystick.formula.facts import (
     overlap,
     path_of,
     smallest,
-    summed_over,
     total,
 )
 from tallystick.formula.formula import (
@@ -47,6 +45,7 @@ from tallystick.formula.formula import (
     require,
     threshold,
 )
+from tallystick.formula.summed import item, summed_over
 from tallystick.formula.tree import (
     Node,
     absolute,

@@ -20,13 +20,13 @@ largest          the largest whole number; ``empty`` if there is none    1
 smallest         the smallest whole number; ``empty`` if there is none   1
 excess           Σ over the keys of a map of max(0, its value − the      1
                  value of the same key in another map, absent as 0)
-summed_over      Σ of an expression over the items of a list or map       nano
 equal            whether both are there and the same                     truth
 matches          whether a text is there and fits a pattern whole        truth
 opaque           a Python function of the record                         1, or nano
 ================ ======================================================= =======================
 
-A family is a module: ``scalar``, ``collection``, ``aggregate``, ``summed``, ``text``, ``opaque``.
+A family is a module: ``scalar``, ``collection``, ``aggregate``, ``text``, ``opaque``; and, since it
+computes a formula for each item, `tallystick.formula.summed`, which adds its own.
 It has the functions that authors call; for each a ``FactReader``, which says everything that the
 engine knows of such a fact; and what writes records that have such facts. ``families`` brings them
 together, with those of plugins.
@@ -50,7 +50,6 @@ from tallystick.formula.facts.families import (
 from tallystick.formula.facts.opaque import opaque
 from tallystick.formula.facts.reader import FactIndex, FactReader, Repetition
 from tallystick.formula.facts.scalar import choice, flag, given, integer, itemised, number
-from tallystick.formula.facts.summed import item, summed_over
 from tallystick.formula.facts.text import equal, matches
 
 __all__ = [
@@ -76,7 +75,6 @@ __all__ = [
     "given",
     "integer",
     "is_opaque",
-    "item",
     "itemised",
     "largest",
     "matches",
@@ -88,6 +86,5 @@ __all__ = [
     "relations",
     "scale_of",
     "smallest",
-    "summed_over",
     "total",
 ]

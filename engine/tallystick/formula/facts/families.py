@@ -19,7 +19,6 @@ from tallystick.formula.facts import (
     collection,
     collection_draft,
     scalar,
-    summed,
     text,
 )
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject
@@ -33,7 +32,6 @@ _FAMILIES = (
     scalar.READERS,
     collection.READERS,
     aggregate.READERS,
-    summed.READERS,
     text.READERS,
     OPAQUE,
 )
