@@ -76,9 +76,9 @@ def test_a_scorer_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_the_repr_of_a_store_shows_no_password() -> None:
-    from tallystick_state.store.connection import place_of  # beside its store
+    from tallystick_state.store.connection import connecting  # beside its store
     from tallystick_state.store.store import Store
 
-    store = Store(place_of("postgresql://u:S3cret@host/db", 1, create=False))
+    store = Store(*connecting("postgresql://u:S3cret@host/db", create=False))
     assert "S3cret" not in repr(store)
     assert "host/db" in repr(store)

@@ -25,7 +25,7 @@ import attrs
 from tallystick.errors import DamagedError, NoStoreError, StoreError
 from tallystick.extras import missing
 from tallystick.io.text import masked
-from tallystick_state.store.tables import PREFIX, TABLES
+from tallystick_state.store.tables import PREFIX
 
 TIMEOUT = 30.0
 """Seconds for which a locked store is waited for."""
@@ -34,6 +34,8 @@ SYNCHRONOUS = "FULL"
 _Value = TypeVar("_Value")
 Access = Literal["read", "write"]
 """Purpose of a transaction."""
+Connect = Callable[[Access], Any]
+"""Makes a connection of the driver."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 MAX_VALUES = 900
 """Maximum number of values of one statement, below that of every version of SQLite."""
@@ -196,7 +198,7 @@ class Connection:
 
     def explained(self) -> AbstractContextManager[None]:
         """Return a block in which what the driver raises becomes an error that names the store."""
-        return _explained(self.shown)
+        return explained_for(self.shown)
 
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -214,120 +216,85 @@ class Connection:
         with self.explained():
             self.driver.cursor().executemany(statement.replace("?", self.mark), rows)
 
+    def begin(self, access: Access) -> None:
+        """Begin a transaction: writing locks the store, reading sees it as it is now.
+
+        Raises:
+            StoreError: the store is locked for too long, or the database has no Unicode.
+        """
+        is_read = access == "read"
+        if self.is_sqlite:
+            if is_read:
+                self.execute("PRAGMA query_only=ON")
+            self.execute("BEGIN" if is_read else "BEGIN IMMEDIATE")
+            return
+        if is_read:
+            self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        else:
+            # read committed, whatever the server's default: what the writer before left must be
+            # seen
+            self.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            self.execute(f"SET LOCAL lock_timeout = {max(1, round(TIMEOUT * 1000))}")
+            self.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        ((encoding,),) = self.rows("SHOW server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(
+                f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
+            )
+
+    def commit(self) -> None:
+        """End the transaction, whose changes others see from now on.
+
+        Raises:
+            StoreError: a file that was read without locks was written meanwhile.
+        """
+        with self.explained():
+            self.driver.commit()
+        if isinstance(self.driver, _Immutable) and self.driver.is_written():
+            raise StoreError(f"{self.shown}: {_WRITTEN}")
+
+    def alone(self) -> None:
+        """Let each statement on a server be a transaction of its own."""
+        with self.explained():
+            self.driver.autocommit = True
+
+    def try_lock(self) -> bool:
+        """Return whether the lock of a store on a server is this connection's from now on."""
+        # a transaction that stays open would keep the server from cleaning up
+        self.alone()
+        # a database may have a store in each of its schemas
+        lock = f"hashtext('{_LOCK}'), hashtext(current_schema())"
+        ((is_ours,),) = self.rows(f"SELECT pg_try_advisory_lock({lock})")
+        return bool(is_ours)
+
     def _run(self, statement: str, values: Iterable[Any]) -> Any:  # noqa: ANN401  # of the driver
         return self.driver.execute(statement.replace("?", self.mark), tuple(values))
 
 
-@attrs.frozen
-class Place:
-    """A store's place.
-
-    Attributes:
-        shown: the place as it may be shown: without a password.
-        path: the file of SQLite; None for PostgreSQL.
-        connect: makes a connection of the driver, one for each transaction, to read or to write.
-    """
-
-    shown: str
-    path: Path | None
-    connect: Callable[[Access], Any]
-
-    def stamp(self) -> tuple[int, ...]:
-        """Return what changes when somebody writes to the files of a SQLite store."""
-        stamp = list[int]()
-        for path in () if self.path is None else (self.path, wal_of(self.path)):
-            with suppress(OSError):
-                status = path.stat()
-                # a file that is empty comes and goes with connections
-                if status.st_size:
-                    stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
-        return tuple(stamp)
-
-    @contextmanager
-    def transaction(self, access: Access) -> Iterator[Connection]:
-        """Yield one transaction, committed at the end of the block, undone when the block raises.
-
-        Writing locks the store from the start; reading sees the store as it was at the start.
-
-        Raises:
-            StoreError: whatever the database raises, with what to do.
-        """
-        before = self.stamp()
-        with self._connected(access) as connection:
-            if connection.is_sqlite:
-                _begin_sqlite(connection, access)
-            else:
-                _begin_postgresql(connection, access)
-            yield connection
-            with connection.explained():
-                connection.driver.commit()
-            # nothing keeps a writer from a file that is read without locks
-            if isinstance(connection.driver, _Immutable) and self.stamp() != before:
-                raise StoreError(f"{self.shown}: {_WRITTEN}")
-
-    @contextmanager
-    def locked(self) -> Iterator[Callable[[], object] | None]:
-        """Hold the lock of a store on a server while the block runs; see `Store.locked`."""
-        with self._connected("read") as connection:
-            # a transaction that stays open would keep the server from cleaning up
-            with connection.explained():
-                connection.driver.autocommit = True
-            # a database may have a store in each of its schemas
-            lock = f"hashtext('{_LOCK}'), hashtext(current_schema())"
-            ((is_ours,),) = connection.rows(f"SELECT pg_try_advisory_lock({lock})")
-            # the lock is that of the connection
-            yield (lambda: connection.rows("SELECT 1")) if is_ours else None
-
-    def vacuum(self) -> None:
-        """Give room back that no row uses.
-
-        Raises:
-            StoreError: as `transaction`.
-        """
-        with self._connected("write") as connection:
-            if connection.is_sqlite:
-                connection.execute("VACUUM")
-                # else the file shrinks when the next writer closes it
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            else:
-                with connection.explained():
-                    connection.driver.autocommit = True
-                for table in TABLES:
-                    connection.execute(f"VACUUM (FULL) {table}")
-
-    @contextmanager
-    def _connected(self, access: Access) -> Iterator[Connection]:
-        with _explained(self.shown):
-            driver = self.connect(access)
-        try:
-            mark: Literal["?", "%s"] = "%s" if self.path is None else "?"
-            yield Connection(driver, mark, self.shown)
-        finally:
-            # what is not committed is undone
-            driver.close()
-
-
-def place_of(where: str, *, create: bool, shown: str | None = None) -> Place:
-    """Return the place that a ``--state`` value names: a path or a URL.
+def connecting(where: str, *, create: bool) -> tuple[str, Path | None, Connect]:
+    """Return what connects to the place that a ``--state`` value names: a path or a URL.
 
     Args:
         where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
         create: whether a file that is missing may be made.
-        shown: what errors name in place of a file that is temporary.
+
+    Returns:
+        The place as it may be shown, without a password; the file, None for a server; and what
+        makes a connection of the driver, one for each transaction.
 
     Raises:
         StoreError: it names no place, or the file is missing, a folder, or in no folder.
     """
-    if "://" not in where:
-        place = _file(Path(where), create)
-        return place if shown is None else attrs.evolve(place, shown=shown)
-    url = _url(where)
-    if url.scheme.startswith("postgresql"):
-        return _server(url)
-    path = where.removeprefix("sqlite:///")
-    if path in {where, "", ":memory:"} or url.query:
-        raise StoreError(f"{masked(where)}: found no place for a store, expected {EXPECTED}")
-    return _file(Path(path), create)
+    if "://" in where:
+        url = _url(where)
+        if url.scheme.startswith("postgresql"):
+            return masked(url.geturl()), None, _to_server(url)
+        path = where.removeprefix("sqlite:///")
+        if path in {where, "", ":memory:"} or url.query:
+            raise StoreError(f"{masked(where)}: found no place for a store, expected {EXPECTED}")
+        where = path
+    file = Path(where)
+    return str(file), file, _to_file(file, create)
 
 
 def _url(where: str) -> SplitResult:
@@ -346,7 +313,7 @@ def _url(where: str) -> SplitResult:
     raise StoreError(f"found a URL that cannot be read, expected {EXPECTED}")
 
 
-def _file(path: Path, create: bool) -> Place:
+def _to_file(path: Path, create: bool) -> Connect:
     _check_file(path, create)
     uri = path.absolute().as_uri()
 
@@ -368,20 +335,42 @@ def _file(path: Path, create: bool) -> Place:
             if has_wal(path):
                 raise StoreError(f"{path}: {_UNREAD_WAL.format(wal=wal_of(path))}") from error
         # SQLite cannot make its files beside the store, and needs none where nobody writes
-        return _opened(f"{uri}?mode=ro&immutable=1", access, _Immutable)
+        return _Immutable(path, f"{uri}?mode=ro&immutable=1")
 
-    return Place(str(path), path, connect)
+    return connect
 
 
 class _Immutable(sqlite3.Connection):
-    """A connection to a file in a folder that cannot be written; it takes no locks."""
+    """A connection to a file in a folder that cannot be written; it takes no locks.
+
+    So nothing keeps a writer from the file meanwhile.
+    """
+
+    def __init__(self, path: Path, uri: str) -> None:
+        """Open a file, whose address as a URI says that it does not change."""
+        self._path, self._before = path, _stamp(path)
+        super().__init__(uri, isolation_level=None, uri=True)
+
+    def is_written(self) -> bool:
+        """Return whether somebody has written to the file since it was opened."""
+        return _stamp(self._path) != self._before
 
 
-def _opened(
-    uri: str, access: Access, factory: type[sqlite3.Connection] = sqlite3.Connection
-) -> sqlite3.Connection:
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what changes when somebody writes to the files of a store."""
+    stamp = list[int]()
+    for file in (path, wal_of(path)):
+        with suppress(OSError):
+            status = file.stat()
+            # a file that is empty comes and goes with connections
+            if status.st_size:
+                stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(stamp)
+
+
+def _opened(uri: str, access: Access) -> sqlite3.Connection:
     """Connect to a file of SQLite."""
-    connection = sqlite3.connect(uri, TIMEOUT, isolation_level=None, uri=True, factory=factory)
+    connection = sqlite3.connect(uri, TIMEOUT, isolation_level=None, uri=True)
     try:
         connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         connection.execute(f"PRAGMA cache_size=-{_CACHE}")
@@ -447,7 +436,7 @@ def _check_file(path: Path, create: bool) -> None:
             raise StoreError(f"{path}: {_NOT_OURS}")
 
 
-def _server(url: SplitResult) -> Place:
+def _to_server(url: SplitResult) -> Connect:
     shown = masked(url.geturl())
     if url.scheme not in {"postgresql", "postgresql+psycopg"}:
         raise StoreError(f"{shown}: found {url.scheme}, expected {EXPECTED}")
@@ -461,34 +450,11 @@ def _server(url: SplitResult) -> Place:
         # whatever the environment says: hotkeys are Unicode
         return psycopg.connect(address, client_encoding="utf8")
 
-    return Place(shown, None, connect)
-
-
-def _begin_sqlite(connection: Connection, access: Access) -> None:
-    if access == "read":
-        connection.execute("PRAGMA query_only=ON")
-        connection.execute("BEGIN")
-    else:
-        connection.execute("BEGIN IMMEDIATE")
-
-
-def _begin_postgresql(connection: Connection, access: Access) -> None:
-    if access == "read":
-        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    else:
-        # read committed, whatever the server's default: what the writer before left must be seen
-        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        connection.execute(f"SET LOCAL lock_timeout = {max(1, round(TIMEOUT * 1000))}")
-        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    ((encoding,),) = connection.rows("SHOW server_encoding")
-    if encoding != "UTF8":
-        raise StoreError(
-            f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
-        )
+    return connect
 
 
 @contextmanager
-def _explained(where: str) -> Iterator[None]:
+def explained_for(where: str) -> Iterator[None]:
     """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:

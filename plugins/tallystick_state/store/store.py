@@ -21,8 +21,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Self
 
+import attrs
+
 from tallystick.errors import DamagedError, NoStoreError, StoreError
-from tallystick_state.store.connection import Connection, Place, place_of
+from tallystick_state.store.connection import Access, Connect, Connection, connecting, explained_for
 from tallystick_state.store.tables import FORMAT, PREFIX, TABLES, VERSION_TABLE
 from tallystick_state.store.transaction import Transaction, create
 
@@ -34,32 +36,29 @@ _OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
 """Names of the stores that are open in the blocks around."""
 
 
+@attrs.define(eq=False, repr=False)
 class Store:
-    """An open store. It holds no connection between transactions."""
+    """An open store. It holds no connection between transactions.
 
-    def __init__(self, place: Place) -> None:
-        """Take a place that was found to hold a store; see `open`."""
-        self._place, self._has_checked = place, False
+    Attributes:
+        shown: the place as it may be shown: without a password.
+        path: the file of SQLite; None for PostgreSQL.
+        connect: makes a connection of the driver, one for each transaction.
+    """
+
+    shown: str
+    path: Path | None
+    connect: Connect
+    _has_checked: bool = attrs.field(default=False, init=False)
 
     def __repr__(self) -> str:
         return f"<Store {self.shown!r}>"
 
-    @property
-    def shown(self) -> str:
-        """The place as it may be shown: without a password."""
-        return self._place.shown
-
-    @property
-    def path(self) -> Path | None:
-        """The file of SQLite; None for PostgreSQL."""
-        return self._place.path
-
     def holds(self, path: Path) -> bool:
         """Return whether a path leads to a file of the store, or to one that stands beside it."""
-        own = self._place.path
-        if own is None:
+        if self.path is None:
             return False
-        real = os.path.realpath(own)
+        real = os.path.realpath(self.path)
         return os.path.realpath(path) in {f"{real}{end}" for end in ("", "-wal", "-shm", "-log")}
 
     @classmethod
@@ -77,14 +76,15 @@ class Store:
         Raises:
             StoreError: a store is there, a file holds something else, or the place cannot be used.
         """
-        place = place_of(where, create=True, shown=shown)
-        with place.transaction("read") as connection:
-            _refuse_store(place, connection)
-        with place.transaction("write") as connection:
+        own, path, connect = connecting(where, create=True)
+        store = cls(shown or own, path, connect)
+        with store.connection("read") as connection:
+            _refuse_store(store, connection)
+        with store.connection("write") as connection:
             # another process may have been faster
-            _refuse_store(place, connection)
+            _refuse_store(store, connection)
             create_schema(connection)
-            yield cls(place), Transaction(connection)
+            yield store, Transaction(connection)
 
     @classmethod
     def open(cls, where: str, *, shown: str | None = None) -> Self:
@@ -97,10 +97,11 @@ class Store:
         Raises:
             StoreError: there is none, it is not ours, of another version, or cannot be used.
         """
-        place = place_of(where, create=False, shown=shown)
-        with place.transaction("read") as connection:
-            _check_version(place, connection)
-        return cls(place)
+        own, path, connect = connecting(where, create=False)
+        store = cls(shown or own, path, connect)
+        with store.connection("read") as connection:
+            _check_version(store, connection)
+        return store
 
     @contextmanager
     def writing(self, *, pages: bool = True) -> Iterator[Transaction]:
@@ -114,7 +115,7 @@ class Store:
             StoreError: the store is locked for too long, cannot be written, or is full; nothing has
                 changed.
         """
-        with self._place.transaction("write") as connection, self._named():
+        with self.connection("write") as connection, self._named():
             if pages and not self._has_checked and connection.size() <= LIMIT:
                 connection.check_pages()
             self._has_checked |= pages
@@ -129,7 +130,15 @@ class Store:
             StoreError: the store is locked for too long, or there is no room for the copy that
                 SQLite makes.
         """
-        self._place.vacuum()
+        with self._connected("write") as connection:
+            if connection.is_sqlite:
+                connection.execute("VACUUM")
+                # else the file shrinks when the next writer closes it
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                return
+            connection.alone()
+            for table in TABLES:
+                connection.execute(f"VACUUM (FULL) {table}")
 
     @contextmanager
     def locked(self) -> Iterator[Callable[[], object] | None]:
@@ -142,8 +151,8 @@ class Store:
         Raises:
             StoreError: the server cannot be asked.
         """
-        with self._place.locked() as check:
-            yield check
+        with self._connected("read") as connection:
+            yield (lambda: connection.rows("SELECT 1")) if connection.try_lock() else None
 
     @contextmanager
     def together(self) -> Iterator[Store]:
@@ -157,7 +166,7 @@ class Store:
             StoreError: as `writing`, or a write in the block raised; nothing has changed.
         """
         with self.writing() as transaction:
-            joined = _JoinedStore(self._place, transaction)
+            joined = _JoinedStore(self, transaction)
             yield joined
             if joined.is_spoilt:
                 raise StoreError(
@@ -172,8 +181,32 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or the block tries to write.
         """
-        with self._place.transaction("read") as connection, self._named():
+        with self.connection("read") as connection, self._named():
             yield Transaction(connection)
+
+    @contextmanager
+    def connection(self, access: Access) -> Iterator[Connection]:
+        """Yield one transaction, committed at the end of the block, undone when the block raises.
+
+        Writing locks the store from the start; reading sees the store as it was at the start.
+
+        Raises:
+            StoreError: whatever the database raises, with what to do.
+        """
+        with self._connected(access) as connection:
+            connection.begin(access)
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def _connected(self, access: Access) -> Iterator[Connection]:
+        with explained_for(self.shown):
+            driver = self.connect(access)
+        try:
+            yield Connection(driver, "%s" if self.path is None else "?", self.shown)
+        finally:
+            # what is not committed is undone
+            driver.close()
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -199,8 +232,8 @@ class Store:
 class _JoinedStore(Store):
     """A store within a transaction of another; see `Store.together`."""
 
-    def __init__(self, place: Place, transaction: Transaction) -> None:
-        super().__init__(place)
+    def __init__(self, store: Store, transaction: Transaction) -> None:
+        super().__init__(store.shown, store.path, store.connect)
         self._transaction, self.is_spoilt = transaction, False
 
     @contextmanager
@@ -233,7 +266,7 @@ def _table_names(connection: Connection) -> list[str]:
     return [name for name in names if not (connection.is_sqlite and name.startswith("sqlite_"))]
 
 
-def _has_store(place: Place, connection: Connection) -> bool:
+def _has_store(store: Store, connection: Connection) -> bool:
     """Return whether a place has a store; a server may have other tables beside ours.
 
     Raises:
@@ -242,32 +275,32 @@ def _has_store(place: Place, connection: Connection) -> bool:
     names = _table_names(connection)
     if any(name.startswith(PREFIX) for name in names):
         return True
-    if place.path is not None and names:
+    if store.path is not None and names:
         raise StoreError(
-            f"{place.shown}: found a database with the table {names[0]}, expected the store of a "
+            f"{store.shown}: found a database with the table {names[0]}, expected the store of a "
             "state, or no file where one is to begin: choose another place"
         )
     return False
 
 
-def _refuse_store(place: Place, connection: Connection) -> None:
-    if _has_store(place, connection):
+def _refuse_store(store: Store, connection: Connection) -> None:
+    if _has_store(store, connection):
         raise StoreError(
-            f"{place.shown}: found a store, expected none: choose another place, or use this one"
+            f"{store.shown}: found a store, expected none: choose another place, or use this one"
         )
 
 
-def _check_version(place: Place, connection: Connection) -> None:
+def _check_version(store: Store, connection: Connection) -> None:
     """Refuse a place without a store, or with one of another version."""
-    if not _has_store(place, connection):
-        raise NoStoreError(f"{place.shown}: found no store")
+    if not _has_store(store, connection):
+        raise NoStoreError(f"{store.shown}: found no store")
     # earlier ones, which were never released, have another table of the version
     has_version = VERSION_TABLE in _table_names(connection)
     query = f"SELECT version FROM {VERSION_TABLE}"
     versions = [row[0] for row in connection.rows(query)] if has_version else []
     if versions != [FORMAT]:
         raise StoreError(
-            f"{place.shown}: found a store of the format {versions}, expected {FORMAT}: use the "
+            f"{store.shown}: found a store of the format {versions}, expected {FORMAT}: use the "
             "tallystick that made it, or begin anew with tallystick state init, and record its "
             "rounds again"
         )

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -67,9 +67,10 @@ def test_a_file_is_in_wal_mode_and_commits_are_synced(tmp_path: Path) -> None:
     assert spec.loader is not None
     fresh = module_from_spec(spec)
     spec.loader.exec_module(fresh)
-    with fresh.place_of(str(path), create=False).transaction("write") as opened:
+    _, _, connect = fresh.connecting(str(path), create=False)
+    with closing(connect("write")) as opened:
         names = ("journal_mode", "synchronous", "busy_timeout")
-        found = [opened.rows(f"PRAGMA {name}")[0][0] for name in names]
+        found = [opened.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
     assert found == ["wal", 2, 1000 * TIMEOUT]
 
 
