@@ -32,34 +32,42 @@ _STANDARD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "
 class _Handler(logging.Handler):
     """Writes to what is the error output when there is something to tell.
 
-    A process that goes on for months outlives the reader of its log.
+    Without a form to write in it keeps warnings, each once, for the end of a run that does its
+    work. A process that goes on for months outlives the reader of its log.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = dict[str, logging.LogRecord]()
+
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record as one line, or none where nobody reads."""
+        """Write one record as one line, or none where nobody reads; or keep it."""
+        if self.formatter is None:
+            self.kept.setdefault(record.getMessage(), record)
+            return
         line = self.format(record)
         # a process without an error output has none here
         if sys.stderr is not None:
             with suppress(OSError, ValueError):
                 echo(line, err=True)
 
-
-class _Warnings(_Handler):
-    """Keeps warnings, each once, for the end of a run that does its work."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.kept = dict[str, logging.LogRecord]()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep one record."""
-        self.kept.setdefault(record.getMessage(), record)
+    def begin(
+        self, logger: logging.Logger, level: int, formatter: logging.Formatter | None
+    ) -> None:
+        """Handle the records of a logger from a level on, in a form if there is one."""
+        self.setLevel(level)
+        self.setFormatter(formatter)
+        logger.addHandler(self)
 
     def tell(self, logger: str) -> None:
-        """Write what was kept of a logger and of those below it."""
+        """Write what was kept of a logger and of those below it, and keep nothing more."""
         for record in self.kept.values():
             if f"{record.name}.".startswith(f"{logger}."):
-                super().emit(record)
+                self.emit(record)
+        self.kept.clear()
+
+
+_HANDLER, _OF_LIBRARIES = _Handler(), _Handler()
 
 
 class _Text(logging.Formatter):
@@ -91,25 +99,21 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
 
-def _handlers(logger: logging.Logger) -> list[_Handler]:
-    return [handler for handler in logger.handlers if isinstance(handler, _Handler)]
-
-
 def is_json() -> bool:
     """Return whether the error output of this run is JSON lines alone."""
-    return any(isinstance(handler.formatter, _Json) for handler in _handlers(_ROOT_LOGGER))
+    return isinstance(_HANDLER.formatter, _Json)
 
 
 def is_on() -> bool:
     """Return whether this run is logged."""
-    return not all(isinstance(handler, _Warnings) for handler in _handlers(_ROOT_LOGGER))
+    return _HANDLER.formatter is not None
 
 
 def begin(formatter: logging.Formatter) -> None:
     """Log from now on, in place of any log before."""
+    _begin(logging.INFO, formatter)
     # a settings file that is read for `verbose` may have had a warning
-    for record in _handle(_ROOT_LOGGER, _Handler(logging.INFO), formatter):
-        _ROOT_LOGGER.handle(record)
+    _HANDLER.tell(ROOT)
     context = click.get_current_context()
     fields = {"command": context.command_path, "version": version(ROOT)}
     _ROOT_LOGGER.info("started", extra=fields)
@@ -121,46 +125,30 @@ def begin_json(level: int) -> None:
 
     Libraries beside the engine log their warnings likewise.
     """
-    _handle(_ROOT_LOGGER, _Handler(level), _Json())
-    _handle(logging.getLogger(), _Handler(max(level, logging.WARNING)), _Json())
+    _begin(level, _Json())
+    _OF_LIBRARIES.begin(logging.getLogger(), max(level, logging.WARNING), _Json())
     _ROOT_LOGGER.propagate = False
 
 
 def only_warn() -> None:
     """Keep warnings from now on, in place of any log before."""
-    _handle(_ROOT_LOGGER, _Warnings(), _Text())
+    _begin(logging.WARNING, None)
 
 
-def _handle(
-    logger: logging.Logger, handler: _Handler, formatter: logging.Formatter
-) -> list[logging.LogRecord]:
-    """Log by one handler from now on, and return the warnings that the one before it kept."""
-    kept = _removed(logger)
-    handler.setFormatter(formatter)
-    logger.addHandler(handler)
-    if logger is _ROOT_LOGGER:
-        logger.setLevel(handler.level)
-    return kept
-
-
-def _removed(logger: logging.Logger) -> list[logging.LogRecord]:
-    """Log no more by the handlers of a logger, and return the warnings that they kept."""
-    kept = list[logging.LogRecord]()
-    for handler in _handlers(logger):
-        logger.removeHandler(handler)
-        kept += handler.kept.values() if isinstance(handler, _Warnings) else ()
-    return kept
+def _begin(level: int, formatter: logging.Formatter | None) -> None:
+    _HANDLER.begin(_ROOT_LOGGER, level, formatter)
+    _ROOT_LOGGER.setLevel(level)
 
 
 def finish(status: object) -> None:
     """Log how the run ends, and the warnings of one that did its work; then end the log."""
     _ROOT_LOGGER.info("finished", extra={"status": status or 0})
-    for handler in _handlers(_ROOT_LOGGER):
-        if isinstance(handler, _Warnings):
-            # that a file was ignored may be why a run could do nothing
-            handler.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
-    for logger in (_ROOT_LOGGER, logging.getLogger()):
-        _removed(logger)
+    _HANDLER.setFormatter(_HANDLER.formatter or _Text())
+    # that a file was ignored may be why a run could do nothing
+    _HANDLER.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
+    _HANDLER.setFormatter(None)
+    _ROOT_LOGGER.removeHandler(_HANDLER)
+    logging.getLogger().removeHandler(_OF_LIBRARIES)
     _ROOT_LOGGER.setLevel(logging.NOTSET)
     _ROOT_LOGGER.propagate = True
 
