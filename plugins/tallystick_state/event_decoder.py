@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ from tallystick.records.rejects import UNKNOWN, Identity, Reject
 from tallystick.records.schema import MISSED
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
-from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.result import GROUP, MEASURES
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.table import ResultTable
@@ -37,8 +36,6 @@ from tallystick_state.rules import state_rules_of
 from tallystick_state.sections.claims import claims_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tallystick_state.round_groups import RoundGroups
 
 Line = tuple[int, StateEvent]
@@ -76,29 +73,8 @@ def events_of(
     return map(EventDecoder(scorer, groups).events, source)
 
 
-@attrs.frozen
-class _Pinned:
-    """The rules of an epoch for the events of a skill type.
-
-    Attributes:
-        keeps_facts: whether a state keeps the digest of the facts.
-        consensus_event: gives the event that a consensus is, in nano; see `consensus_event`.
-    """
-
-    keeps_facts: bool
-    consensus_event: Callable[[int], str | None]
-
-    @classmethod
-    def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
-        line = rules.line_of(skill_type)
-        event_of = partial(consensus_event, state_rules_of(line))
-        if CONSENSUS in line.types[skill_type].absent:
-            # the factor of the type is 1, which nobody agreed on
-            return cls(claims_of(line.rule_set).facts == "digest", lambda _: None)
-        # records of a task have the same consensus, and most have few digits
-        return cls(
-            claims_of(line.rule_set).facts == "digest", functools.lru_cache(1 << 12)(event_of)
-        )
+_Pinned = tuple[Callable[[int], str | None], bool]
+"""What gives the event that a consensus in nano is, and whether a state keeps digests of facts."""
 
 
 class EventDecoder:
@@ -199,8 +175,9 @@ class EventDecoder:
         for row, line in enumerate(results.record.tolist()):
             event = unscored[line]
             try:
-                pinned, agreed = self._pinned_of(event.skill_type, event.epoch), consensus[row]
-                arisen = None if agreed is None else pinned.consensus_event(agreed)
+                event_of, keeps_facts = self._pinned_of(event.skill_type, event.epoch)
+                agreed = consensus[row]
+                arisen = None if agreed is None else event_of(agreed)
                 if arisen is not None:
                     event = replace(event, events=events_of_record(event.events, arisen))
                 event = replace(
@@ -208,7 +185,7 @@ class EventDecoder:
                     missed=MISSED in event.events,
                     quality=quality[row],
                     emission=emission[row],
-                    facts=facts[row] if pinned.keeps_facts else None,
+                    facts=facts[row] if keeps_facts else None,
                     measures={n: text for n in names if (text := measures[n][row]) is not None},
                     group=None if groups is None else groups[row],
                 )
@@ -218,9 +195,18 @@ class EventDecoder:
                 yield line, Reject.of(internal_error(error), line, who)
 
     def _pinned_of(self, skill_type: str, epoch: int) -> _Pinned:
+        """Return what the rules of an epoch decide about the events of a skill type."""
         key = skill_type, self.scorer.begins(epoch)
         if key not in self._pinned:
-            self._pinned[key] = _Pinned.of(self.scorer.rules_at(epoch), skill_type)
+            line = self.scorer.rules_at(epoch).line_of(skill_type)
+            # records of a task have the same consensus, and most have few digits
+            event_of = functools.lru_cache(1 << 12)(partial(consensus_event, state_rules_of(line)))
+            # where a type has none its factor is 1, which nobody agreed on
+            has_consensus = CONSENSUS not in line.types[skill_type].absent
+            self._pinned[key] = (
+                event_of if has_consensus else lambda _: None,
+                claims_of(line.rule_set).facts == "digest",
+            )
         return self._pinned[key]
 
 

@@ -156,15 +156,3 @@ def test_a_changed_record_gives_another_digest(change: Record, tmp_path: Path) -
     assert one[0] != other[0]
     assert one[1][0] == other[1][0]
     assert one[1][1] != other[1][1]
-
-
-def test_the_text_of_a_number_is_no_change(tmp_path: Path) -> None:
-    path, other = tmp_path / "r.jsonl", tmp_path / "other.jsonl"
-    written(path, [record("t1")])
-    text = path.read_text(encoding="utf-8")
-    assert '"consensus": 1.0' in text
-    other.write_text(text.replace('"consensus": 1.0', '"consensus": 1'), encoding="utf-8")
-    with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
-        ledger.register("hk-1", 1, ["executable_python"])
-        assert ledger.import_events(path).events == 1
-        assert ledger.import_events(other).duplicates == 1
