@@ -80,7 +80,7 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     The weights go to OUTPUT, with what the next round reads by --carry. The exit status is 1 when
     the population has no weights by the rules, such as shares of nothing; nothing is written then.
     """
-    from tallystick.io.atomic import atomic_files, output_path  # when it writes
+    from tallystick.io.atomic import write_file  # when it writes
     from tallystick.io.text import json_text
     from tallystick.scoring.scorer import load
     from tallystick_allocation import allocation
@@ -95,8 +95,8 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
         weighed = allocation.allocate(scorer, population, round=round_file, carry=carry_file)
         document = weights_document(weighed)
         explanation = None if hotkey is None else explained(weighed, hotkey)
-    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
-        file.write(f"{json_text(document, indent=2)}\n".encode())
+    text = f"{json_text(document, indent=2)}\n"
+    write_file(output, text.encode(), follow_links=follow_links)
     if wants_json():
         more = {} if explanation is None else {"explanation": explanation.to_dict()}
         print_json({**document, **more})

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from tallystick.errors import RuleSetError, TallystickError
-from tallystick.io.atomic import atomic_files, output_path
+from tallystick.io.atomic import write_file
 from tallystick.io.paths import PathLike, path_of
 from tallystick.rules.compatibility import gone
 from tallystick.rules.edit import Value, edited_text, edits, read_value, summarised_text
@@ -45,9 +45,8 @@ class Revision:
         Raises:
             OutputError: it cannot be written.
         """
-        output = output_path(path_of(path, "a file to write"), follow_links=follow_links)
-        with atomic_files(output) as (file,):
-            file.write(self.loaded.text.encode())
+        output = path_of(path, "a file to write")
+        write_file(output, self.loaded.text.encode(), follow_links=follow_links)
 
 
 def parse_assignment(text: str) -> tuple[str, str]:

@@ -368,6 +368,16 @@ def output_path(path: Path, *, follow_links: bool) -> Path:
     return path
 
 
+def write_file(path: Path, data: bytes, *, follow_links: bool = False) -> None:
+    """Write a small file, whole or not at all; see `atomic_files` and `output_path`.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
+        file.write(data)
+
+
 @contextmanager
 def output_errors(path: Path) -> Iterator[None]:
     """Name the output, as it was given, in every error of the block that writes it.

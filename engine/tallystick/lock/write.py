@@ -11,7 +11,7 @@ import attrs
 from tallystick import resources
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, PluginError
-from tallystick.io.atomic import atomic_files, output_path
+from tallystick.io.atomic import write_file
 from tallystick.lock.installed import RULE_SETS, installed
 from tallystick.lock.lock_file import Lock, LockedRuleSet
 from tallystick.plugins.code import content, plugin_files, text_digest
@@ -68,8 +68,7 @@ def write(lock: Lock, path: Path, *, follow_links: bool = False) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
-        file.write(lock.to_text().encode())
+    write_file(path, lock.to_text().encode(), follow_links=follow_links)
 
 
 def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:

@@ -114,15 +114,14 @@ def snapshot_command(
     A trust file can name it as a snapshot of stake, by the digest that is printed, and `backtest
     --validators` reads it. One block gives everybody the same bytes.
     """
-    from tallystick.io.atomic import atomic_files, output_path
+    from tallystick.io.atomic import write_file
     from tallystick_chain.network import Network
     from tallystick_chain.snapshot import ChainSnapshot
 
     network = Network.load(file)
     with reading(url) as source:
         snapshot = ChainSnapshot.of(source, network, block)
-    with atomic_files(output_path(output, follow_links=follow_links)) as (written,):
-        written.write(snapshot.to_bytes())
+    write_file(output, snapshot.to_bytes(), follow_links=follow_links)
     permits = sum(neuron.permit for neuron in snapshot.neurons)
     view = {
         "block": snapshot.block,

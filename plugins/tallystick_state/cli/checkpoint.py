@@ -56,6 +56,7 @@ def checkpoint_command(
     Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
     """
+    from tallystick.io.atomic import write_file  # loads what writes
     from tallystick_state.checkpoints import checkpoint
 
     with working("hashing the closed epochs"):
@@ -64,7 +65,7 @@ def checkpoint_command(
             ahead = queries.rules_digest()
     signed = current if signer is None else current.signed(signer)
     if output is not None:
-        _write(output, signed.to_text().encode(), follow_links=follow_links)
+        write_file(output, signed.to_text().encode(), follow_links=follow_links)
     # without a file the output is the checkpoint itself, which has three lines and signatures
     beside = [] if output is None else [f"rules {ahead}"]
     show(views.checkpoint(signed, signer, ahead), [*signed.to_text().splitlines(), *beside])
@@ -104,20 +105,14 @@ def proof_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     Without --checkpoint the proof leads to the log as it is now, for which nobody vouches yet.
     """
+    from tallystick.io.atomic import write_file  # loads what writes
     from tallystick_state.checkpoints import row_proof
     from tallystick_state.trust.proof import proof_bytes  # loads what signs
 
     with working("proving"):
         proof = row_proof(ledger, epoch, step, key, checkpoint)
-    _write(output, proof_bytes(proof), follow_links=follow_links)
+    write_file(output, proof_bytes(proof), follow_links=follow_links)
     if wants_json():
         print_json(json_value(proof), is_closed=True)
     else:
         echo(*proof.told())
-
-
-def _write(output: Path, data: bytes, *, follow_links: bool) -> None:
-    from tallystick.io.atomic import atomic_files, output_path  # loads what writes
-
-    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
-        file.write(data)

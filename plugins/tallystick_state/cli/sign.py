@@ -79,12 +79,8 @@ def _action(name: str, epilog: str) -> Callable[[Callable[..., _Signable]], clic
             change = list(words)
             if not wants_json():
                 echo(*change, "")
-            _write(
-                statement.envelope().signed(read_signer()),
-                output,
-                follow_links=follow_links,
-                change=change,
-            )
+            envelope = statement.envelope().signed(read_signer())
+            _write(statement, envelope, output, follow_links=follow_links, change=change)
 
         return sign.command(name, epilog=epilog)(needed_signer_options(_writing(command)))
 
@@ -354,11 +350,12 @@ def join_command(paths: tuple[Path, ...], output: Path, follow_links: bool) -> N
     from tallystick_state.trust.statement import statement_of
 
     envelopes = [Envelope.read(path) for path in paths]
-    statement_of(envelopes[0], str(paths[0]))
-    _write(reduce(Envelope.joined, envelopes), output, follow_links=follow_links)
+    statement = statement_of(envelopes[0], str(paths[0]))
+    _write(statement, reduce(Envelope.joined, envelopes), output, follow_links=follow_links)
 
 
 def _write(
+    statement: Statement,
     envelope: Envelope,
     output: Path,
     *,
@@ -366,13 +363,10 @@ def _write(
     change: Iterable[str] = (),
 ) -> None:
     """Write an envelope, and show its statement and who has signed."""
-    from tallystick.io.atomic import atomic_files, output_path  # loads what writes
-    from tallystick_state.trust.statement import statement_of  # loads what signs
-    from tallystick_state.trust.verification import told
+    from tallystick.io.atomic import write_file  # loads what writes
+    from tallystick_state.trust.verification import told  # loads what signs
 
-    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
-        file.write(envelope.to_json())
-    statement = statement_of(envelope, str(output))
+    write_file(output, envelope.to_json(), follow_links=follow_links)
     keyids = [item.keyid for item in envelope.signatures]
     view = {
         "file": str(output),
