@@ -9,7 +9,7 @@ import attrs
 
 from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick_allocation.explanation import AllocationExplanation, ExplainedStep, explained
+from tallystick_allocation.explanation import ExplainedStep
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_service.weights import EpochWeights
@@ -19,7 +19,7 @@ from tallystick_state.queries import ALL_LINES, NO_LINE, NO_RECORD, StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import NO_SLOT, LineWeights, Weights, before_carried, tells_round
+from tallystick_state.weights import NO_SLOT, LineWeights, Weights
 
 
 @attrs.frozen
@@ -252,7 +252,7 @@ def closed_pays(
         number: of the epoch.
         hotkey: of the miner.
         weights: those of the epoch as the chain takes them.
-        sees_rounds: as of `explanation_of`.
+        sees_rounds: as of `LineWeights.explained`.
     """
     uid, shared = weights.slots.get(hotkey), weights.shared
     if shared is not None:
@@ -279,10 +279,10 @@ def pay_of(
         hotkey: of the miner.
         uint16: the weight as the chain takes it.
         reason: why there is no weight, where it is known.
-        sees_rounds: as of `explanation_of`.
+        sees_rounds: as of `LineWeights.explained`.
     """
     allocation = weighed.allocation
-    explanation = explanation_of(weighed, hotkey, sees_rounds)
+    explanation = weighed.explained(hotkey, sees_rounds=sees_rounds)
     steps: tuple[tuple[ExplainedStep, str], ...] = ()
     without = ""
     if allocation is not None:
@@ -297,23 +297,3 @@ def pay_of(
     own = weighed.rules
     reference = own.rule_set.reference
     return Pay(own.line, reference, weight, place, len(above), uint16, why, steps)
-
-
-def explanation_of(
-    weighed: LineWeights, hotkey: str, sees_rounds: bool = True
-) -> AllocationExplanation | None:
-    """Return every step to the weight of a miner; None where it has none, or they are not shown.
-
-    Args:
-        weighed: the weights of a line.
-        hotkey: of the miner.
-        sees_rounds: whether scores of one round are shown; without them, weights that come of
-            such scores alone have no steps, and of others the round before what is carried is left
-            out.
-    """
-    allocation = weighed.allocation
-    if allocation is None or hotkey not in allocation.step_input.places:
-        return None
-    if sees_rounds:
-        return explained(allocation, hotkey, before_carried(allocation))
-    return None if tells_round(allocation) else explained(allocation, hotkey)

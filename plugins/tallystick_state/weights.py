@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -43,6 +44,9 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import EventRecords, Pins, Samples
 from tallystick_state.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from tallystick_allocation.explanation import AllocationExplanation
+
 
 @attrs.frozen
 class LineWeights:
@@ -74,6 +78,27 @@ class LineWeights:
             return self.refused or "the rule set has no [allocation]: it weighs nobody"
         reasons = Counter(self.allocation.without.values()).most_common()
         return reasons[0][0] if reasons else "no miner holds a slot"
+
+    def explained(self, hotkey: str, *, sees_rounds: bool = True) -> AllocationExplanation | None:
+        """Return every step to the weight of a miner; None where it has none, or is not shown.
+
+        Args:
+            hotkey: of the miner.
+            sees_rounds: whether scores of one round are shown; without them, weights that come of
+                such scores alone have no steps, and of others the round before what is carried is
+                left out.
+        """
+        from tallystick_allocation.explanation import explained  # where it is asked for
+
+        allocation = self.allocation
+        if allocation is None or hotkey not in allocation.step_input.places:
+            return None
+        if sees_rounds:
+            return explained(allocation, hotkey, _before_carried(allocation))
+        steps = (step for step in allocation.bound.steps if step.name in allocation.columns)
+        if any(step.collected is not None and step.collected.of_round for step in steps):
+            return None
+        return explained(allocation, hotkey)
 
 
 def weigh(  # noqa: PLR0913  # what weights are of
@@ -139,7 +164,7 @@ def _allocated(
     return attrs.evolve(line, weights=weights, scores=scores, allocation=allocation)
 
 
-def before_carried(allocation: Allocation) -> Mapping[str, Values]:
+def _before_carried(allocation: Allocation) -> Mapping[str, Values]:
     """Return the columns before a carried one, computed from the last closed round.
 
     Weights come of what is carried, so that these are only to be shown; none where a step refuses
@@ -157,12 +182,6 @@ def before_carried(allocation: Allocation) -> Mapping[str, Values]:
     except AllocationError:
         columns = {}
     return {name: columns[name] for name in lacking if name in columns}
-
-
-def tells_round(allocation: Allocation) -> bool:
-    """Return whether a column that weights come of is of the records of one round alone."""
-    steps = (step for step in allocation.bound.steps if step.name in allocation.columns)
-    return any(step.collected is not None and step.collected.of_round for step in steps)
 
 
 def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:

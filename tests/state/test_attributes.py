@@ -22,12 +22,10 @@ from state.subnet import Record, written
 from tallystick.errors import DamagedError, InputError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
-from tallystick_allocation.explanation import explained
 from tallystick_state.attributes import read_attributes
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
-from tallystick_state.weights import before_carried
 
 __all__ = ["database", "server", "where"]
 
@@ -347,8 +345,7 @@ def test_every_column_is_explained_in_a_state(rules: tuple[Path, Scorer], tmp_pa
         told = read_attributes(said(0), [ledger.rules])["parcels"]
         with ledger.queries() as queries:
             found = queries.line_weights("parcels", (), told)
-    assert found.allocation is not None
-    before = before_carried(found.allocation)
     for number in range(MINERS):
-        steps = explained(found.allocation, name(number), before).steps
-        assert [each.name for each in steps if not each.is_computed] == []
+        explanation = found.explained(name(number))
+        assert explanation is not None
+        assert [each.name for each in explanation.steps if not each.is_computed] == []

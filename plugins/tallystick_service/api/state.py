@@ -26,7 +26,6 @@ from tallystick_service.shown import (
     sees_closed,
     unknown_miner,
 )
-from tallystick_service.standing import explanation_of
 from tallystick_service.weights import seen_miners, weighed_of
 from tallystick_state import views
 from tallystick_state.queries import NO_MINERS
@@ -85,10 +84,10 @@ def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
     explanations = {
         own.rules.line: explanation
         for own in weighed
-        if (explanation := explanation_of(own, hotkey, sees_rounds)) is not None
+        if (explanation := own.explained(hotkey, sees_rounds=sees_rounds)) is not None
     }
     if not explanations:
-        has_hidden = any(explanation_of(own, hotkey) for own in weighed)
+        has_hidden = any(own.explained(hotkey) for own in weighed)
         raise not_shown(ACCESS["rounds"].holds) if has_hidden else unknown_miner(hotkey)
     lines = json_value(explanations)
     return {"hotkey": hotkey, "epoch": number, "lines": lines}

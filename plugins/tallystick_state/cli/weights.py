@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick_state.attributes import RoundFiles
     from tallystick_state.ledger import Ledger
     from tallystick_state.queries import StateQueries
-    from tallystick_state.weights import LineWeights, Weights
+    from tallystick_state.weights import Weights
 
 
 @command(
@@ -58,7 +58,11 @@ def weights(  # one argument for each option
         columns = {name: queries.line_weights(name, immune, attributes.get(name)) for name in names}
         weights_by_line = {name: queries.chosen(weighed) for name, weighed in columns.items()}
         shared = queries.shared_weights(columns) if line is None else None
-        explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
+        explanations = {}
+        if hotkey is not None:
+            queries.miner(hotkey)
+            every = {name: weighed.explained(hotkey) for name, weighed in columns.items()}
+            explanations = {name: steps for name, steps in every.items() if steps is not None}
     lines = _told(weights_by_line, shared, explanations)
     show(views.weights(weights_by_line, shared, explanations), lines)
 
@@ -89,21 +93,6 @@ def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
     lines = [*queries.in_force.lines]
     attributes = read_attributes(path, map(queries.weighing, lines))
     return {line: attributes.get(line, NO_ATTRIBUTES) for line in lines}
-
-
-def _explained(
-    queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
-) -> dict[str, AllocationExplanation]:
-    """Return the explanation of a miner, by line, for the lines that have the miner."""
-    from tallystick_allocation.explanation import explained
-    from tallystick_state.weights import before_carried
-
-    queries.miner(hotkey)
-    return {
-        line: explained(weighed.allocation, hotkey, before_carried(weighed.allocation))
-        for line, weighed in columns.items()
-        if weighed.allocation is not None and hotkey in weighed.allocation.step_input.places
-    }
 
 
 _ROUNDED = ", of weights that are rounded one by one"
