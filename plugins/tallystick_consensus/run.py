@@ -11,6 +11,7 @@ import attrs
 
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.io.lines import LineReader
+from tallystick.io.sources import item_of
 from tallystick.records.defects import internal_errors
 from tallystick.records.identity import identity_of
 from tallystick.records.messages import shown
@@ -162,10 +163,3 @@ class GroupFile:
         """
         for lines in LineReader(self.path).lines(MAX_GROUP_BYTES):
             yield from lines
-
-
-def item_of(group: GroupLike) -> Item:
-    """Return a group as it is decoded: a mapping, or a line without its line end."""
-    if isinstance(group, str):
-        group = group.encode("utf-8", "surrogatepass")
-    return group.removesuffix(b"\n") if isinstance(group, bytes) else group

@@ -38,6 +38,7 @@ from tallystick.formula.facts.fact import name_of
 from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves, walk
+from tallystick.io.sources import item_of
 from tallystick.json_values import json_fields
 from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.plugins.property import Direction
@@ -196,10 +197,8 @@ def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
 
 
 def _json(record: RecordLike) -> Mapping[str, Any]:
-    if isinstance(record, Mapping):
-        return record
-    line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
-    value = parse(line)
+    item = item_of(record)
+    value = parse(item) if isinstance(item, bytes) else item
     assert isinstance(value, Mapping)  # noqa: S101  # it was scored
     return value
 

@@ -11,9 +11,10 @@ import attrs
 from msgspec.structs import replace
 
 from tallystick.errors import RefusedError
+from tallystick.io.sources import item_of
 from tallystick.records.rejects import Reject
 from tallystick_consensus.join import Join
-from tallystick_consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
+from tallystick_consensus.run import GroupFile, GroupScorer, Key, key_of
 from tallystick_state.argument_checks import path_or_items
 
 if TYPE_CHECKING:

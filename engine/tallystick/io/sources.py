@@ -236,7 +236,7 @@ class ItemSource:
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the records."""
         remaining = iter(self._items)
-        while page := [_item(item) for item in islice(remaining, _ITEMS)]:
+        while page := [item_of(item) for item in islice(remaining, _ITEMS)]:
             chunk = ItemChunk(page, self.next)
             self.next += len(page)
             yield chunk
@@ -248,8 +248,8 @@ class ItemSource:
         return iter(self)
 
 
-def _item(value: Mapping[str, Any] | str | bytes) -> Mapping[str, Any] | bytes:
-    """Return a record as chunks have it; a line of text ends before its line end."""
+def item_of(value: Mapping[str, Any] | str | bytes) -> Mapping[str, Any] | bytes:
+    """Return what a program gives as chunks have it: a mapping, or a line without its line end."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
     return value.removesuffix(b"\n") if isinstance(value, bytes) else value

@@ -16,6 +16,7 @@ from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER, Schema
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
+from tallystick.records.decoding import Item
 from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.strict_json import parse, without_numpy
@@ -52,10 +53,9 @@ class BoundRequirement:
         of_task = not any(map(reads_answer, leaves(requirement.condition, "fact")))
         return cls(requirement, compile_tree(requirement.condition, domains, {}), of_task)
 
-    def unmet(self, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
+    def unmet(self, item: Item) -> RecordError:
         """Return the error of a record that does not meet it."""
-        line = record.encode() if isinstance(record, str) else record
-        value = line if isinstance(line, Mapping) else parse(line)
+        value: Any = item if isinstance(item, Mapping) else parse(item)
         for name in self.requirement.path.split("."):
             value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
         return self.error(NOTHING if value is _MISSING else shown(without_numpy(value)))
@@ -248,19 +248,19 @@ class BoundType(Selection):
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
         return tuple(v for v in self.values if v.role in roles and v not in self.exact)
 
-    def check(self, facts: Facts, record: Any, *, answered: bool) -> None:  # noqa: ANN401  # a line or a mapping
+    def check(self, facts: Facts, item: Item, *, answered: bool) -> None:
         """Refuse a record that does not meet a requirement.
 
         Args:
             facts: of the record.
-            record: as it came.
+            item: the record as it came.
             answered: whether it has a submission; else what reads the task alone is required.
 
         Raises:
             RecordError: with the code of the first requirement that is not met.
         """
         required = (own for own in self.requirements if answered or own.of_task)
-        broken = [own.unmet(record) for own in required if not own.compiled.holds(facts)]
+        broken = [own.unmet(item) for own in required if not own.compiled.holds(facts)]
         if broken:
             raise joined(broken)
 

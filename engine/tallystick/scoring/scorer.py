@@ -13,11 +13,12 @@ import attrs
 from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.formula.facts import attribute_name
 from tallystick.io.paths import PathLike
+from tallystick.io.sources import item_of
 from tallystick.numbers.nano import exact_nano, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
 from tallystick.records.defects import DefectLog, internal_errors
 from tallystick.records.identity import identity_of
-from tallystick.records.rejects import Identity, Reject
+from tallystick.records.rejects import Reject
 from tallystick.records.struct_builder import Record, is_answered
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
@@ -137,7 +138,7 @@ class Scorer(BoundRules):
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
         with internal_errors():
-            _, result, _ = self._scored(record, line)
+            _, result, _ = self._scored(item_of(record), line)
             return result
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
@@ -157,7 +158,7 @@ class Scorer(BoundRules):
                 try:
                     result: Result | Reject = self.score(record, line=number)
                 except RecordError as error:
-                    result = Reject.of(error, number, _identity(record))
+                    result = Reject.of(error, number, identity_of(item_of(record)))
                     defects.tell([result])
                 yield result
         finally:
@@ -236,7 +237,7 @@ class Scorer(BoundRules):
         from tallystick.scoring.explanation import Explanation, explain
 
         with internal_errors():
-            rules, result, scores = self._scored(record, line)
+            rules, result, scores = self._scored(item_of(record), line)
             own = rules.line_of(result.skill_type)
             start = Explanation(result, own.rule_set.reference, own.digest)
             return start if scores is None else explain(scores, start)
@@ -247,30 +248,18 @@ class Scorer(BoundRules):
 
         return Scoring(self)
 
-    def _decoded(self, record: RecordLike, line: int) -> Record:
-        if isinstance(record, str):
-            record = record.encode("utf-8", "surrogatepass")
-        if isinstance(record, bytes):
-            # as a line of a file, which ends before its line end
-            decoded = self.decoder.decode(record.removesuffix(b"\n"), line)
-        else:
-            decoded = self.decoder.convert(record, line)
+    def _scored(self, item: Item, line: int) -> tuple[BoundRules, Result, Scores | None]:
+        """Return the rules, the result and the scores of a record; None without a submission."""
+        decoded, scores = self.decoder.decode_item(item, line), None
         if isinstance(decoded, Reject):
             raise decoded.to_error()
-        return decoded
-
-    def _scored(self, record: RecordLike, line: int) -> tuple[BoundRules, Result, Scores | None]:
-        """Return the rules, the result and the scores of a record; None without a submission."""
-        decoded, scores = self._decoded(record, line), None
         rules = self.rules_at(decoded.epoch)
         if decoded.skill_type not in rules.types:
             raise without_rules(decoded.skill_type, decoded.epoch, rules.types)
-        bound = rules.types[decoded.skill_type]
-        if not is_answered(decoded):
-            bound.check(bound.task_facts_of(decoded), record, answered=False)
-        else:
-            facts = bound.facts_of(decoded)
-            bound.check(facts, record, answered=True)
+        bound, answered = rules.types[decoded.skill_type], is_answered(decoded)
+        facts = bound.facts_of(decoded) if answered else bound.task_facts_of(decoded)
+        bound.check(facts, item, answered=answered)
+        if answered:
             thresholds = thresholds_at(
                 rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch
             )
@@ -334,12 +323,6 @@ def _told(table: ResultTable) -> ResultTable:
     defects.tell(table.rejects)
     defects.close()
     return table
-
-
-def _identity(record: RecordLike) -> Identity:
-    """Return the identity of a record that cannot be scored."""
-    line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
-    return identity_of(line)
 
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
