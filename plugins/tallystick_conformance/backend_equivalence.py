@@ -100,7 +100,7 @@ def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
     """Return the records with their facts, but for those of which an opaque fact fails."""
     rows = _Rows([], [], [])
     for record in records:
-        found = scorer.decoder.convert(record, 1)
+        found = scorer.decoder.decode(record, 1)
         if isinstance(found, Reject) or not is_answered(found):
             continue
         try:

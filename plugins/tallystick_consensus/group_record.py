@@ -97,10 +97,7 @@ class GroupDecoder:
             item: the bytes of a line, or a mapping of JSON values.
             number: of the line, from 1, for the reject.
         """
-        if isinstance(item, bytes):
-            result = self._decoder.decode(item, number)
-        else:
-            result = self._decoder.convert(item, number)
+        result = self._decoder.decode(item, number)
         if isinstance(result, Reject):
             return result
         try:

@@ -70,7 +70,7 @@ class Join:
             decoder: of the records.
         """
         for number, item in records:
-            filled, decoded = item, decoder.decode_item(item, number)
+            filled, decoded = item, decoder.decode(item, number)
             if isinstance(decoded, Reject):
                 self._is_used = self._is_used or self._may_have_group_of(item)
             else:
@@ -78,7 +78,7 @@ class Join:
                 try:
                     if components := self._components_of(decoded):
                         filled = _with_consensus(item, components)
-                        decoded = decoder.decode_item(filled, number)
+                        decoded = decoder.decode(filled, number)
                 except RecordError as error:
                     decoded = Reject.of(error, number, identity_of(item))
             yield number, filled, decoded

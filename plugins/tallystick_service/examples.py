@@ -25,7 +25,7 @@ def example_of(scorer: Scorer, skill_type: str, epoch: int) -> JsonRecord | None
     kind = scorer.registry.skill_types.get(skill_type)
     for record in examples_of(kind) if kind is not None else ():
         moved = {**record, "epoch": epoch}
-        decoded = scorer.decoder.convert(moved, 1)
+        decoded = scorer.decoder.decode(moved, 1)
         if isinstance(decoded, Reject) or not is_answered(decoded):
             continue
         if decoded.skill_type == skill_type:

@@ -186,7 +186,7 @@ def outcome_of(scorer: Scorer, record: RecordLike) -> Outcome:
 def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     """Return the record as facts; None of a record without a submission."""
     value = _json(record)
-    decoded = scorer.decoder.convert(value, 1)
+    decoded = scorer.decoder.decode(value, 1)
     if isinstance(decoded, Reject) or not is_answered(decoded):
         return None
     rules = scorer.rules_at(decoded.epoch)
@@ -276,7 +276,7 @@ class _Answer:
         """Return the facts of the record with another value at the path of a fact."""
         record = copy.deepcopy(dict(self.record))
         put(record, path_of(fact).split("."), _json_of(fact, value))
-        decoded = self.scorer.decoder.convert(record, 1)
+        decoded = self.scorer.decoder.decode(record, 1)
         if isinstance(decoded, Reject) or not is_answered(decoded):
             return None
         facts = self.bound.facts_of(decoded)

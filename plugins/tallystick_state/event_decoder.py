@@ -141,7 +141,7 @@ class EventDecoder:
         """
         decoder = self.scorer.decoder
         filled = (
-            ((number, item, decoder.decode_item(item, number)) for number, item in records)
+            ((number, item, decoder.decode(item, number)) for number, item in records)
             if self._groups is None
             else self._groups.join.filled(records, decoder)
         )
@@ -159,7 +159,7 @@ class EventDecoder:
         """
         is_late = _is_event(item)
         decoder = self._late if is_late else self.scorer.decoder
-        decoded = decoder.decode_item(item, number)
+        decoded = decoder.decode(item, number)
         return _event_of(decoded, _late_event if is_late else _event_of_record, number)
 
     def _scored(

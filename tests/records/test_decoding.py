@@ -63,7 +63,7 @@ def with_path(path: str, value: str) -> bytes:
 def test_an_object_is_judged_as_its_line(skill_type: str) -> None:
     for seed in range(60):
         record = spoil(make(skill_type, seed), seed)
-        assert DECODER.convert(record, seed) == DECODER.decode(json.dumps(record).encode(), seed)
+        assert DECODER.decode(record, seed) == DECODER.decode(json.dumps(record).encode(), seed)
 
 
 @pytest.mark.parametrize("skill_type", SCHEMAS)
@@ -94,7 +94,7 @@ def test_a_decoder_of_one_type_demands_the_tag(skill_type: str) -> None:
     record = make(skill_type)
     del record["skill_type"]
     assert decoder.decode(json.dumps(record).encode(), 1).path == "skill_type"
-    assert decoder.convert(record, 1).code == "missing-field"
+    assert decoder.decode(record, 1).code == "missing-field"
 
 
 def test_without_schemas_every_record_is_of_an_unknown_type() -> None:
@@ -288,7 +288,7 @@ def test_fields_of_one_type_belong_to_that_type_only(skill_type: str) -> None:
             for name in surplus:
                 mine = make(skill_type, seed=2)
                 mine[part][name] = theirs[part][name]
-                found = DECODER.convert(mine, 1)
+                found = DECODER.decode(mine, 1)
                 assert (found.code, found.path) == ("unknown-field", f"{part}.{name}")
 
 
@@ -315,23 +315,23 @@ def test_a_type_whose_schema_no_type_can_say_is_judged_all_the_same() -> None:
     assert (found.skill_type, found.task.name, found.task.both) == ("third_party", "abc", 0.5)
     assert found.task.sizes == [1, 2, int(1e300)]
     assert found.submission.verdict == record["submission"]["verdict"]
-    assert decoder.convert(record, 1) == found
+    assert decoder.decode(record, 1) == found
     record["task"]["name"] = "b"
-    assert decoder.convert(record, 1).path == "task.name"
+    assert decoder.decode(record, 1).path == "task.name"
     workflow = make("workflow")
-    assert accepted(decoder.convert(workflow, 1))
+    assert accepted(decoder.decode(workflow, 1))
 
 
 def test_submission_and_checks_are_asked_for_though_a_schema_does_not() -> None:
     schema = {k: v for k, v in third_party().items() if k not in ("if", "else")}
     decoder = Decoder({"third_party": schema})
     record = make("executable_python", 3) | {"skill_type": "third_party", "events": []}
-    assert accepted(decoder.convert(record, 1))
+    assert accepted(decoder.decode(record, 1))
     del record["checks"]
-    for found in (decoder.convert(record, 1), decoder.decode(json.dumps(record).encode(), 1)):
+    for found in (decoder.decode(record, 1), decoder.decode(json.dumps(record).encode(), 1)):
         assert (found.code, found.path) == ("missing-field", "checks")
     record["events"] = ["missed_deadline"]
-    missed = decoder.convert(record, 1)
+    missed = decoder.decode(record, 1)
     assert isinstance(missed, Record)
     assert not is_answered(missed)
 
@@ -385,7 +385,7 @@ def test_python_values_that_are_not_json_are_rejected(path: str, value: object, 
     for name in outer:
         target = target[name]
     target[last] = value
-    found = DECODER.convert(record, 4)
+    found = DECODER.decode(record, 4)
     assert isinstance(found, Reject)
     assert (found.line, found.code, found.path) == (4, code, path)
     assert found.to_json()
@@ -394,7 +394,7 @@ def test_python_values_that_are_not_json_are_rejected(path: str, value: object, 
 def test_a_lone_surrogate_in_the_key_of_a_map_is_rejected() -> None:
     record = make("workflow")
     record["submission"]["error_handling"] = {"\ud800": {}}
-    for found in (DECODER.convert(record, 1), DECODER.decode(json.dumps(record).encode(), 1)):
+    for found in (DECODER.decode(record, 1), DECODER.decode(json.dumps(record).encode(), 1)):
         assert found.code == "invalid-utf8"
         assert found.path == 'submission.error_handling["\\ud800"]'
 
@@ -402,12 +402,12 @@ def test_a_lone_surrogate_in_the_key_of_a_map_is_rejected() -> None:
 def test_a_python_value_that_holds_itself_is_too_deep() -> None:
     record = copy.deepcopy(VALID)
     record["task"] = record
-    assert DECODER.convert(record, 1).code == "too-deep"
+    assert DECODER.decode(record, 1).code == "too-deep"
 
 
 @pytest.mark.parametrize("value", [None, [], "x", types.MappingProxyType(VALID), object()])
 def test_converting_anything_but_a_dict_is_rejected(value: object) -> None:
-    assert DECODER.convert(value, 1).code in ("not-an-object", "wrong-type")
+    assert DECODER.decode(value, 1).code in ("not-an-object", "wrong-type")
 
 
 @given(st.binary(max_size=200))
@@ -433,7 +433,7 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from(["task", "submission", "checks", "miner", "consensus", "surplus"]))
 def test_no_python_value_makes_the_decoder_raise(value: object, field: str) -> None:
     for skill_type in ("workflow", "mcp_server"):
-        result = DECODER.convert(make(skill_type, 3) | {field: value}, 1)
+        result = DECODER.decode(make(skill_type, 3) | {field: value}, 1)
         assert isinstance(result, Record | Reject)
         if isinstance(result, Reject):
             assert result.to_json()
@@ -479,5 +479,5 @@ def test_numbers_of_numpy_are_numbers(path: str, value: object, plain: object) -
         for name in outer:
             target = target[name]
         target[last] = each
-        found.append(DECODER.convert(record, 4))
+        found.append(DECODER.decode(record, 4))
     assert found[0] == found[1]

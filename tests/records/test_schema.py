@@ -144,20 +144,20 @@ def test_a_number_without_canonical_form_has_no_digest() -> None:
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match="the schema cannot be read, expected a file"):
+    with pytest.raises(SchemaError, match=r"the schema cannot be read \(.*expected a file"):
         load_schema(tmp_path / "absent.schema.json")
     with pytest.raises(SchemaError, match="cannot be read"):
         load_schema(tmp_path)
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match=r"at most 262144 bytes \(more than 262144 bytes\)"):
+    with pytest.raises(SchemaError, match=r"\(more than 262144 bytes\), expected"):
         load(tmp_path, " " * 262_145)
 
 
 @pytest.mark.parametrize("content", ["{", "", '{"minimum": NaN}', "[" * 100_000])
 def test_a_file_that_is_not_json_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(SchemaError, match="the schema is not JSON"):
+    with pytest.raises(SchemaError, match="expected a file of JSON in UTF-8"):
         load(tmp_path, content)
 
 

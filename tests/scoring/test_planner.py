@@ -103,7 +103,7 @@ def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> 
     scorer, bound = candidates[0].rules, bounds[0]
     asked = bound.required
     records = of_type(scorer.registry.skill_types["mcp_server"], asked)[:60]
-    found = [scorer.decoder.convert(record, 1) for record in records]
+    found = [scorer.decoder.decode(record, 1) for record in records]
     rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]
     facts = {digest: np.array([row[digest] for row in rows]) for digest in bound.domains}
     pairs = zip(bounds, thresholds, strict=True)

@@ -23,7 +23,7 @@ def made_of(scorer: tallystick.Scorer, name: str) -> tuple[SkillType, FactReader
 
 def facts(scorer: tallystick.Scorer, skill_type: str, record: object) -> Mapping[str, int]:
     bound = scorer.types[skill_type]
-    found = scorer.decoder.convert(record, 1)
+    found = scorer.decoder.decode(record, 1)
     assert isinstance(found, Record), found
     return bound.facts_of(found)
 

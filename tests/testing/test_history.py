@@ -63,7 +63,7 @@ def test_seeds_differ_and_the_order_of_types_does_not_matter() -> None:
 
 def test_every_record_is_valid(history: list[Record]) -> None:
     decoder = Decoder({name: load_schema(each.schema) for name, each in TYPES.items()})
-    found = [decoder.convert(record, 1) for record in history]
+    found = [decoder.decode(record, 1) for record in history]
     assert not [each for each in found if isinstance(each, Reject)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain, count, islice
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import attrs
@@ -110,41 +110,26 @@ class Decoder:
             first: the number of the first.
         """
         # kept in a list, decoded records would halve the speed: the garbage collector visits them
-        following = iter(items)
-        head = [*islice(following, 1)]
-        of_lines = bool(head) and isinstance(head[0], bytes)
-        decode: Callable[[Any, int], Decoded] = self.decode if of_lines else self.convert
-        return enumerate(map(decode, chain(head, following), count(first)), first)
+        return enumerate(map(self.decode, items, count(first)), first)
 
-    def decode_item(self, item: Item, number: int) -> Decoded:
-        """Decode one line, or convert one Python object; see `decode` and `convert`."""
-        return self.decode(item, number) if isinstance(item, bytes) else self.convert(item, number)
-
-    def decode(self, line: bytes, number: int) -> Decoded:
-        """Decode one line.
+    def decode(self, item: Item, number: int) -> Decoded:
+        """Decode one line, or one Python object, which is validated as the line that it would be.
 
         Args:
-            line: the bytes of the line; a line end is white space.
+            item: the bytes of a line, whose line end is white space; or a ``dict`` of JSON values
+                as in ``strict_json``. Anything else is rejected.
             number: the line's number, from 1, for the reject.
         """
-        if len(line) > self._limit:
-            return Reject.of(_too_long(line, self._limit), number, identity_of(line))
-        try:
-            record = self._decode(line)
-            if record.submission is not None and record.checks is not None:
-                return record
-        except Exception:  # noqa: BLE001, S110  # refused, or failed: the schema validates it
-            pass
-        return self._judged(line, number)
-
-    def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
-        """Convert one Python object, validated as the line that it would be.
-
-        Args:
-            record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
-            number: the record's number, from 1, for the reject.
-        """
-        return self._judged(record, number)
+        if isinstance(item, bytes):
+            if len(item) > self._limit:
+                return Reject.of(_too_long(item, self._limit), number, identity_of(item))
+            try:
+                record = self._decode(item)
+                if record.submission is not None and record.checks is not None:
+                    return record
+            except Exception:  # noqa: BLE001, S110  # refused, or failed: the schema validates it
+                pass
+        return self._judged(item, number)
 
     def _judged(self, item: Item, number: int) -> Decoded:
         """Decode a line that no type accepts, or a mapping."""

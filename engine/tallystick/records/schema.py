@@ -16,7 +16,7 @@ from typing import Any
 from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import resolve
-from tallystick.io.documents import LARGEST, parse_json, read_text
+from tallystick.io.documents import LARGEST, read_json
 from tallystick.io.json_schema import DRAFT, schema_defect
 from tallystick.resources import schema_path
 
@@ -136,17 +136,13 @@ def _resolved(part: Any, root: Schema) -> Any:  # noqa: ANN401  # a schema can b
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = read_text(path)
+        document = read_json(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SchemaError(
-            f"{path}: the schema cannot be read, expected a file in UTF-8 of at most {LARGEST} "
-            f"bytes ({reason})"
+            f"{path}: the schema cannot be read ({reason}), expected a file of JSON in UTF-8 of at "
+            f"most {LARGEST} bytes"
         ) from error
-    try:
-        document = parse_json(text.encode())
-    except ValueError as error:
-        raise SchemaError(f"{path}: the schema is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise SchemaError(f"{path}: found {type(document).__name__}, expected a JSON object")
     return document

@@ -250,7 +250,7 @@ class Scorer(BoundRules):
 
     def _scored(self, item: Item, line: int) -> tuple[BoundRules, Result, Scores | None]:
         """Return the rules, the result and the scores of a record; None without a submission."""
-        decoded, scores = self.decoder.decode_item(item, line), None
+        decoded, scores = self.decoder.decode(item, line), None
         if isinstance(decoded, Reject):
             raise decoded.to_error()
         rules = self.rules_at(decoded.epoch)

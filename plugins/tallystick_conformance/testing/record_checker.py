@@ -43,7 +43,7 @@ class FactReader:
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
         """Return the record as formulas get it; None if it is not valid, or has no submission."""
-        decoded = self._decoder.convert(record, 1)
+        decoded = self._decoder.decode(record, 1)
         if isinstance(decoded, Reject) or not is_answered(decoded):
             return None
         return decoded

@@ -321,8 +321,7 @@ def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
         lines = [made.record(Draw.of("coherence", i)) for i in range(8)]
         history = history_of(5, [subject.skill_type], miners=8, validators=1, epochs=1, rounds=2)
         for line in (*subject.bases, *lines, *history.lines(8)):
-            decode = scorer.decoder.decode if isinstance(line, bytes) else scorer.decoder.convert
-            record = decode(line, 1)  # type: ignore[operator]
+            record = scorer.decoder.decode(line, 1)
             if isinstance(record, Record):
                 taken = subject.bound.facts_of(record)
                 terms = {
