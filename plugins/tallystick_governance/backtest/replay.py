@@ -312,6 +312,9 @@ class _EpochReplay:
         )
 
     def _sum(self, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
+        """Add up what an outcome with states tells, which others do not."""
+        if not self.follows:
+            return
         for part in records:
             if EMISSION in part.values:
                 self.emission[part.skill_type] += total_of(part.values[EMISSION].values)
