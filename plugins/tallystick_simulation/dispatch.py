@@ -168,10 +168,7 @@ class Dispatcher:
             # nobody can be selected
             group = Group((), (), self.rules.groups.consensus.minimum_members <= 0)
         self.switches.group(state, self.rules, name, group, streaks)
-        # as `auditor_streak` counts them
-        streaks.update(group.auditors)
-        for hotkey in group.primaries:
-            streaks[hotkey] = 0
+        group.count_streaks(streaks)
         members = [(hotkey, 0) for hotkey in group.primaries]
         return [*members, *((hotkey, 1) for hotkey in group.auditors)], group.consensus
 

@@ -39,6 +39,7 @@ Two auditors of these three are ``hk-b`` and ``hk-c``, in this order.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -76,6 +77,12 @@ class Group:
         members = tuple(primaries), tuple(auditors)
         enough = sum(map(len, members)) >= rules.groups.consensus.minimum_members
         return cls(*members, enough)
+
+    def count_streaks(self, streaks: Counter[str]) -> None:
+        """Count the next round in the streaks of its members, as `auditor_streak` counts them."""
+        streaks.update(self.auditors)
+        for hotkey in self.primaries:
+            streaks[hotkey] = 0
 
 
 def is_ejected(rules: StateRules, miner: MinerEntry) -> bool:

@@ -141,59 +141,46 @@ def structure(document: Mapping[str, Any], cls: type[_T]) -> _T:
 
 @cache
 def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(detailed_validation=False)
+    converter, omitted = cattrs.Converter(detailed_validation=False), override(omit_if_default=True)
     converter.register_structure_hook_func(_is_nano, lambda value, _: from_text(value))
     converter.register_unstructure_hook_func(_is_nano, to_text)
-    _key_miners_by_hotkey(converter)
-    _leave_out_what_is_not_carried(converter)
-    _keep_the_names_of_snapshots(converter)
-    return converter
-
-
-def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
-    """Leave out the hotkey of what a hotkey is the key of, flags of nobody, and no registration."""
-    write = make_dict_unstructure_fn(
+    # a miner is under its hotkey, without flags of nobody and without no registration
+    write_miner = make_dict_unstructure_fn(
         MinerEntry,
         converter,
         hotkey=override(omit=True),
-        flagged_by=override(omit_if_default=True),
-        registered_block=override(omit_if_default=True),
-        anew=override(omit_if_default=True),
+        flagged_by=omitted,
+        registered_block=omitted,
+        anew=omitted,
     )
-    read = make_dict_structure_fn(MinerEntry, converter)
+    read_miner = make_dict_structure_fn(MinerEntry, converter)
 
-    def miners(documents: Mapping[str, Any], _: object) -> dict[str, MinerEntry]:
+    def read_miners(documents: Mapping[str, Any], _: object) -> dict[str, MinerEntry]:
         return {
-            hotkey: read({"hotkey": hotkey, **fields}, MinerEntry)
+            hotkey: read_miner({"hotkey": hotkey, **fields}, MinerEntry)
             for hotkey, fields in documents.items()
         }
 
-    converter.register_unstructure_hook(MinerEntry, write)
+    converter.register_unstructure_hook(MinerEntry, write_miner)
     converter.register_structure_hook_func(
-        lambda target: target == Mapping[str, MinerEntry], miners
+        lambda target: target == Mapping[str, MinerEntry], read_miners
     )
-
-
-def _leave_out_what_is_not_carried(converter: cattrs.Converter) -> None:
-    """Say nothing of carried columns where there are none: most states were begun without."""
-    omitted = override(omit_if_default=True)
-    write = make_dict_unstructure_fn(State, converter, carry=omitted)
-    converter.register_unstructure_hook(State, write)
-
-
-def _keep_the_names_of_snapshots(converter: cattrs.Converter) -> None:
-    """Say the format and the events digest as the first snapshots did, which later ones cover."""
-    named = override(rename="evidence")
-    write = make_dict_unstructure_fn(
+    # most states were begun without carried columns
+    write_state = make_dict_unstructure_fn(State, converter, carry=omitted)
+    converter.register_unstructure_hook(State, write_state)
+    # the name that the first snapshots have, which later ones cover
+    evidence = override(rename="evidence")
+    write_snapshot = make_dict_unstructure_fn(
         Snapshot,
         converter,
         _cattrs_include_init_false=True,
-        events_digest=named,
-        genesis=override(omit_if_default=True),
+        events_digest=evidence,
+        genesis=omitted,
     )
-    read = make_dict_structure_fn(Snapshot, converter, events_digest=named)
-    converter.register_unstructure_hook(Snapshot, write)
-    converter.register_structure_hook(Snapshot, read)
+    read_snapshot = make_dict_structure_fn(Snapshot, converter, events_digest=evidence)
+    converter.register_unstructure_hook(Snapshot, write_snapshot)
+    converter.register_structure_hook(Snapshot, read_snapshot)
+    return converter
 
 
 def _is_nano(target: Any) -> bool:  # noqa: ANN401  # a type form

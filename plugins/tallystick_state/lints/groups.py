@@ -6,7 +6,7 @@ or are all at the ceiling, where honest work leads them.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -19,9 +19,8 @@ from tallystick.scoring.lint import check, comparison, finding, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import placed_steps, round_score
-from tallystick_state.groups import Group, auditor_streak, select_group
+from tallystick_state.groups import Group, select_group
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
@@ -192,17 +191,12 @@ def _drawn(rules: StateRules, kind: str, reputations: Mapping[str, int]) -> list
         hotkey: MinerEntry(hotkey, uid, (kind,), {kind: nano})
         for uid, (hotkey, nano) in enumerate(reputations.items())
     }
-    state, roles = State(0, miners, {}), defaultdict[str, list[tuple[int, Role]]](list)
-    groups = []
+    state, streaks, groups = State(0, miners, {}), Counter[str](), list[Group]()
     for number in range(_ROUNDS):
-        streaks = {hotkey: auditor_streak(rounds) for hotkey, rounds in roles.items()}
         group = select_group(
             state, kind, rules, round=number, seed=f"seed-{number}", auditor_streaks=streaks
         )
-        for hotkey in group.primaries:
-            roles[hotkey].append((number, "primary"))
-        for hotkey in group.auditors:
-            roles[hotkey].append((number, "auditor"))
+        group.count_streaks(streaks)
         groups.append(group)
     return groups
 
