@@ -49,7 +49,7 @@ from tallystick.records.struct_builder import Record, is_answered
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import RecordLike, Scorer
 from tallystick.scoring.scores import Scores, score_facts
-from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
+from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import fact_value_text
 from tallystick_conformance.testing.concrete_record import concrete_record_of
 from tallystick_conformance.testing.record_checker import FactReader
@@ -192,7 +192,7 @@ def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     rules = scorer.rules_at(decoded.epoch)
     bound = rules.types[decoded.skill_type]
     directions = scorer.registry.skill_types[decoded.skill_type].directions
-    pinned = thresholds_at(rules.thresholds, scorer.pinned, decoded.skill_type, decoded.epoch)
+    pinned = scorer.thresholds_at(decoded.skill_type, decoded.epoch)
     return _Answer(scorer, bound, pinned, value, decoded, bound.facts_of(decoded), directions)
 
 

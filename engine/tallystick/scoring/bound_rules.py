@@ -73,6 +73,17 @@ class BoundRules:
         """Return the rules of an epoch."""
         return self.timeline.at(epoch) if self.later else self
 
+    def thresholds_at(self, skill_type: str, epoch: int) -> Thresholds:
+        """Return the thresholds of a type in an epoch; a snapshot stands over those of the rules.
+
+        Args:
+            skill_type: the type, which the rules of the epoch have.
+            epoch: the one that a record names.
+        """
+        snapshot = self.pinned.get(epoch)
+        pinned = None if snapshot is None else snapshot.thresholds.get(skill_type)
+        return self.rules_at(epoch).thresholds[skill_type] if pinned is None else pinned
+
     @property
     def latest(self) -> BoundRules:
         """The rules that hold in the end."""

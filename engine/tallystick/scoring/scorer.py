@@ -26,11 +26,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores, score_facts, thresholds_of
-from tallystick.scoring.threshold_snapshots import (
-    Snapshots,
-    ThresholdSnapshot,
-    thresholds_at,
-)
+from tallystick.scoring.threshold_snapshots import Snapshots, ThresholdSnapshot
 
 if TYPE_CHECKING:
     from tallystick.records.decoding import Decoded, Item
@@ -260,9 +256,7 @@ class Scorer(BoundRules):
         facts = bound.facts_of(decoded) if answered else bound.task_facts_of(decoded)
         bound.check(facts, item, answered=answered)
         if answered:
-            thresholds = thresholds_at(
-                rules.thresholds, self.pinned, decoded.skill_type, decoded.epoch
-            )
+            thresholds = self.thresholds_at(decoded.skill_type, decoded.epoch)
             scores = score_facts(bound, facts, thresholds)
         return rules, self._result(decoded, line, bound, scores), scores
 

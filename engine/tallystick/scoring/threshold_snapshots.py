@@ -71,22 +71,3 @@ class Snapshots(Mapping[int, ThresholdSnapshot]):
 
     def __len__(self) -> int:
         return len(self.source)
-
-
-def thresholds_at(
-    unpinned: Mapping[str, Thresholds],
-    pinned: Mapping[int, ThresholdSnapshot],
-    skill_type: str,
-    epoch: int,
-) -> Thresholds:
-    """Return the thresholds of a type in an epoch.
-
-    Args:
-        unpinned: by skill type, for epochs without a snapshot and for types that it leaves out.
-        pinned: the snapshots, by epoch.
-        skill_type: the type.
-        epoch: the one that the record names.
-    """
-    snapshot = pinned.get(epoch)
-    result = None if snapshot is None else snapshot.thresholds.get(skill_type)
-    return unpinned[skill_type] if result is None else result

@@ -31,7 +31,7 @@ from tallystick.scoring.facts.file import FactsChunk, FactsRequest
 from tallystick.scoring.facts.isolation import Check, accepted, isolated, judged
 from tallystick.scoring.planner import score_columns
 from tallystick.scoring.table import ResultTable, ScoredRows
-from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot, thresholds_at
+from tallystick.scoring.threshold_snapshots import Thresholds
 
 Numbered = tuple[int, Decoded]
 """The content of an item, with its number."""
@@ -144,8 +144,7 @@ def _scored(batches: Iterable[tuple[FactBatch, BoundRules]], rules: BoundRules) 
     rejects, scored, epochs = list[Reject](), list[ScoredRows](), set[int]()
     for batch, own in batches:
         rejects += batch.rejects
-        # snapshots stand over the rules of every epoch
-        work = partial(_scored_rows, own, rules.pinned)
+        work = partial(_scored_rows, rules, own)
         for every in batch.types.values():
             parts, rows, failed_on = isolated(work, every, identity_at)
             rejects += failed_on
@@ -221,14 +220,18 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
 
 
-def _scored_rows(
-    rules: BoundRules, pinned: Mapping[int, ThresholdSnapshot], rows: FactRows
-) -> list[ScoredRows]:
-    """Return the rows of one type with their scores, apart by thresholds."""
+def _scored_rows(every: BoundRules, rules: BoundRules, rows: FactRows) -> list[ScoredRows]:
+    """Return the rows of one type with their scores, apart by thresholds.
+
+    Args:
+        every: the rules of every epoch, whose snapshots stand over them.
+        rules: those that hold for the rows.
+        rows: of one type.
+    """
     answered, bound = rows.select(rows.answered), rules.types[rows.skill_type]
     result = [
         ScoredRows(some, score_columns(bound, some.facts.__getitem__, thresholds, len(some)))
-        for some, thresholds in _by_thresholds(rules, pinned, answered)
+        for some, thresholds in _by_thresholds(every, rules, answered)
         if len(some)
     ]
     if len(answered) < len(rows):
@@ -237,15 +240,15 @@ def _scored_rows(
 
 
 def _by_thresholds(
-    rules: BoundRules, pinned: Mapping[int, ThresholdSnapshot], rows: FactRows
+    every: BoundRules, rules: BoundRules, rows: FactRows
 ) -> Iterator[tuple[FactRows, Thresholds]]:
     """Yield rows of one type by the thresholds that score them."""
-    if not pinned:
+    if not every.pinned:
         yield rows, rules.thresholds[rows.skill_type]
         return
     shared = defaultdict[tuple[tuple[str, int], ...], list[int]](list)
     for epoch in np.unique(rows.epoch).tolist():
-        thresholds = thresholds_at(rules.thresholds, pinned, rows.skill_type, epoch)
+        thresholds = every.thresholds_at(rows.skill_type, epoch)
         shared[tuple(sorted(thresholds.items()))].append(epoch)
     for items, epochs in shared.items():
         yield rows.select(np.isin(rows.epoch, epochs)), dict(items)
