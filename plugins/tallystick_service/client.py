@@ -214,12 +214,7 @@ class Client:
         listed = self.get(f"{_API}/log")["leaves"]
         tree = Tree(map(bytes.fromhex, listed))
         for believed in (before, checkpoint):
-            if tree.size < believed.size or tree.root_at(believed.size) != believed.root:
-                raise TrustError(
-                    f"found a log of {tree.size} epochs, expected that its first {believed.size} "
-                    f"have the root {believed.root.hex()}: its history was rewritten",
-                    code="rewritten-history",
-                )
+            believed.check_log(tree)
 
     def _asked(self, method: str, path: str, body: bytes | None) -> JsonObject:
         headers = {"accept": "application/json", **self._authorization()}

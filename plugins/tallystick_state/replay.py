@@ -21,7 +21,6 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
 from tallystick_state.authority import authority_of
 from tallystick_state.chain import Entry, check
-from tallystick_state.checkpoints import check_leaves
 from tallystick_state.claims import Rank
 from tallystick_state.entries import Genesis, begin, body_of
 from tallystick_state.event import StateEvent
@@ -226,7 +225,7 @@ def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
                     "leads to: the store was changed, restore a copy"
                 )
         if checkpoint is not None:
-            check_leaves(log, checkpoint)
+            checkpoint.check_log(log.tree)
 
 
 def _unlike(log: EventLog, entry: Entry) -> DamagedError:

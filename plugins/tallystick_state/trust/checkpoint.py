@@ -21,7 +21,7 @@ import attrs
 from tallystick.errors import TrustError
 from tallystick_state.trust.encoding import base64_bytes, base64_text, check_size
 from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.merkle import HASH_SIZE
+from tallystick_state.trust.merkle import HASH_SIZE, Tree
 
 MAX_NOTE_BYTES = 1 << 16
 """Maximum size of a note, in bytes."""
@@ -244,6 +244,31 @@ class Checkpoint:
             TrustError: a signature of one of them does not hold.
         """
         return Note(self.text, self.signatures).signers(keys, self.origin)
+
+    def check_log(self, tree: Tree) -> None:
+        """Refuse a log of epochs that is not what the checkpoint says it was.
+
+        Args:
+            tree: of the leaves of its closed epochs.
+
+        Raises:
+            TrustError: epochs are missing, or have another root.
+        """
+        if tree.size < self.size:
+            raise TrustError(
+                f"found {tree.size} closed epochs, expected the {self.size} of the checkpoint of "
+                f"{self.origin}: the log was cut back, or is of another state",
+                code="cut-back",
+            )
+        root = tree.root_at(self.size)
+        if root != self.root:
+            raise TrustError(
+                f"found that the first {self.size} epochs have the root {root.hex()}, expected "
+                f"{self.root.hex()}, which the checkpoint of {self.origin} says: the history was "
+                "rewritten, or is of another state; tallystick audit states finds where, beside a "
+                "sound copy",
+                code="rewritten-history",
+            )
 
     def check_signed(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
         """Return the keys, of those known, that signed the checkpoint: at least one.

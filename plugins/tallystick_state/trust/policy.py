@@ -13,6 +13,7 @@ import attrs
 
 from tallystick.errors import TrustError
 from tallystick.json_values import JsonKey, json_object
+from tallystick.records.messages import shown
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
@@ -275,7 +276,7 @@ def _check_agreement(expected: Statement, signed: Statement) -> None:
     for name, value in expected.predicate.items():
         stated = signed.predicate.get(name)
         if stated != value:
-            message = f"found {name} {_shown(stated)} in the statement, expected {_shown(value)}"
+            message = f"found {name} {shown(stated)} in the statement, expected {shown(value)}"
             raise TrustError(message, code=_CODES.get(name, "bad-statement"))
     if expected.subject and _digests(signed) != _digests(expected):
         message = "found other digests as the subject of the statement, expected those of its files"
@@ -291,11 +292,6 @@ def _check_expiry(expiry: int | None, block: int | None, what: str, code: str) -
     if block >= expiry:
         message = f"{what} expired at block {expiry}, and block {block} is stated"
         raise TrustError(message, code=code)
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def _digests(statement: Statement) -> list[str]:
