@@ -19,8 +19,7 @@ import attrs
 
 from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.domain import Domain
-from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import FactIndex, constraints, reader_of, relations, scale_of
+from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Kind, Node, facts_in
 from tallystick.numbers.nano import NANO, to_text
@@ -34,6 +33,7 @@ from tallystick.scoring.lint import comparison, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Value
+from tallystick_conformance.testing.fact_conditions import FactConditions
 
 MUCH = NANO // 20
 """Largest change of an axis or a factor that is none, in nano."""
@@ -113,31 +113,8 @@ class Trial:
         return NANO if nano is None else nano
 
     @cached_property
-    def _ordered(self) -> tuple[tuple[str, str], ...]:
-        pairs = relations(tuple(self.facts.values()))
-        return tuple((small.digest, large.digest) for small, large in pairs)
-
-    @cached_property
-    def _absent(self) -> tuple[tuple[str, str, int], ...]:
-        """The facts that are fixed where a value is absent: presence, fact, and its number then."""
-        index = FactIndex(tuple(self.facts.values()))
-        return tuple(
-            (presence.digest, digest, absent)
-            for digest, fact in self.facts.items()
-            for presence, absent in reader_of(fact).absences(fact, index)
-        )
-
-    @cached_property
-    def _requirements(self) -> tuple[tuple[Node, frozenset[str]], ...]:
-        """The conditions of valid records under either rule set, with the facts that each reads."""
-        conditions = {
-            requirement.digest: requirement.condition
-            for bound in self.bounds
-            for requirement in bound.required
-        }
-        return tuple(
-            (condition, frozenset(facts_in(condition))) for condition in conditions.values()
-        )
+    def _known(self) -> dict[frozenset[str], FactConditions]:
+        return {}
 
     @cached_property
     def _conditions(self) -> dict[str, Compiled]:
@@ -153,16 +130,12 @@ class Trial:
 
     def is_valid(self, record: Record) -> bool:
         """Return whether a record can have these facts, as far as they decide it."""
-        given = record.keys()
-        return (
-            all(record[s] <= record[g] for s, g in self._ordered if s in given and g in given)
-            and all(
-                record[there] or record[n] == none
-                for there, n, none in self._absent
-                if there in given and n in given
-            )
-            and all(self.holds(c, record) for c, read in self._requirements if read <= given)
-        )
+        digests = frozenset(record)
+        if digests not in self._known:
+            facts = {digest: self.facts[digest] for digest in record}
+            required = {r.digest: r.condition for b in self.bounds for r in b.required}
+            self._known[digests] = FactConditions(facts, self._domains, tuple(required.values()))
+        return not self._known[digests].faults(record)
 
     def options(self, digest: str) -> tuple[int, ...]:
         """Return the values of a fact that are tried, ascending."""
@@ -177,17 +150,6 @@ class Trial:
         else:
             values = range(domain.high + 1)
         return tuple(value for value in values if domain.low <= value <= domain.high)
-
-    def can_be(self, *records: Record) -> bool:
-        """Return whether records can have these facts together, as far as readers know it.
-
-        It takes longer than `is_valid`, so only what would be found is asked.
-        """
-        return all(map(self._is_coherent, records))
-
-    def _is_coherent(self, record: Record) -> bool:
-        facts = tuple(self.facts[digest] for digest in record)
-        return all(evaluate(each, record, {}) for each in constraints(facts, self._domains))
 
     @cached_property
     def _samples(self) -> dict[tuple[str, ...], list[Record]]:
@@ -366,7 +328,7 @@ def _cheaper(trial: Trial) -> Iterator[Finding]:
     for mistake in trial.mistakes:
         least = worst.get(mistake.name)
         is_worse = least is None or _fall(mistake) > _fall(least)
-        if mistake.is_cheaper and is_worse and trial.can_be(mistake.right, mistake.wrong):
+        if mistake.is_cheaper and is_worse:
             worst[mistake.name] = mistake
     for name, mistake in worst.items():
         before, now = map(to_text, mistake.costs)
@@ -422,7 +384,7 @@ def _broken(trial: Trial) -> Iterator[Finding]:
         is_worse = least is None or now < least.costs[1]
         is_old = before < 0 and mistake.name not in excused
         is_new = now < 0 and is_worse and mistake.name not in excused
-        if (is_old or is_new) and trial.can_be(mistake.right, mistake.wrong):
+        if is_old or is_new:
             if is_old:
                 excused.add(mistake.name)
             if is_new:
@@ -453,10 +415,10 @@ def _beyond(trial: Trial, promise: Property, bound: Fraction) -> Iterator[Findin
     is_kept = _KEPT[promise.claim]
     for record in trial.records(promise.where):
         old, new = trial.paid(record)
-        if not is_kept(Fraction(old, NANO), bound) and trial.can_be(record):
+        if not is_kept(Fraction(old, NANO), bound):
             return
         is_broken = worst is None and not is_kept(Fraction(new, NANO), bound)
-        if is_broken and trial.can_be(record):
+        if is_broken:
             worst = new, record
     if worst is not None:
         value, record = worst
@@ -493,7 +455,7 @@ def _reordered(trial: Trial) -> Iterator[Finding]:
             continue
         before = steps.get(mistake.name, (0, 0))
         old, new = map(max, before, mistake.costs)
-        if (old, new) != before and trial.can_be(mistake.right, mistake.wrong):
+        if (old, new) != before:
             steps[mistake.name] = old, new
     for (one, first), (other, second) in combinations(steps.items(), 2):
         for names, costs in (((one, other), (first, second)), ((other, one), (second, first))):

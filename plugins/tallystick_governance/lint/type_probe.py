@@ -16,13 +16,14 @@ import attrs
 
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import Facts
-from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, scale_of
+from tallystick.formula.facts import path_of, reader_of, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, facts_in, leaves, names
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed, ranges
 from tallystick.scoring.scores import walk
 from tallystick.scoring.value import Range, Value
+from tallystick_conformance.testing.fact_conditions import FactConditions
 
 MOST = 1 << 12
 """Maximum number of combinations of facts that are tried one by one; beyond it the range."""
@@ -56,18 +57,9 @@ class TypeProbe:
         return self.bound.values[: self.bound.values.index(self.bound.quality) + 1]
 
     @cached_property
-    def _ordered(self) -> tuple[tuple[str, str], ...]:
-        return tuple((s.digest, g.digest) for s, g in relations(self.bound.facts))
-
-    @cached_property
-    def _absent(self) -> tuple[tuple[str, str, int], ...]:
-        """The facts that are fixed where a value is absent: presence, fact, and its number then."""
-        index = FactIndex(self.bound.facts)
-        return tuple(
-            (presence.digest, fact.digest, absent)
-            for fact in self.bound.facts
-            for presence, absent in reader_of(fact).absences(fact, index)
-        )
+    def _conditions(self) -> FactConditions:
+        required = tuple(requirement.condition for requirement in self.bound.required)
+        return FactConditions(self.facts, self.domains, required)
 
     def reads(self, node: Node) -> tuple[str, ...]:
         """Return the digests of the facts that decide a node, also through published axes."""
@@ -81,11 +73,7 @@ class TypeProbe:
 
     def faults(self, facts: Facts) -> int:
         """Return the number of conditions of a valid record that these facts break."""
-        return (
-            sum(facts[small] > facts[large] for small, large in self._ordered)
-            + sum(not facts[there] and facts[n] != none for there, n, none in self._absent)
-            + sum(not own.compiled.holds(facts) for own in self.bound.requirements)
-        )
+        return self._conditions.faults(facts)
 
     def allows(self, facts: Facts) -> bool:
         """Return whether these facts break no condition of a valid record."""
@@ -166,17 +154,10 @@ def highest_quality(bound: BoundType) -> int:
 
 def _combinations(bound: BoundType, facts: Sequence[Node]) -> Iterator[Facts]:
     """Yield combinations of some facts that their relations and the requirements allow."""
-    digests = [fact.digest for fact in facts]
-    order = [(s.digest, g.digest) for s, g in relations(facts)]
-    conditions = [
-        own.compiled
-        for own in bound.requirements
-        if facts_in(own.requirement.condition).keys() <= {*digests}
-    ]
-    ranges_of = (bound.domains[digest] for digest in digests)
-    for chosen in product(*(range(domain.low, domain.high + 1) for domain in ranges_of)):
-        integers = dict(zip(digests, chosen, strict=True))
-        if all(integers[s] <= integers[g] for s, g in order) and all(
-            c.holds(integers) for c in conditions
-        ):
+    domains = {fact.digest: bound.domains[fact.digest] for fact in facts}
+    required = tuple(requirement.condition for requirement in bound.required)
+    conditions = FactConditions(facts_in(*facts), domains, required)
+    for chosen in product(*(range(domain.low, domain.high + 1) for domain in domains.values())):
+        integers = dict(zip(domains, chosen, strict=True))
+        if not conditions.faults(integers):
             yield integers

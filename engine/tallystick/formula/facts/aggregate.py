@@ -209,17 +209,11 @@ class _Extreme(Aggregate):
         """Return the author's ``empty``."""
         return int(arguments_of(fact)[0])
 
-    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """Yield the counts that, where they are 0, leave no number."""
-        (empty,) = arguments_of(fact)
-        for path in _counts_of(path_of(fact)):
-            for counted in others.find("count", path):
-                yield counted, empty
-
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield that it is ``empty`` where nothing is counted, and else at most the sum."""
-        for counted, empty in self.absences(fact, others):
-            yield (counted != 0) | (fact == empty)
+        for path in _counts_of(path_of(fact)):
+            for counted in others.find("count", path):
+                yield (counted != 0) | (fact == arguments_of(fact)[0])
         for sum_of_it in others.find("total", path_of(fact)):
             if others.domains[sum_of_it.digest].low >= 0:  # then no number is below 0
                 none = (sum_of_it == 0) & self.nothing(fact, others)

@@ -133,11 +133,6 @@ class FactReader(ABC):
             for reader in self.at_most:
                 yield from others.find(reader, path)
 
-    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """Yield facts that are 0 where there is nothing to read, with this fact's value there."""
-        del fact, others
-        return iter(())
-
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield conditions on a fact and those beside it that every record meets.
 

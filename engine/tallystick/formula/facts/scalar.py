@@ -86,12 +86,6 @@ class _Numeric(FactReader):
         """Return the author's ``missing``."""
         return next(iter(arguments_of(fact)), None)
 
-    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """Yield a number that is not given is what it is when it is missing."""
-        for missing in arguments_of(fact):
-            for presence in others.find("given", path_of(fact)):
-                yield presence, missing
-
     def constraints(self, fact: Node, others: FactIndex) -> Iterator[Node]:
         """Yield a number that is left out, or is an object, has the value for that."""
         path = path_of(fact)
