@@ -6,7 +6,7 @@ from tallystick.formula import facts, formula, tree
 from tallystick.plugins import author
 
 BUILT_BY_EVALUATORS = {"arms_of", "as_condition", "bind", "const", "leaves", "names", "param"}
-BUILT_BY_EVALUATORS |= {"factors_of", "value_of", "walk", "weights_of"}
+BUILT_BY_EVALUATORS |= {"factors_of", "facts_in", "value_of", "walk", "weights_of"}
 """What evaluators of trees need, not their authors: a parameter comes from the decorator."""
 
 

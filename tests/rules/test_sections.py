@@ -17,6 +17,7 @@ import installed as sites
 import pytest
 
 from tallystick.errors import PluginError, RuleSetError
+from tallystick.plugins.code import Code
 from tallystick.plugins.entries import ALLOWED, RefusedPluginError
 from tallystick.plugins.registry import Registry, installed, installed_plugins
 from tallystick.rules.compatibility import gone
@@ -376,7 +377,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         distribution: str = "acme",
         name: str = "reviews",
         module: str = MODULE,
-        plugin: str | None = None,
     ) -> None:
         place = tmp_path / distribution
         package = place / f"{distribution}_floor"
@@ -391,8 +391,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n"
         )
         entries = f"[tallystick.sections]\n{name} = {package.name}.section:SECTION\n"
-        if plugin != "":
-            entries += f"[tallystick.plugins]\n{plugin or distribution} = {package.name}.plugin\n"
+        entries += f"[tallystick.plugins]\n{distribution} = {package.name}.plugin\n"
         (info / "entry_points.txt").write_text(entries)
         monkeypatch.syspath_prepend(str(place))
         monkeypatch.delenv(ALLOWED, raising=False)
@@ -416,8 +415,8 @@ def test_an_installed_section_is_used_by_the_rule_sets_that_have_it(
     loaded = reading(TEXT + "\n[reviews]\nshare = 3\n")
     assert "acme_floor.section" in sys.modules
     assert list(loaded.rule_set.sections) == ["reviews"]
-    assert used_plugins(loaded.rule_set) == ("acme", "workflow")
-    assert "acme" in loaded.registry.plugins
+    assert used_plugins(loaded.rule_set) == ("workflow",)
+    assert Code.of(loaded.registry, loaded.rule_set.sections).sections["reviews"] is not None
 
 
 def test_more_plugins_beside_those_in_use_change_no_digest(
@@ -452,10 +451,9 @@ def test_a_section_that_two_offer_is_refused(reading: Reading, install: Install)
         ({"module": MODULE.replace('"reviews", R', '"views", R')}, "of the name 'views'"),
         ({"module": MODULE.replace("Reviews)", "int)")}, "expected a class of attrs"),
         ({"module": MODULE.replace("reviews.json", "gone.json")}, "its schema cannot be read"),
-        ({"plugin": ""}, "no plugin in the distribution 'acme'"),
     ],
 )
-def test_a_section_whose_owner_is_refused_is_told_with_the_reason(
+def test_a_section_that_is_refused_is_told_with_the_reason(
     reading: Reading, install: Install, changes: dict[str, str], reason: str
 ) -> None:
     install(**changes)

@@ -249,7 +249,7 @@ LIST, CHECK, LINT = (
 @pytest.mark.parametrize(
     ("spoil", "command", "status", "message"),
     [
-        (a_command("score"), LIST, 1, "found the command 'score' of the engine itself"),
+        (a_command("score"), LIST, 1, "the command 'score', and only that of 'tallystick' is used"),
         (
             a_command("a", "b", "c"),
             LIST,
@@ -290,9 +290,9 @@ LIST, CHECK, LINT = (
         (a_section("kind=REVIEWS,", "kind=REVIEWS, check=1 / 0,"), CHECK, 1, "its import failed"),
         (
             lambda site: site.change("plugin.py", "tallystick_api = 1", "tallystick_api = 3"),
-            CHECK,
+            LIST,
             1,
-            "reviews: found a table, expected a section whose plugin can be used; it is refused",
+            "reviews  refused: found tallystick_api = 3",
         ),
         (
             lambda site: site.change("rows.py", '"--agreed"', '"--rules"'),

@@ -127,12 +127,10 @@ def distribution_of(entry: EntryPoint) -> str:
     return _name(entry.dist) if entry.dist else ""
 
 
-# `Distribution.name` parses the whole file each time, the README too, by a parser of letters
+# `Distribution.name` parses the whole file each time, the README too
 @lru_cache(maxsize=64)
 def _name(found: Distribution) -> str:
-    head = (found.read_text("METADATA") or "").partition("\n\n")[0]
-    names = (line[5:].strip() for line in head.splitlines() if line.startswith("Name:"))
-    return next(names, "") or found.name
+    return found.name
 
 
 def own_packages() -> frozenset[str]:

@@ -129,17 +129,14 @@ class InstalledPlugins(Extensions[Plugin]):
         self,
         found: Iterable[EntryPoint],
         allowed: frozenset[str] | None = None,
-        damaged: Mapping[str, str] | None = None,
     ) -> None:
         """Import nothing yet.
 
         Args:
             found: the entry points, in any order.
             allowed: the only names of strangers to load; None loads any.
-            damaged: why distributions have no entry points that can be read, by name.
         """
         super().__init__(found, load, allowed)
-        self._damaged = damaged or {}
         self._registries: dict[frozenset[str], Registry] = {}
 
     def of(self, names: Collection[str]) -> Registry:
@@ -159,7 +156,7 @@ class InstalledPlugins(Extensions[Plugin]):
     def every(self) -> Registry:
         """Return the registry of all plugins that may be used: each of them is imported."""
         registry = self.of({*self.names(), *(self._allowed or ())})
-        return attrs.evolve(registry, refused={**registry.refused, **self._damaged})
+        return attrs.evolve(registry, refused={**registry.refused, **damaged_distributions()})
 
     def _registry(self, names: frozenset[str]) -> Registry:
         (offered, refused), named = self.loaded(names), self._allowed or frozenset()
@@ -182,7 +179,7 @@ Plugins: TypeAlias = InstalledPlugins | Registry
 @lru_cache(maxsize=1)
 def installed_plugins() -> InstalledPlugins:
     """Return the installed plugins, none of which is imported before it is named."""
-    return InstalledPlugins(installed_entries(GROUP), allowed_names(), damaged_distributions())
+    return InstalledPlugins(installed_entries(GROUP), allowed_names())
 
 
 def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:

@@ -14,7 +14,7 @@ from tallystick import canonical
 from tallystick.plugins.registry import namespace
 from tallystick.rules.formula_references import references_of
 from tallystick.rules.model import RuleSet
-from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
+from tallystick.rules.section_lookup import document_schema, formulas_of, sections_of
 from tallystick.rules.structure import table_of
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def used_plugins(rule_set: RuleSet) -> tuple[str, ...]:
     """Return the names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
-    skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Sections of
-    the engine itself are of no plugin. No other is imported to read it or to score by it.
+    skill type by ``plugin`` too. No other is imported to read it or to score by it.
     """
     offers = (
         *used_formulas(rule_set),
@@ -65,7 +64,6 @@ def used_plugins(rule_set: RuleSet) -> tuple[str, ...]:
     )
     types = rule_set.skill_types.values()
     names = {*map(namespace, offers), *(rules.plugin or "" for rules in types)}
-    names |= {owner for name in rule_set.sections for owner in owners(name)}
     return tuple(sorted(names - {""}))
 
 

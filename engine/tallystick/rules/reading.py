@@ -16,12 +16,11 @@ from tallystick.rules.findings import Finding, mistake, problems, shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared, sound_part
 from tallystick.rules.section import schema_of
-from tallystick.rules.section_lookup import installed_sections, owner_refusal, sections_in
+from tallystick.rules.section_lookup import installed_sections, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import Document, KeyPath, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from tallystick.plugins.registry import Plugins, Registry
@@ -116,18 +115,9 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     rule_set = structure(sound, sections.values())
     registry = plugins.of(used_plugins(rule_set))
     further = check(rule_set, Declared.of(document.data), registry)
-    unowned = [
-        mistake((name,), "a table", f"a section whose plugin can be used; it is refused: {why}")
-        for name in sections
-        if (why := owner_refusal(name, registry))
-    ]
-    return rule_set, _and_further(findings, [*unowned, *further])
-
-
-def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> list[Finding]:
-    """Return the findings, and the further ones of other paths: one is enough for a value."""
+    # one finding is enough for a value
     paths = {finding.path for finding in findings}
-    return [*findings, *(finding for finding in further if finding.path not in paths)]
+    return rule_set, [*findings, *(finding for finding in further if finding.path not in paths)]
 
 
 def _read_text(path: Path) -> str:

@@ -17,13 +17,9 @@ import attrs
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import (
     ALLOWED,
-    GROUP,
     SECTIONS,
     Extensions,
-    RefusedPluginError,
-    distribution_of,
     failure,
-    installed_entries,
     is_own,
     of_kind,
 )
@@ -34,7 +30,6 @@ from tallystick.rules.section import Section, schema_of, wrong_section
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from tallystick.plugins.registry import Registry
     from tallystick.rules.formula_references import FormulaReference
 
 _Rules = TypeVar("_Rules")
@@ -73,31 +68,6 @@ def sections_of(rule_set: RuleSet) -> tuple[tuple[Section[Any], Any], ...]:
     return tuple((sections.value(name), own) for name, own in sorted(rule_set.sections.items()))
 
 
-def owners(name: str) -> tuple[str, ...]:
-    """Return the plugins of the stranger whose distribution offers a section, in name order.
-
-    A section of the engine's own distribution belongs to the engine.
-    """
-    return _owners(installed_sections().entry(name))
-
-
-def owner_refusal(name: str, registry: Registry) -> str:
-    """Return why no plugin of the distribution that offers a section is used; empty where one is.
-
-    Args:
-        name: of the section.
-        registry: of the plugins that own it.
-    """
-    names, distribution = owners(name), distribution_of(installed_sections().entry(name))
-    used = (registry.plugins[owner_name] for owner_name in names if owner_name in registry.plugins)
-    if not names or any(plugin.distribution == distribution for plugin in used):
-        return ""
-    reasons = (
-        f"{owner_name}: {why}" for owner_name in names if (why := registry.refused.get(owner_name))
-    )
-    return "; ".join(reasons) or "its name is that of another distribution"
-
-
 def document_schema(rule_set: RuleSet) -> DocumentSchema:
     """Return the schema of documents that have the sections of a rule set.
 
@@ -132,13 +102,6 @@ def asked(section: Section[Any], what: str, answer: Callable[[], _Answer]) -> _A
         ) from error
 
 
-def _owners(entry: EntryPoint) -> tuple[str, ...]:
-    if is_own(entry):
-        return ()
-    every, distribution = installed_entries(GROUP), distribution_of(entry)
-    return tuple(sorted({e.name for e in every if distribution_of(e) == distribution}))
-
-
 def _check(entry: EntryPoint, section: Section[Any]) -> None:
     if entry.name in CORE:
         raise wrong_section(
@@ -155,15 +118,9 @@ def _check(entry: EntryPoint, section: Section[Any]) -> None:
         )
     if not attrs.has(section.kind.rules):
         raise wrong_section(f"found {section.kind.rules!r}, expected a class of attrs")
-    if is_own(entry):
-        return  # its schema is checked by a test, which spares each run a validator
-    section.check_schema()
-    if not _owners(entry):
-        raise RefusedPluginError(
-            "no-plugin",
-            f"found no plugin in the distribution {distribution_of(entry)!r}, expected one in the "
-            f"group {GROUP}: a receipt and a lock name the code of plugins",
-        )
+    # the schemas of its own are checked by a test, which spares each run a validator
+    if not is_own(entry):
+        section.check_schema()
 
 
 load_section = of_kind(Section, _check)
