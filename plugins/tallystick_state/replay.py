@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import groupby, takewhile, zip_longest
+from itertools import chain, groupby, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from tallystick.errors import DamagedError, OtherSnapshotError, StateError, Trus
 from tallystick.io.paths import PathLike, path_text
 from tallystick.records.messages import shown
 from tallystick_state.authority import authority_of
-from tallystick_state.chain import Entry, check
+from tallystick_state.chain import GENESIS_HASH, Entry, check
 from tallystick_state.claims import Rank
 from tallystick_state.entries import Genesis, begin, body_of
 from tallystick_state.event import StateEvent
@@ -44,7 +44,7 @@ from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
+    from tallystick.plugins.registry import Plugins, Registry
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
@@ -79,19 +79,32 @@ class Verified:
     pruned: PrunedPoint | None = None
 
 
-def replay(log: EventLog, entries: Iterable[Entry]) -> None:
-    """Apply entries, in their order, to the log of an empty or a shorter store.
+def replay(
+    entries: Iterable[Entry], transaction: Transaction, where: str, plugins: Plugins | None
+) -> EventLog:
+    """Apply entries, in their order, to a store into which their base was laid; return its log.
 
     Args:
-        log: where they go; its store has what was signed for them.
-        entries: those of another log.
+        entries: those of another log, from its first one, or from the one behind the base.
+        transaction: on the store, which has what was signed for them.
+        where: the other log, for errors.
+        plugins: what the rule sets are loaded with; None for the installed ones.
 
     Raises:
-        DamagedError: an entry says what its state does not allow, or leads to something else than
-            it says; `OtherSnapshotError` where that is the snapshot of an epoch.
+        DamagedError: the chain is broken, an entry says what its state does not allow, or leads to
+            something else than it says; `OtherSnapshotError` where that is the snapshot of an
+            epoch.
+        StoreError: the state is of another format, or a rule set does not load.
         TrustError: an entry must be signed, and is not as it must.
     """
-    for _, group in groupby(entries, key=_run):
+    head, genesis = transaction.head(), transaction.first_entry()
+    after = (0, GENESIS_HASH) if head is None else (head.entries, head.hash)
+    checked = check(entries, after=after)
+    if genesis is None:
+        genesis = next(checked, None)
+        checked = chain(() if genesis is None else (genesis,), checked)
+    log = EventLog(transaction, Genesis.read(genesis, where).in_force(transaction, where, plugins))
+    for _, group in groupby(checked, key=_run):
         chunk = list(group)
         message = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
         try:
@@ -102,6 +115,7 @@ def replay(log: EventLog, entries: Iterable[Entry]) -> None:
             raise DamagedError(f"{message}: {error}") from error
         if log.hash != chunk[-1].hash:
             raise _unlike(log, chunk[-1])
+    return log
 
 
 def verify(
@@ -160,13 +174,11 @@ def replaying(
         ) as (_, transaction),
     ):
         lay(base_rows(stored), transaction)
-        # the rules as this transaction sees them, which may be one that writes
-        in_force = Genesis.of_log(stored, where).in_force(transaction, where, ledger.plugins)
-        log = EventLog(transaction, in_force)
-        entries = check(stored.entries(log.entries + 1), after=(log.entries, log.hash))
+        point = stored.pruned()
+        entries = stored.entries(1 if point is None else point.seq + 1)
         if last is not None:
             entries = takewhile(lambda entry: entry.seq <= last, entries)
-        replay(log, entries)
+        log = replay(entries, transaction, where, ledger.plugins)
         log.finish()
         yield log
 

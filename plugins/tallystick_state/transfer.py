@@ -27,7 +27,7 @@ from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import read_root
 from tallystick_state.chain import GENESIS_HASH, Entry, check
-from tallystick_state.entries import Genesis, Rotate
+from tallystick_state.entries import Rotate
 from tallystick_state.event_log import EventLog
 from tallystick_state.pruned_base import TABLES as BASE_TABLES
 from tallystick_state.pruned_base import BaseRow, base_rows, lay, row_line
@@ -137,9 +137,12 @@ def import_state(
     try:
         with opened(path) as file, Store.create(target) as (_, transaction):
             header = _header(path, file.readline(MAX_LINE_BYTES))
-            log = _replayed(path, file, transaction, registry)
+            log = _imported(path, file, transaction, registry)
             if (log.entries, log.hash) != (header.entries, header.hash):
-                raise _cut(path, log.entries, header)
+                raise InputError(
+                    f"{path}: found {log.entries} entries, expected {header.entries} that end in "
+                    f"{header.hash}: the file was cut, export it again"
+                )
             for rules in log.rules.lines:
                 accept(rules)
             if pinned is not None:
@@ -154,7 +157,7 @@ def import_state(
     return header
 
 
-def _replayed(
+def _imported(
     path: Path, file: BinaryIO, transaction: Transaction, registry: Registry | None
 ) -> EventLog:
     """Return the log of a file behind its header, once it is replayed into an empty store."""
@@ -166,21 +169,11 @@ def _replayed(
     except StoreError as error:
         # such as a row that comes twice
         raise InputError(f"{path}: {error}") from error
-    base = transaction.head()
-    after = (0, GENESIS_HASH) if base is None else (base.entries, base.hash)
-    entries = check((_entry(path, *line) for line in lines), after=after)
-    if base is None:
-        genesis = next(entries, None)
-        entries = chain(() if genesis is None else (genesis,), entries)
-    else:
-        genesis = transaction.first_entry()
-    begun = Genesis.read(genesis, str(path))
-    log = EventLog(transaction, begun.in_force(transaction, str(path), registry))
+    entries = (_entry(path, *line) for line in lines)
     try:
-        replay(log, entries)
+        return replay(entries, transaction, str(path), registry)
     except TrustError as error:
         raise TrustError(f"{path}: {error}", code=error.code) from error
-    return log
 
 
 def is_export(path: Path) -> bool:
@@ -214,19 +207,15 @@ def _header(path: Path, line: bytes) -> Exported:
         version = header["tallystick_state"]
         exported = Exported(header["entries"], header["hash"])
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _bad_header(path) from None
+        raise InputError(
+            f"{path}: found no header of a state, expected a file of tallystick state export"
+        ) from None
     if version != FORMAT:
         raise InputError(
             f"{path}: found the format {version}, expected {FORMAT}: export the state with this "
             "tallystick, or begin anew with tallystick state init and record its rounds again"
         )
     return exported
-
-
-def _bad_header(path: Path) -> InputError:
-    return InputError(
-        f"{path}: found no header of a state, expected a file of tallystick state export"
-    )
 
 
 def _is_row(numbered: tuple[int, bytes]) -> bool:
@@ -264,11 +253,4 @@ def _bad_line(path: Path, number: int, line: bytes) -> InputError:
     return InputError(
         f"{path}:{number}: found {line[:60]!r}, expected an entry of a log: "
         "the file was cut or changed, export it again"
-    )
-
-
-def _cut(path: Path, entries: int, header: Exported) -> InputError:
-    return InputError(
-        f"{path}: found {entries} entries, expected {header.entries} that end in {header.hash}: "
-        "the file was cut, export it again"
     )

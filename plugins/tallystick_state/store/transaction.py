@@ -642,13 +642,9 @@ class Transaction:
                 "expected those that entries of the log name, and no other: restore a copy"
             )
 
-    def rules_entries(self, first: int = 1) -> list[Entry]:
-        """Return the entries that say which rules, trust file and pools are in force.
-
-        Args:
-            first: from the one with this number on.
-        """
-        return self._log(f"{_RULES} AND seq >= ? ORDER BY seq", (first,))
+    def rules_entries(self) -> list[Entry]:
+        """Return the entries that say which rules, trust file and pools are in force."""
+        return self._log(f"{_RULES} ORDER BY seq")
 
     def last_rules_seq(self) -> int:
         """Return the number of the last entry of `rules_entries`; 0 without any."""
