@@ -118,7 +118,7 @@ def test_only_a_distribution_whose_plugin_is_allowed_is_asked(
 ) -> None:
     offer(site)
     monkeypatch.setenv(ALLOWED, "skills")
-    assert "no installed plugin offers it" in refusal(tmp_path, "acme/daily")
+    assert f"{ALLOWED} does not name it" in refusal(tmp_path, "acme/daily")
     monkeypatch.setenv(ALLOWED, "skills,acme")
     assert "found no export of acme/daily" in refusal(tmp_path, "acme/daily")
 
