@@ -48,10 +48,11 @@ _OF_OTHER_ENTRIES = {
     *("prefixItems", "dependentSchemas"),
 }
 """Words with which ``additionalProperties`` and ``items`` are of other entries than without."""
-_FOLLOWED = {
-    *("$defs", "$schema", "$ref", "allOf", "if", "then", "else", *_BRANCHING, *ANNOTATIONS),
-    *("properties", "required", "additionalProperties", "propertyNames", "items"),
-}
+_OF_ENTRIES = {"properties", "required", "additionalProperties", "propertyNames", "items"}
+"""The words of a schema that constrain the entries of an object or a list."""
+_IN_PLACE = {"$ref", "allOf", "if", "then", "else", *_BRANCHING}
+"""Words that apply other parts to the value itself."""
+_FOLLOWED = {"$defs", "$schema", *_IN_PLACE, *ANNOTATIONS, *_OF_ENTRIES}
 """Words that the walk follows; the others are those of a value itself."""
 _MOST: Mapping[type, str] = {dict: "maxProperties", list: "maxItems"}
 
@@ -68,6 +69,7 @@ _COMPARED = 40
 """Characters of an unknown name that are compared with the known names."""
 
 Path = tuple[str | int, ...]
+_Accepts = Callable[[object], bool]
 
 
 @attrs.frozen
@@ -128,7 +130,7 @@ class RecordValidator:
         """Return whether a part of the schema accepts a value."""
         return self._acceptance(part)(value)
 
-    def _acceptance(self, part: Any) -> Callable[[object], bool]:  # noqa: ANN401  # as above
+    def _acceptance(self, part: Any) -> _Accepts:  # noqa: ANN401  # as above
         """Return what tells whether a part of the schema accepts a value."""
         return (lambda _: part) if isinstance(part, bool) else self._parts[id(part)].whole.is_valid
 
@@ -231,23 +233,40 @@ class RecordValidator:
         """Yield the problems of the fields of an object, by name: missing, unknown and bad ones."""
         # a part that another one applies to the object may demand a field of that
         known = ChainMap(*(part.get("properties", {}) for part in reversed(parts)))
+        # asked once, as a map can have very many good entries before a bad one
+        rules = [self._rules_of_entries(part) for part in parts]
         for name in sorted({name for part in parts for name in _names(part, value)}):
-            at, here, refusing = (*path, name), list[Problem](), list[Any]()
+            at = (*path, name)
             if name not in value:
                 yield self._missing(at, known.get(name))
                 continue
-            for part in parts:
-                fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
-                if "propertyNames" in part:
-                    here += self._problems([part["propertyNames"]], name, at)
-                if name not in fields and rest is False:
+            here: list[Problem] = []
+            refusing: list[Any] = []
+            for fields, rest, accepts, names, is_name in rules:
+                if not is_name(name):
+                    here += self._problems([names], name, at)
+                declared = fields.get(name, rest)
+                if (accepts if declared is rest else self._acceptance(declared))(value[name]):
+                    continue
+                if name in fields or rest is not False:
+                    refusing.append(declared)
+                else:
                     expected = _hint(name, fields)
                     unknown = Problem("unknown-field", path_text(at), shown(value[name]), expected)
                     here.append(unknown)
-                elif not self._accepts(fields.get(name, rest), value[name]):
-                    refusing.append(fields.get(name, rest))
             if here or refusing:
                 yield from self._problems(refusing, value[name], at, here)
+
+    def _rules_of_entries(self, part: Schema) -> tuple[Schema, Any, _Accepts, Any, _Accepts]:
+        """Return the fields of an object, the part for others, and that for names.
+
+        Behind each of the two parts stands what tells whether it accepts a value.
+        """
+        rest, names = part.get("additionalProperties", True), part.get("propertyNames", True)
+        return (
+            *(part.get("properties", {}), rest, self._acceptance(rest)),
+            *(names, self._acceptance(names)),
+        )
 
     def _missing(self, path: Path, declared: Any) -> Problem:  # noqa: ANN401  # a schema
         event = ", or the event missed_deadline" if path in _ANSWERS else ""
@@ -277,7 +296,9 @@ def _order(problem: Problem) -> tuple[int, str]:
 
 def _is_followed(part: Any, value: dict[str, Any] | list[Any]) -> bool:  # noqa: ANN401  # a schema can be a boolean
     """Return whether the entries of an object or a list are looked at under a part."""
-    if isinstance(part, bool) or not _OF_OTHER_ENTRIES.isdisjoint(part):
+    if isinstance(part, bool) or _OF_ENTRIES.isdisjoint(part):
+        return False
+    if not _OF_OTHER_ENTRIES.isdisjoint(part):
         return False
     most: int = part.get(_MOST[type(value)], len(value))
     return len(value) <= most
