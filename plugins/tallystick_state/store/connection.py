@@ -404,8 +404,9 @@ def _is_writable(path: Path) -> bool:
 def _make_private(path: Path) -> None:
     """Make the file of a store, which its owner alone may read; SQLite makes those beside it alike.
 
-    One that is there keeps its permissions, and is not opened: to close it would give up all locks
-    that other threads of the process have of it.
+    One that is empty is taken for one that was left behind. Another keeps its permissions, and none
+    that is there is opened: to close it would give up all locks that other threads of the process
+    have of it.
     """
     if path.is_symlink():
         raise StoreError(
@@ -413,6 +414,8 @@ def _make_private(path: Path) -> None:
         )
     # SQLite says what else is wrong
     with suppress(OSError):
+        if path.exists() and not path.stat().st_size:
+            path.chmod(0o600)
         os.close(os.open(path, _NEW_FILE, 0o600))
 
 
