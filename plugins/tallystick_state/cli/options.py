@@ -83,8 +83,8 @@ as_option = click.option(
 """The option that shows a state to a miner."""
 
 
-def _checkpoint(text: str) -> Checkpoint:
-    """Return the checkpoint in a file.
+def _checkpoint(path: Path | None) -> Checkpoint | None:
+    """Return the checkpoint in a file, if one is named.
 
     Raises:
         InputError: the file cannot be read.
@@ -96,11 +96,19 @@ def _checkpoint(text: str) -> Checkpoint:
     )
     from tallystick_state.trust.encoding import read_file
 
-    return read_checkpoint(read_file(Path(text), MAX_NOTE_BYTES, "a checkpoint"))
+    if path is None:
+        return None
+    return read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
 
 
-checkpoint_option = click.option(
-    "--checkpoint", type=_checkpoint, metavar="FILE", help="A checkpoint of this state."
+checkpoint_option = one_argument(
+    "checkpoint",
+    _checkpoint,
+    {
+        "checkpoint": click.option(
+            "--checkpoint", type=PATH, metavar="FILE", help="A checkpoint of this state."
+        )
+    },
 )
 """The option that names the file of a checkpoint, as the checkpoint that it holds."""
 password_file_option = click.option(
