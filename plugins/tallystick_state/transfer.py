@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.policy import TrustRoot
 
-FORMAT = 8
+FORMAT = 9
 """Version of the file; earlier ones are of unreleased engines."""
 LONGEST_ENTRY = 1 << 26
 """Maximum length of a line, in bytes: 65 536 miners of a thousand bytes each."""

@@ -42,7 +42,7 @@ def rechained(lines: list[str], edited: Callable[[list[tuple[str, str]]], object
     for number, (kind, body) in enumerate(pairs, 1):
         last = chained(last, number, kind, body).hash
         made.append(f'{{"hash":"{last}","seq":{number},"kind":"{kind}","body":{body}}}\n')
-    header = {"entries": len(pairs), "hash": last, "tallystick_state": 8}
+    header = {"entries": len(pairs), "hash": last, "tallystick_state": 9}
     return [json.dumps(header, separators=(",", ":")) + "\n", *made]
 
 

@@ -316,7 +316,7 @@ def test_a_signed_state_moves_byte_for_byte_between_databases(where: str, tmp_pa
         assert verify(again).entries
     assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
     header, *lines = map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())
-    assert header["tallystick_state"] == 8
+    assert header["tallystick_state"] == 9
     assert sum(each.get("table") == "tallystick_envelopes" for each in lines) == 3
     with pytest.raises(TrustError) as caught:
         import_state(tmp_path / "a.jsonl", tmp_path / "c.db", trust=written_root(tmp_path, after))
