@@ -63,7 +63,7 @@ def page() -> str:
     """The text of the page."""
     registry = installed()
     loaded = [load(name, registry) for name in shipped(registry)]
-    names = sorted({name for each in loaded for name in used_formulas(each.rule_set, registry)})
+    names = sorted({name for each in loaded for name in used_formulas(each.rule_set)})
     formulas = [registry.formulas[name] for name in names]
     conditions = {each.name: each for each in _requirements(loaded, registry)}
     parts = [_HEAD, _FACTS, *_facts(formulas, [each.condition for each in conditions.values()])]

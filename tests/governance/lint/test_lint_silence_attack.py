@@ -81,6 +81,7 @@ def raw_findings(path: Path) -> list[_Raw]:
     return [
         _Raw(code, f.severity or check.severity, dotted(f.path), f.message, f.evidence)
         for code, check in CHECKS.items()
+        if check.find is not None
         for f in check.find(scorer)
     ]
 
@@ -192,5 +193,5 @@ def test_no_proposal_with_a_new_or_grown_error_passes(
         if tried == cases:
             break
     assert faults == []
-    assert passed > cases // 40, "some proposals are harmless"
+    assert passed > cases // 50, "some proposals are harmless"
     assert (stopped > cases // 40) == has_errors, "some are not"
