@@ -6,8 +6,8 @@ truths, null, arrays and objects; a decimal is written as text beforehand, becau
 a double. Records of strangers have doubles.
 
 This module is the one encoder. `canonical_bytes` takes any value. Two faster ways give the same
-bytes where they apply: `plain_encoder` for values with ASCII keys and whole numbers, and
-`canonical_doubles` for decoded records; tests/test_canonical.py compares them.
+bytes where they apply: `plain_encoder` for values with ASCII keys and whole numbers, which
+`canonical_bytes` takes where it can, and `canonical_doubles` for decoded records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CanonicalError = rfc8785.CanonicalizationError
 """The error of a value without canonical form: a large whole number, NaN, a lone surrogate."""
 
 _DOUBLE_EXACT = 1 << 53
-"""The whole numbers below it are doubles."""
+"""The whole numbers below it are doubles, and have a canonical form."""
 _LEAST_PLAIN = 1e-5
 """The least fraction that msgspec writes without an exponent, as RFC 8785 does."""
 _LONG_WHOLE = re.compile(rb"[:,\[-][0-9]{16}")
@@ -50,7 +50,26 @@ def canonical_bytes(value: Any) -> bytes:  # noqa: ANN401  # any JSON value
     Raises:
         CanonicalError: a part of it has no such form.
     """
+    if _is_plain(value):
+        try:
+            return plain_encoder()(value)
+        except UnicodeEncodeError:
+            pass
     return rfc8785.dumps(value)
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether the plain encoder gives the form of a value; one of Python takes long."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if isinstance(value, dict):
+        return all(
+            type(key) is str and key.isascii() and _is_plain(inner) for key, inner in value.items()
+        )
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return kind is int and -_DOUBLE_EXACT < value < _DOUBLE_EXACT  # type: ignore[operator]
 
 
 @cache
@@ -59,7 +78,7 @@ def plain_encoder() -> Callable[[Any], bytes]:
 
     Rows and events of a state are such values by their types; nothing is checked here.
     """
-    import msgspec  # queries of a state load none
+    import msgspec  # to show help loads none
 
     return msgspec.json.Encoder(order="sorted").encode
 
