@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -35,6 +35,7 @@ from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
+from tallystick.scoring.table import ResultTable
 from tallystick_state.answers import ClaimInfo
 from tallystick_state.argument_checks import one_of, path_or_items
 from tallystick_state.authority import nothing_to_sign
@@ -121,9 +122,9 @@ class Ingested:
             line; the first ``MOST_TOLD`` of them, or all where bad records are rejected.
         displaced_claims: those claims that were recorded before and are in quarantine now, each
             with its reason, in the order in which they came; as many likewise.
-        results: where bad records are rejected, of every record its result, or why it is rejected,
-            in order; empty elsewhere. Their lines are the places of the records in what was given.
-            A late event has no result, and a place alone where it is rejected.
+        rejects: where bad records are rejected, why each of them is, in order; empty elsewhere.
+            Their lines are the places of the records in what was given.
+        scored: where bad records are rejected, the results of the others, as tables.
     """
 
     events: int
@@ -136,7 +137,21 @@ class Ingested:
     told: tuple[Reject, ...] = attrs.field(default=(), repr=repr_as("line"))
     quarantined_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
     displaced_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
-    results: tuple[Result | Reject, ...] = attrs.field(default=(), repr=repr_as("result"))
+    rejects: tuple[Reject, ...] = attrs.field(default=(), repr=repr_as("reject"))
+    scored: tuple[ResultTable, ...] = attrs.field(default=(), eq=False, repr=False)
+
+    @cached_property
+    def results(self) -> tuple[Result | Reject, ...]:
+        """Where bad records are rejected, of every record its result, or why it is rejected.
+
+        They are in the order of the records; empty elsewhere. A late event has no result, and a
+        place alone where it is rejected.
+        """
+        outcomes: dict[int, Result | Reject] = {
+            result.record: result for table in self.scored for result in table.results()
+        }
+        outcomes |= {reject.line: reject for reject in self.rejects}
+        return tuple(outcome for _, outcome in sorted(outcomes.items()))
 
     @property
     def is_whole(self) -> bool:
@@ -402,21 +417,20 @@ def ingest(  # noqa: PLR0913  # what an ingest needs
             lines.record(admitted, closing)
     if refused:
         raise RefusedError(name, sorted(refused, key=attrgetter("line")))
-    outcomes, defects = dict[int, Result | Reject](), DefectLog(name)
+    defects = DefectLog(name)
     if rounds is not None and batches:
         rounds.pin(chain.from_iterable(batch.events for batch in batches))
     for batch in batches:
         defects.tell(batch.rejects)
-        outcomes |= {result.record: result for result in batch.scored.results()}
         admitted, rejects = _admitted(batch.events, *of_rounds)
         lines.reject(rejects)
         lines.record(admitted, closing)
     defects.close()
-    outcomes |= lines.rejects or {}
     if joined is not None:
         joined.join.check_joined(name)
-    results = tuple(outcome for _, outcome in sorted(outcomes.items()))
-    return attrs.evolve(lines.ingested(), results=results)
+    rejected = tuple(reject for _, reject in sorted((lines.rejects or {}).items()))
+    scored = tuple(batch.scored for batch in batches)
+    return attrs.evolve(lines.ingested(), rejects=rejected, scored=scored)
 
 
 def _admitted(

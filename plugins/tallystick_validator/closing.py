@@ -16,7 +16,6 @@ import attrs
 import msgspec
 
 from tallystick.errors import TrustError
-from tallystick.records.rejects import Reject
 from tallystick_state.authority import OPERATOR, Authority, batch_of
 
 if TYPE_CHECKING:
@@ -237,11 +236,7 @@ class _Taken:
     def _note(self, validator: str, places: Sequence[int], ingested: Ingested) -> None:
         """Note which lines of a batch were not recorded; its places are those of the lines."""
         self.recorded += ingested.events
-        reasons = {
-            outcome.line: (outcome.code, outcome.expected)
-            for outcome in ingested.results
-            if isinstance(outcome, Reject)
-        }
+        reasons = {reject.line: (reject.code, reject.expected) for reject in ingested.rejects}
         for claim in ingested.quarantined_claims:
             if claim.line is not None:
                 reasons[claim.line] = claim.reason, _quarantined(claim.reason)
