@@ -28,7 +28,6 @@ import click
 from paths import OPEN, PARTS, SAMPLE, Inputs, Part, Way, types
 
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.batch import shifted
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, FactsWriter
 from tallystick.scoring.facts.run import extract_file
@@ -128,12 +127,12 @@ def tiled(tile: Inputs, inputs: Inputs) -> None:
     catalogues = catalog_of(installed())
     every = {name: frozenset(catalog.by_digest) for name, catalog in catalogues.items()}
     request = FactsRequest(catalogues, every)
-    batches = [chunk.facts(request) for chunk in FactsSource(tile.facts)]
+    chunks = [*FactsSource(tile.facts)]
     with inputs.facts.open("wb") as file:
         writer = FactsWriter(file, catalogues)
         for before in range(0, inputs.rows, tile.rows):
-            for batch in batches:
-                writer.append(shifted(batch, before))
+            for chunk in chunks:
+                writer.append(attrs.evolve(chunk, before=before).facts(request))
         writer.close()
 
 

@@ -1,7 +1,7 @@
 """The service under load: a steady rate of requests for pages, answers and explanations.
 
 Run as ``python tests/benchmarks/load.py [--rate 200] [--seconds 60] [--miners N] [--epochs N]``. A
-state is made and served by a process of its own, which shows everything and has no limit of rates.
+state is made and served by a process of its own, which has no limit of rates; the operator asks.
 Each request is sent at its own time, whether those before it are answered or not; its latency
 counts from that time, so that a service that falls behind cannot hide it. A first pass fetches
 every page once: its latencies are those of pages that nobody asked for before.
@@ -41,6 +41,8 @@ CONNECTIONS = 64
 EXPLAINED = 0.02
 """Share of the requests that post a record to be explained."""
 PERCENTILES = (50, 90, 99)
+OPERATOR = "operator-of-a-benchmark"
+"""The secret by which everything is shown."""
 
 
 @attrs.frozen
@@ -62,6 +64,7 @@ class Request:
         body = self.body or b""
         method = "GET" if self.body is None else "POST"
         head = f"{method} {self.path} HTTP/1.1\r\nHost: {host}\r\n"
+        head += f"Authorization: Bearer {OPERATOR}\r\n"
         if self.body is not None:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         return f"{head}\r\n".encode() + body
@@ -173,7 +176,7 @@ async def service(folder: Path) -> AsyncIterator[tuple[str, int, int]]:
 
 async def serve(folder: Path) -> None:
     """Serve the state of a folder until the process is ended."""
-    settings = Settings(shows="all", rate=10**6, burst=10**6)
+    settings = Settings(operator=OPERATOR, rate=10**6, burst=10**6)
     listener = bound("127.0.0.1", 0)
     with listener, Ledger.open(folder / "subnet.db") as ledger:
         async with serving(application(ledger, settings), settings, listener) as task:

@@ -30,7 +30,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 from subnet import TYPES, record, written
 
 from tallystick.numbers.nano import to_text
-from tallystick_state import event_log
+from tallystick_state import entries, event_log
+from tallystick_state.authority import OPERATOR
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -91,7 +92,8 @@ def begun(where: str) -> Ledger:
     ledger = Ledger.create(where, RULES)
     with writing(ledger) as open_event_log:
         for uid in range(MINERS):
-            open_event_log.register(f"hk-{uid}", uid, TYPES)
+            register = entries.Register(hotkey=f"hk-{uid}", uid=uid, types=[*TYPES])
+            open_event_log.write(register, OPERATOR)
     return ledger
 
 
@@ -138,8 +140,8 @@ def closing(where: str) -> Seconds:
 
 
 def watched(name: str) -> list[float]:
-    """When a function of the event_log, from now on, was called and when it was done."""
-    function, times = getattr(event_log, name), list[float]()
+    """When a function that closes an epoch, from now on, was called and when it was done."""
+    function, times = getattr(entries, name), list[float]()
 
     def watching(*arguments: Any) -> object:  # noqa: ANN401  # whatever the function takes
         times.append(time.perf_counter())
@@ -147,7 +149,7 @@ def watched(name: str) -> list[float]:
         times.append(time.perf_counter())
         return found
 
-    setattr(event_log, name, watching)
+    setattr(entries, name, watching)
     return times
 
 

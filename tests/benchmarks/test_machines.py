@@ -9,8 +9,6 @@ import pytest
 pytestmark = pytest.mark.nightly
 
 SCRIPT = Path(__file__).with_name("machines.py")
-CHUNK, CHUNKS = 12_582, 80
-"""Lines a chunk of 1000 bytes each, and the chunks of a tiny run of 10⁶ records."""
 
 
 def table(cores: int, gbit: float, storage: float, **costs: float) -> list[list[str]]:
@@ -26,8 +24,8 @@ def table(cores: int, gbit: float, storage: float, **costs: float) -> list[list[
 @pytest.mark.parametrize(
     ("site", "costs", "wall", "seconds"),
     [
-        # each of the workers scores its share of 80 chunks, all of which begin at once
-        ((10, 1e9, 1e9), {"cut": 0, "join": 0, "score": 1000}, "workers", [101, 25, 13, 13]),
+        # each of the workers scores its share of 40 chunks of 25 166 lines, which begin at once
+        ((10, 1e9, 1e9), {"cut": 0, "join": 0, "score": 1000}, "workers", [101, 25, 25, 25]),
         # nothing else takes time, and one thread does it all
         ((10, 1e9, 1e9), {"cut": 70, "join": 30, "score": 0}, "coordinator", [101] * 4),
         # 10⁶ lines of 1000 bytes and their parts, by 0.1 · 10⁹ bits a second
@@ -41,4 +39,4 @@ def test_a_run_takes_the_time_of_what_is_scarce(
 ) -> None:
     rows = table(*site, **costs)
     assert [row[4] for row in rows] == [wall] * 4
-    assert [float(row[1]) for row in rows] == pytest.approx(seconds, abs=1)
+    assert [float(row[1]) for row in rows] == pytest.approx(seconds, abs=2)
