@@ -309,6 +309,13 @@ def test_an_unknown_section_is_told_with_the_nearest(
         ({"type": "array"}, "no schema of a table"),
         ({"properties": {"a": {"$ref": "#/$defs/nothing"}}}, "leads nowhere ('nothing')"),
         ({"$defs": {"level": {"$ref": "#/$defs/level"}}}, "leads nowhere"),
+        (
+            {
+                "$defs": {"level": {"type": "integer", "minimum": 1, "maximum": 9}},
+                "properties": {"a": {"$ref": "#/$defs/level", "description": "a", "maximum": 20}},
+            },
+            "found 'maximum' beside a reference to #/$defs/level, which has it too",
+        ),
         ({"properties": {"a": {"$ref": "https://acme.example/a.json"}}}, "acme.example"),
         ({"properties": {"a": {"type": "integer"}}}, "a value without"),
         ({"properties": {"a": {"type": "wool"}}}, "no JSON Schema"),

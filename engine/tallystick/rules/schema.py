@@ -38,6 +38,8 @@ _OF_FILE = frozenset({"$defs", "$id", "$ref", "$schema"})
 """Keywords of a file that its parts in place are without."""
 _FORM, _WHOLE = "definition", "wholeNumber"
 """Keywords of a schema in place: the description of a definition, and the mark of whole numbers."""
+_TOLD = frozenset({"description", "documentation", "examples", "title"})
+"""Keywords that no value depends on: one beside a reference stands in place of the definition's."""
 
 # errors of these keywords leave the value in a shape that the model can hold
 _SHAPE_KEPT = frozenset(
@@ -228,11 +230,13 @@ def core_schema() -> Mapping[str, Any]:
 def in_place(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # any part of a schema
     """Return a part of a schema with each definition in the place of a reference to it.
 
-    Words beside a reference count more than those of the definition, whose description is kept for
+    Beside a reference a description may stand in place of the definition's, which is kept for
     messages about a wrong value. What is a whole number is marked, as JSON Schema has ``1.0`` for
     an integer, and no `int` holds it.
 
     Raises:
+        ValueError: another word stands beside a reference and in the definition, where both would
+            count.
         KeyError: there is no definition of a name.
         RecursionError: a definition leads to itself.
     """
@@ -243,6 +247,9 @@ def in_place(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 
     own = {k: in_place(v, definitions) for k, v in part.items() if k not in _OF_FILE}
     if "$ref" in part:
         definition = in_place(definitions[part["$ref"].removeprefix("#/$defs/")], definitions)
+        for word in sorted(own.keys() & definition.keys() - _TOLD):
+            if own[word] != definition[word]:
+                raise ValueError(f"{word!r} beside a reference to {part['$ref']}, which has it too")
         return {**definition, _FORM: definition.get("description", ""), **own}
     is_whole = own.get("type") == "integer" or type(own.get("const")) is int
     return {**own, _WHOLE: True} if is_whole else own

@@ -120,6 +120,8 @@ class Section(Generic[T]):
         definitions = {**core["$defs"], **schema.get("$defs", {})}
         try:
             table: Mapping[str, Any] = in_place(schema, definitions)
+        except ValueError as error:
+            raise wrong_section(f"found {error} in {self.schema}, expected one of them") from error
         except (KeyError, RecursionError) as error:
             raise wrong_section(
                 f"found a reference in {self.schema} that leads nowhere ({error}), expected a "
