@@ -74,7 +74,7 @@ def events_of(
 
 
 _Pinned = tuple[Callable[[int], str | None], bool]
-"""What gives the event that a consensus in nano is, and whether a state keeps digests of facts."""
+"""The function of the event that a consensus in nano is; whether digests of facts are kept."""
 
 
 class EventDecoder:

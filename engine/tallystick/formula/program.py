@@ -140,7 +140,7 @@ class Program:
 
     @property
     def product(self) -> tuple[tuple[Node, ...], Fraction] | None:
-        """What is multiplied with which number, of one product of what is read; else None."""
+        """The factors and the number of a tree that is one product of what it reads; else None."""
         (arm, *further), inputs = self.arms, dict(self.inputs)
         is_alone = not further and self.is_rational and not self.cells
         if not is_alone or len(arm.numerator) != 1 or not is_constant(arm.denominator):

@@ -407,8 +407,8 @@ _SIGNER: Mapping[str, Decorator] = {
 signer_options = one_argument("signer", _signer, _SIGNER)
 """The options that name a signer, as the one argument ``signer``, or None."""
 needed_signer_options = one_argument("read_signer", _needed_signer, _SIGNER)
-"""The same for commands that always sign: the argument ``read_signer`` reads it once it is asked
-for, so that what is signed can be shown before."""
+"""The options of a command that always signs: the argument ``read_signer`` reads the signer once it
+is asked for, so that what is signed can be shown before."""
 
 
 def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:

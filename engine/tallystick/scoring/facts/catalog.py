@@ -75,7 +75,7 @@ class FactCatalog(Selection):
 
     @cached_property
     def metadata(self) -> TypeMetadata:
-        """What the facts are defined by, as a facts file says it."""
+        """The definitions of the facts, as a facts file has them."""
         facts, conditions = sorted(self.by_digest), {r.name: r.digest for r in self.required}
         definitions = definitions_digest(facts, conditions)
         return TypeMetadata(schema_digest(self.schema), definitions, conditions, facts)
