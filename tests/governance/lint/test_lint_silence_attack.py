@@ -166,7 +166,7 @@ def _number(finding: _Raw, keys: tuple[str, ...]) -> Fraction | None:
     [
         # an error of a workflow does not load, as a cap of 0
         (CASES // 100, shipped("workflow@1.1.0"), False),
-        (CASES // 250, shipped("skills@1.1.0"), True),
+        (CASES // 125, shipped("skills@1.1.0"), True),
         (CASES // 250, changed(shipped("skills@1.1.0"), _DECAY) + _ANY, True),
     ],
 )
@@ -193,5 +193,5 @@ def test_no_proposal_with_a_new_or_grown_error_passes(
         if tried == cases:
             break
     assert faults == []
-    assert passed > cases // 50, "some proposals are harmless"
+    assert passed > cases // 40, "some proposals are harmless"
     assert (stopped > cases // 40) == has_errors, "some are not"
