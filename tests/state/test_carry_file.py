@@ -200,8 +200,8 @@ def test_a_network_file_is_in_every_digest(tmp_path: Path) -> None:
     network = f"sha256:{'ab' * 32}"
     plain = Ledger.create(tmp_path / "plain.db", WORKFLOW)
     named = Ledger.create(tmp_path / "named.db", WORKFLOW, network=network)
-    assert named.in_force.origin.network == network
-    assert Ledger.open(tmp_path / "named.db").in_force.origin.network == network
+    assert named.in_force.network == network
+    assert Ledger.open(tmp_path / "named.db").in_force.network == network
     assert plain.in_force.genesis != named.in_force.genesis
     with plain.queries() as a, named.queries() as b:
         assert a.digest() != b.digest()
@@ -254,7 +254,7 @@ def forged(path: Path, change: Any) -> None:  # noqa: ANN401  # a function
 @pytest.mark.parametrize("kind", ["genesis", "carried"])
 def test_a_forged_carried_value_is_found(tmp_path: Path, kind: str) -> None:
     _, new = moved(tmp_path, WORKFLOW, tmp_path / "new.db")
-    assert new.in_force.origin.carry is not None
+    assert new.in_force.carry is not None
     found, put = {"genesis": ('"hk-0"', '"hk-x"'), "carried": ('"missed":false', '"missed":true')}[
         kind
     ]
