@@ -31,10 +31,11 @@ from tallystick.scoring.value import Value
 from tallystick_governance.diff.formula_difference import (
     MOST_CUTS,
     FormulaDifferences,
-    Setting,
+    meetings,
 )
 from tallystick_governance.diff.interval import ONE, ZERO, Interval, hull, moved, reweighted
 from tallystick_governance.diff.outcome import Direction, joined
+from tallystick_governance.diff.setting import Setting
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
 """Thresholds in nano by name, under old rules and under new ones."""
@@ -376,8 +377,8 @@ class _Comparison:
         setting = self._setting(domains)
 
         def of_cases(join: Callable[[Node, Node], Node]) -> Interval | None:
-            meetings = setting.meetings(second, first)
-            return hull(inside.range_of(join(one, other)) for inside, one, other in meetings)
+            met = meetings(setting, second, first)
+            return hull(inside.range_of(join(one, other)) for inside, one, other in met)
 
         quotient = of_cases(truediv)
         if quotient is not None and quotient.low >= 0:
