@@ -21,7 +21,7 @@ from tallystick.formula.facts import integer
 from tallystick.formula.formula import require
 from tallystick.plugins.registry import Registry
 from tallystick.rules.digest import canonical_form, digest, used_formulas, used_requirements
-from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.section import document_schema
 from tallystick.rules.structure import table_of
 
 Value = Any  # of a document

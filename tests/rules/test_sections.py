@@ -27,8 +27,7 @@ from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 from tallystick.rules.model import SectionKind
 from tallystick.rules.reading import LoadedRuleSet, read
-from tallystick.rules.section import Section
-from tallystick.rules.section_lookup import installed_sections
+from tallystick.rules.section import Section, installed_sections
 from tallystick.rules.settable import settable_paths
 
 TEXT = """

@@ -71,7 +71,7 @@ def list_command() -> None:
 def _refused_beside() -> Iterator[tuple[str, str]]:
     """Yield why commands, sections, lints and the like are not used, by their names."""
     from tallystick.plugins import commands
-    from tallystick.rules.section_lookup import load_section
+    from tallystick.rules.section import load_section
     from tallystick.scoring import lint
 
     loaders: Mapping[str, Callable[[EntryPoint], object]] = {

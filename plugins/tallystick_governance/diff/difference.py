@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.rules.compatibility import gone
-from tallystick.rules.section_lookup import formulas_of, sections_of
+from tallystick.rules.section import sections_of
 from tallystick.rules.toml import dotted
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
@@ -191,7 +191,7 @@ def _moving(
         dotted(reference.key)
         for rules in (old, new)
         for section, values in sections_of(rules.rule_set)
-        for reference in formulas_of(section, values)
+        for reference in section.references(values)
         if reference.formula in names
     ]
     return tuple(dict.fromkeys(paths))
@@ -203,7 +203,7 @@ def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]
         section.name
         for scorer in rules
         for section, values in sections_of(scorer.rule_set)
-        if any(reference.formula in formulas for reference in formulas_of(section, values))
+        if any(reference.formula in formulas for reference in section.references(values))
     }
     return tuple(sorted(names))
 
