@@ -190,12 +190,7 @@ REMEDIES: Mapping[str, str] = {
     "batch-dependent": "let facts read their own record alone, and keep nothing between calls",
     "not-repeatable": "let facts depend on their record alone",
     # code of opaque facts
-    "opaque-clock": (
-        "take the time from the record: whoever scores it later must get the same integer"
-    ),
-    "opaque-randomness": "compute the integer from the record alone",
     "opaque-file": "put what it reads into the source of the function, or into the record",
-    "opaque-environment": "compute the integer from the record alone",
     "opaque-network": "let the validator put the answer into the record",
     "opaque-process": "compute the integer in the function itself",
     "opaque-not-integer": (
@@ -204,7 +199,10 @@ REMEDIES: Mapping[str, str] = {
     "opaque-out-of-range": "declare the whole range with low= and high=, or clip the integer to it",
     "opaque-raises": "handle every record that the schema and the requirements let through",
     "opaque-slow": "read each item once, or give the schema a smaller maxLength or maxItems",
-    "opaque-unstable": "keep nothing between calls, and sort sets before their order counts",
+    "opaque-unstable": (
+        "compute the integer from the record alone, without clock, chance and environment; keep "
+        "nothing between calls, and sort sets before their order counts"
+    ),
     "opaque-changes-record": "work on a copy: others read the record after it",
     "opaque-changed": (
         "write the changed fact beside the old one, and a formula that reads it as a new version"
