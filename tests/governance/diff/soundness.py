@@ -148,8 +148,7 @@ def exchanged(samples: Sequence[JSON], count: int, choices: random.Random) -> It
 def extracted(name: str, lines: Sequence[bytes]) -> Mapping[str, FactRows]:
     catalogs = catalog_of(scorer(f"{name}@1.2.0").registry)
     selections = (catalogs[each] for each in types_of(name))
-    fields = ("epoch", "round", "task_id", "miner_uid", "miner_hotkey", "validator")
-    batch = Extractor(selections, fields).facts(lines)
+    batch = Extractor(selections).facts(lines)
     return {each: rows.select(rows.answered) for each, rows in batch.types.items()}
 
 
