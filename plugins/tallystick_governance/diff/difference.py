@@ -19,7 +19,6 @@ from tallystick_governance.diff.change import (
     own_summary,
 )
 from tallystick_governance.diff.effect import Effect, effect
-from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.move import ThresholdPair
 from tallystick_governance.diff.outcome import Outcome
 from tallystick_governance.diff.outcomes import KNOWN_SECTIONS, outcomes
@@ -144,9 +143,8 @@ def difference(
     before, after = old.rule_set, new.rule_set
     changed, meant = changes(before, after), formula_changes(old, new)
     lost, documentation = gone(before, after), without_result(old, new)
-    differences = FormulaDifferences()
     effects = tuple(
-        effect(old.types[name], new.types[name], pairs.get(name), differences)
+        effect(old.types[name], new.types[name], pairs.get(name))
         for name in old.types
         if name in new.types
     )

@@ -3,83 +3,85 @@
 Two trees are compared case by case: conditions that both have are met once, so that only cases that
 can hold together meet. In each the difference is written such that whatever both have alike stands
 in it once: of two products with one factor alike it is the factor times the difference of the
-others. Its proved range is a bound, and cutting the ranges of what it reads into boxes (`Setting`)
-gives a narrower one.
+others. Its proved range is a bound, and cutting the ranges of what it reads into boxes gives a
+narrower one. Every bound is sound after any number of cuts, so that their number is a budget and
+decides nothing but how narrow the bound is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import ceil, floor
 
 import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.tree import (
-    Kind,
-    Node,
-    arms_of,
-    cases,
-    const,
-    published,
-    value_of,
-)
+from tallystick.formula.tree import Kind, Node, arms_of, cases, const, published, value_of
 from tallystick.numbers.nano import NANO
-from tallystick_governance.diff.interval import Interval, hull
-from tallystick_governance.diff.setting import MOST, Setting
+from tallystick_governance.ranges import MOST, ZERO, InputRanges, Interval, hull
 
+_REMEMBERED = 1 << 12
+"""Maximum number of differences that are remembered; skill types share most."""
 MOST_CUTS = 100
 """Maximum number of boxes that are cut for one end of one case."""
 _INPUTS = ("fact", "published")
 _LEAVES = (*_INPUTS, "rank")
 
 
+def _digest(tree: Node) -> str:
+    return tree.digest
+
+
 @attrs.frozen
-class FormulaDifferences:
-    """Bounds on differences of formulas; skill types share most, so each is found once."""
+class _Difference:
+    """A tree less another one over some records; equal is what has the same bounds."""
 
-    known: dict[tuple[object, ...], Interval | None] = attrs.field(factory=dict)
-
-    def of(
-        self, new: Node, old: Node, setting: Setting, *, cuts: int = MOST_CUTS
-    ) -> Interval | None:
-        """Return bounds on a tree less another one; None where none is found.
-
-        Args:
-            new: the one tree, its parameters bound.
-            old: the other.
-            setting: the records.
-            cuts: the maximum number of boxes that are cut, for each end of each case.
-        """
-        inside = setting.of(new, old)
-        key = (new.digest, old.digest, cuts, *inside.key)
-        if key not in self.known:
-            self.known[key] = _difference(new, old, inside, cuts)
-        return self.known[key]
+    new: Node = attrs.field(eq=_digest)
+    old: Node = attrs.field(eq=_digest)
+    ranges: InputRanges
+    cuts: int
 
 
-def _difference(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
+def difference_of(
+    new: Node, old: Node, ranges: InputRanges, *, cuts: int = MOST_CUTS
+) -> Interval | None:
+    """Return bounds on a tree less another one; None where none is found.
+
+    Args:
+        new: the one tree, its parameters bound.
+        old: the other.
+        ranges: of the records.
+        cuts: the maximum number of boxes that are cut, for each end of each case.
+    """
+    return _bounds(_Difference(new, old, ranges.of(new, old), cuts))
+
+
+@lru_cache(_REMEMBERED)
+def _bounds(asked: _Difference) -> Interval | None:
+    new, old, ranges = asked.new, asked.old, asked.ranges
     if new.digest == old.digest:
-        return Interval.of(0, 0)
+        return ZERO
     try:
-        cases_met = meetings(setting, new, old)
-        return hull(_of_case(one, other, inside, cuts) for inside, one, other in cases_met)
+        meetings = meetings_of(new, old, ranges)
+        return hull(_of_case(one, other, inside, asked.cuts) for inside, one, other in meetings)
     except FormulaError:  # the difference is too large a tree
-        return setting.range_of(new - old)
+        return ranges.range_of(new - old)
 
 
-def _of_case(new: Node, old: Node, setting: Setting, cuts: int) -> Interval | None:
+def _of_case(new: Node, old: Node, ranges: InputRanges, cuts: int) -> Interval | None:
     """Return bounds on the difference of two trees that no case is left of."""
-    bounds = [setting.range_of(new - old)]
+    bounds = [ranges.range_of(new - old)]
     if cuts:
         own: dict[str, Domain] = {}
         tree = _minus(new, old, own)
-        inside = attrs.evolve(setting, published={**setting.published, **own})
+        inside = attrs.evolve(ranges, published={**ranges.published, **own})
         bounds.append(inside.range_of(tree))
         alike = {n.digest for n in _nodes(new)} & {n.digest for n in _nodes(old)}
         # facts may be ordered, which larger parts are not; larger parts are fewer
-        bounds += [_cut(tree, inside, cuts), _cut(*_over_parts(tree, alike, inside), cuts)]
+        for part, records in ((tree, inside), _over_parts(tree, alike, inside)):
+            bounds.append(_by_boxes(part, records, cuts))
     known = [bound for bound in bounds if bound is not None]
     return _intersection(known) if known else None
 
@@ -94,11 +96,13 @@ def _intersection(bounds: Sequence[Interval]) -> Interval:
 # cases
 
 
-def meetings(setting: Setting, new: Node, old: Node) -> Iterator[tuple[Setting, Node, Node]]:
+def meetings_of(
+    new: Node, old: Node, ranges: InputRanges
+) -> Iterator[tuple[InputRanges, Node, Node]]:
     """Yield the records in which two cases meet, with the value of each tree there."""
     for conditions, one, other in _meetings(new, old):
-        inside = attrs.evolve(setting, required=(*setting.required, *conditions))
-        if inside.range_of(const(0)) is not None:  # else no record meets both cases
+        inside = attrs.evolve(ranges, required=(*ranges.required, *conditions))
+        if not inside.is_empty:
             yield inside, one, other
 
 
@@ -235,34 +239,34 @@ def _nodes(tree: Node) -> Iterator[Node]:
             yield from _nodes(argument)
 
 
-# boxes
+def _by_boxes(tree: Node, ranges: InputRanges, cuts: int) -> Interval | None:
+    """Return bounds on a tree by boxes; None where it reads nothing twice, or has no bounds."""
+    read = [node.digest for node in _nodes(tree) if node.op in _INPUTS]
+    if len({*read}) == len(read):
+        return None
+    inside = ranges.of(tree)
+    low, high = (inside.furthest(tree, sign, cuts) for sign in (-1, 1))
+    if low is None or high is None or max(low, high) >= MOST:
+        return None
+    return Interval(-low, high)
 
 
-def _over_parts(tree: Node, alike: Collection[str], setting: Setting) -> tuple[Node, Setting]:
+def _over_parts(
+    tree: Node, alike: Collection[str], ranges: InputRanges
+) -> tuple[Node, InputRanges]:
     """Return a tree whose largest parts of some digests are values of their ranges.
 
     Fewer ranges are cut then.
     """
-    domains = dict(setting.published)
+    domains = dict(ranges.published)
 
     def over_parts(node: Node) -> Node:
         is_part = node.digest in alike and node.kind is Kind.NUMBER and node.op not in _LEAVES
-        interval = setting.range_of(node) if is_part else None
+        interval = ranges.range_of(node) if is_part else None
         if interval is not None:
             name, (low, high) = f"part {node.digest}", interval
             domains[name] = Domain(floor(low * NANO), ceil(high * NANO), whole=False)
             return published(name)
         return attrs.evolve(node, args=tuple(map(over_parts, node.args))) if node.args else node
 
-    return over_parts(tree), attrs.evolve(setting, published=domains)
-
-
-def _cut(tree: Node, setting: Setting, cuts: int) -> Interval | None:
-    """Return bounds on a tree by boxes; None where it reads nothing twice, or has no bounds."""
-    read = [node.digest for node in _nodes(tree) if node.op in _INPUTS]
-    if len({*read}) == len(read):
-        return None
-    low, high = (setting.of(tree).furthest(tree, sign, cuts) for sign in (-1, 1))
-    if low is None or high is None or max(low, high) >= MOST:
-        return None
-    return Interval(-low, high)
+    return over_parts(tree), attrs.evolve(ranges, published=domains)

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from tallystick.formula.tree import Node, facts_in
 from tallystick.numbers.nano import NANO, publish
-from tallystick_governance.diff.setting import Setting
 from tallystick_governance.prove.property import Question
 from tallystick_governance.prove.subject import Subject
+from tallystick_governance.ranges import InputRanges
 
 CUTS = 40
 """Maximum number of boxes of facts that are cut for one end of a range."""
@@ -32,18 +32,18 @@ def follows(subject: Subject, question: Question) -> bool:
     applies = () if value.applies is None else (value.applies.tree,)
     assumed = (*proof.requirements, *applies, *question.conditions)
     facts = {digest: subject.domains[digest] for digest in facts_in(proof.tree, *assumed)}
-    setting = Setting(facts, dict(proof.published), assumed)
+    ranges = InputRanges(facts, dict(proof.published), assumed)
     low, high = question.claim in {"at_least", "in_range"}, question.claim != "at_least"
-    return all(_is_kept(question, setting, proof.tree, sign) for sign in (-1,) * low + (1,) * high)
+    return all(_is_kept(question, ranges, proof.tree, sign) for sign in (-1,) * low + (1,) * high)
 
 
-def _is_kept(question: Question, setting: Setting, tree: Node, sign: int) -> bool:
+def _is_kept(question: Question, ranges: InputRanges, tree: Node, sign: int) -> bool:
     """Return whether the largest value of a formula keeps a claim; for −1 the smallest."""
 
     def is_kept(end: Fraction) -> bool:
         return _keeps(question, sign * end)
 
-    end = setting.furthest(tree, sign, CUTS, is_kept)
+    end = ranges.furthest(tree, sign, CUTS, is_kept)
     return end is None or is_kept(end)
 
 

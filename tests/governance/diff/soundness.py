@@ -34,8 +34,8 @@ from tallystick_governance.backtest.outcome import EpochState
 from tallystick_governance.backtest.run import outcome_of
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
-from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.outcome import Direction, Result, joined
+from tallystick_governance.ranges import Interval
 from tallystick_governance.weight_effect import weight_effect
 from tallystick_state.groups import select_group
 from tallystick_state.model import MinerEntry, State
