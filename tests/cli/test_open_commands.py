@@ -413,7 +413,7 @@ def test_rows_of_the_project_say_what_its_commands_say() -> None:
             if len(row.path) > 1:
                 assert row.sentence == first_sentence(command.help or ""), row.path
                 assert row.example == "\n".join(first_example(command)), row.path
-    assert installed_commands().refused() == {}
+    assert installed_commands().refused == {}
 
 
 def test_options_of_the_project_are_of_the_commands_that_their_rows_name() -> None:

@@ -147,7 +147,7 @@ class ExtensibleCommand(AnswerCommand):
             return
         self._is_extended = True
         flags = {flag for param in self.params for flag in param.opts}
-        for owner, _, row in installed_commands().options():
+        for owner, row in installed_commands().options():
             if row.command == path and row.flag not in flags:
                 self.params.append(PluginOption(owner, row))
                 own = cleandoc(self.help or "")
