@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from oracle.consensus import WEIGHTS
 from state.subnet import Record, event, missed, record, written
+from vectors.builders import finding
 
 from tallystick_state.ledger import Ledger
 from tallystick_state.store.tables import SNAPSHOTS
@@ -129,6 +130,27 @@ def _late(telling: _Telling, records: Sequence[Record]) -> Record:
     names = "skill_type", "validator", "round", "epoch"
     values = {name: about[name] for name in names} | {"hotkey": about["miner"]["hotkey"]}
     return event(f"e{next(telling.numbers)}", rng.choice(ALONE), task_id, **values)
+
+
+def varied(told: Sequence[Epoch]) -> list[Epoch]:
+    """The history with what the rule sets score differently, and rounds of two epochs.
+
+    In every other round one validator names the epoch before.
+    """
+    return [evolve(each, lines=[*map(_varied, each.lines)]) for each in told]
+
+
+def _varied(line: Record) -> Record:
+    before = line["validator"] == "val-3" and line["round"] % 2 == 0 and line["epoch"] > 0
+    line = line | {"epoch": line["epoch"] - before}
+    number = int(line["task_id"][1:])
+    if "submission" not in line or number % 4 == 0:
+        return line
+    answer = line["submission"] | {"verdict": "REVIEW" if number % 4 == 1 else "ALLOW"}
+    if line["skill_type"] == "mcp_server" and number % 4 == 2:
+        answer["findings"] = [finding(1, "tool_poisoning")]
+    task = line["task"] | ({"expected_risk": 0.25} if number % 4 == 3 else {})
+    return line | {"submission": answer, "task": task}
 
 
 def register(ledger: Ledger, epoch: Epoch) -> None:
