@@ -30,7 +30,6 @@ from tallystick_state.rules import StateRules, epoch_of, first_block, state_rule
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.schedule import Schedule
 from tallystick_state.sections.epochs import EPOCHS
-from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 
@@ -359,20 +358,6 @@ def test_another_ledger_of_the_same_store_follows(ledger: Ledger) -> None:
     assert ledger.rules.rule_set.reference == NEWEST
     with ledger.queries() as one, other.queries() as two:
         assert one.digest() == two.digest()
-
-
-def test_a_copy_has_the_same_rules(ledger: Ledger, tmp_path: Path) -> None:
-    ledger.adopt(NEW, 1)
-    ledger.adopt(NEWEST, 3)
-    ledger.withdraw()
-    ledger.adopt(NEWEST, 2)
-    closed(ledger, 2)
-    exported = export_state(ledger, tmp_path / "state.jsonl")
-    import_state(tmp_path / "state.jsonl", str(tmp_path / "copy.db"))
-    with Ledger.open(str(tmp_path / "copy.db")) as copy:
-        assert references(copy, 3) == references(ledger, 3) == [OLD, NEW, NEWEST]
-        assert digest_of(copy) == digest_of(ledger)
-        assert export_state(copy, tmp_path / "again.jsonl") == exported
 
 
 def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cli.command import message_of, run
 from examples import fast_rows
 from state.chronicle import feed, history
+from state.subnet import record
 
 from tallystick_state.chain import GENESIS_HASH, chained
 from tallystick_state.ledger import Ledger
@@ -36,6 +37,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.withdraw("skills")
         ledger.adopt("skills@1.2.0", 9)
         ledger.share({"skills": "0.6", "workflow": "0.4"}, 9)
+        # no closing covers it
+        ledger.import_events([record("t-last", "hk-c", round=99, epoch=2)])
         export_state(ledger, folder / "export.jsonl")
     return folder / "export.jsonl"
 
@@ -127,7 +130,7 @@ FORGED = {
     "an adoption again": lambda pairs: pairs.append(
         next(each for each in reversed(pairs) if each[0] == "rules")
     ),
-    "an event of a round before the first": _edit("signal", '"round":1', '"round":-1'),
+    "an event of a round before the first": _edit("signal", '"round":99', '"round":-9'),
     "a carried miner": _edit("genesis", '"hk-c"', '"hk-d"'),
     "a carried record": _edit("carried", '"missed":false', '"missed":true'),
     "pools of another sum": _edit(
@@ -139,6 +142,8 @@ FORGED = {
     "shares that are a list": _edit("genesis", '"shares":{', '"shares":[{'),
     "pools of another line": _edit("genesis", '"workflow":"0.3"', '"workflowz":"0.3"'),
     "the pools before": _edit("pools", '"previous":"sha256:', '"previous":"sha256:0'),
+    "later pools in another spelling": _edit("pools", '"0.6"', '"0.60"'),
+    "later pools that are no text": _edit("pools", '"0.6"', "0.6"),
     "the number of pools": _edit("pools", '"sequence":1', '"sequence":2'),
     "no genesis": lambda pairs: pairs.pop(0),
 }

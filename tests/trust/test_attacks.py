@@ -1,6 +1,7 @@
 """Attacks by name: each is refused with its code, and what is sound beside it is allowed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import pytest
@@ -10,6 +11,7 @@ from tallystick.errors import TrustError
 from tallystick.json_values import json_value
 from tallystick_state.trust import envelope as envelopes
 from tallystick_state.trust.envelope import MAX_SIGNATURES, Envelope, Signature
+from tallystick_state.trust.points import ORDER
 
 COUNCIL = ["alice", "bob"]
 
@@ -83,6 +85,22 @@ def test_two_signatures_of_one_key() -> None:
     assert both[0] != both[1]
     with pytest.raises(TrustError, match="council has 1 of 2 keys, expected 2"):
         trusted.authorise(to_adopt(), attrs.evolve(statement, signatures=both), None)
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+def test_malleable(kind: Any) -> None:  # noqa: ANN401  # one of the two
+    keys = {"alice": key("alice", kind)}
+    trusted = root(keys=keys, groups={"council": {"keys": ["alice"], "threshold": 1}})
+    envelope = to_adopt().envelope().signed(signer("alice", kind))
+    (signature,) = envelope.signatures
+    data = signature.data
+    marker = 0x80 << 248 if kind == "sr25519" else 0
+    scalar = int.from_bytes(data[32:], "little") - marker + ORDER
+    other = data[:32] + (scalar + marker).to_bytes(32, "little")
+    forged = attrs.evolve(envelope, signatures=(Signature(signature.keyid, other),))
+    with pytest.raises(TrustError, match="is not canonical") as error:
+        trusted.authorise(to_adopt(), forged, None)
+    assert error.value.code == "threshold-not-met"
 
 
 def test_signatures_of_strangers_do_no_harm() -> None:
