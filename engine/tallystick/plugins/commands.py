@@ -30,7 +30,7 @@ GROUP = "tallystick.commands"
 """The entry-point group."""
 SOURCE, INPUT, VALUE = "source", "input", "value"
 """Kinds of options: another source of the rules that score; another input in place of a command's
-own; and a value that the home of another option reads."""
+own; and a value that the home of such an input reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
 HEADINGS = ("score", "state", "govern", "verify", "write")
@@ -84,7 +84,7 @@ class CommandOption(NamedTuple):
         help: what help says of it.
         kind: `SOURCE`, `INPUT` or `VALUE`.
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
-            `tallystick.cli.plugin_options`.
+            `tallystick.cli.plugin_options`. Empty of a `VALUE`.
         paragraph: how the help of the command goes on; empty for nothing.
         example: the command line that the help of the command shows; empty for none.
     """
@@ -94,7 +94,7 @@ class CommandOption(NamedTuple):
     metavar: str
     help: str
     kind: str
-    home: str
+    home: str = ""
     paragraph: str = ""
     example: str = ""
 
@@ -258,7 +258,7 @@ _FORMS: Mapping[str, _Form] = {
         f"one word, or one below {', '.join(NESTED_GROUPS)}",
         tuple,
     ),
-    "home": _Form(f"{_DOTTED}:{_DOTTED}", "module:attribute"),
+    "home": _Form(f"({_DOTTED}:{_DOTTED})?", "module:attribute"),
     "sentence": _LINE,
     "heading": _Form(_WORD, f"a word such as {', '.join(HEADINGS)}"),
     "command": _Form(f"{_WORD}( {_WORD})*", "its words", tuple),
