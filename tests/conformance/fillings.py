@@ -15,8 +15,7 @@ import attrs
 
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import Schema, alternatives_of, type_of
-from tallystick.plugins.generator import Draw
-from tallystick_conformance.testing.random_values import value_maker
+from tallystick_conformance.testing.boundary_values import Boundary, built
 from tallystick_conformance.testing.samples import JSON, line
 
 LONG = 1 << 17
@@ -27,6 +26,7 @@ _DEEP = 6
 _USUAL_MOST = 1000
 _HERE = "\ue000filled here\ue000"
 _BAD = ("{}", "[]", "0", '""', "null", "0.0", '{"0":0}')
+_LEAST = Boundary(0, 0, inner=0, present=False)
 
 
 @attrs.frozen
@@ -148,7 +148,7 @@ def _text(schema: Any, root: Schema) -> str:  # noqa: ANN401  # or a boolean
 
 def _built(schema: Any, root: Schema) -> Any:  # noqa: ANN401  # JSON
     try:
-        return value_maker(root, schema)(Draw.of("least"), 0, 0)
+        return built(schema, root, _LEAST)
     except SchemaError:
         return None
 

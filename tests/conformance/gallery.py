@@ -320,13 +320,14 @@ GALLERY = (
     Exhibit("float-fact", ("opaque-not-integer",), with_fact("return 0.5")),
     Exhibit(
         "clock",
-        ("opaque-unstable",),
-        with_fact("return date.today().year % 19", "from datetime import date"),
+        ("opaque-clock",),
+        with_fact("return int(time.time() > 10**9)", "import time"),
     ),
     Exhibit(
         "randomness",
-        ("opaque-unstable", "readers-disagree", "readers-disagree", "not-repeatable"),
-        with_fact("return random.randint(0, 20)", "import random"),
+        ("opaque-randomness",),
+        # seeded by the record, so that no result changes: a draw is refused all the same
+        with_fact('return random.Random(record["task_id"]).randint(0, 20)', "import random"),
     ),
     Exhibit(
         "network",
@@ -340,8 +341,8 @@ GALLERY = (
     ),
     Exhibit(
         "environment",
-        ("opaque-unstable",),
-        with_fact('return len(os.environ.get("USER", "")) % 20', "import os"),
+        ("opaque-environment",),
+        with_fact('return len(os.environ.get("NOWHERE", ""))', "import os"),
     ),
     Exhibit(
         "raising", ("opaque-raises",), with_fact('return len(record["submission"]["places"]) % 9')

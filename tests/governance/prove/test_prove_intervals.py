@@ -26,7 +26,6 @@ from tallystick.plugins.author import (
     never_below,
     root,
 )
-from tallystick_governance import ranges
 from tallystick_governance.prove import intervals
 from tallystick_governance.prove.built_in_properties import RANGE
 from tallystick_governance.prove.property import Answer
@@ -85,15 +84,15 @@ def test_ranges_are_computed_a_bounded_number_of_times(
 ) -> None:
     promise = never_below("my/p", "…", "style", Fraction(1, 2), where=style >= 0)
     split = maximum(exp(-style), root(style, 2))
-    counted, lower = [0], ranges.lower
+    counted, lower = [0], intervals.lower
 
     def lowered(*arguments: object) -> object:
         counted[0] += 1
         return lower(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ranges, "lower", lowered)
+    monkeypatch.setattr(intervals, "lower", lowered)
     assert answer(tmp_path, split, promise).method == "intervals"
-    assert 1 < counted[0] <= 4 * intervals.CUTS + 2
+    assert 1 < counted[0] <= intervals.RANGES
 
 
 @pytest.mark.nightly
