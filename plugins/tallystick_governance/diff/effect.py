@@ -14,6 +14,8 @@ import attrs
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import needed
 from tallystick.scoring.value import Value
+from tallystick_governance.diff.formula_difference import FormulaDifferences
+from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.move import (
     UNKNOWN,
     Move,
@@ -22,7 +24,6 @@ from tallystick_governance.diff.move import (
     moves,
     range_of,
 )
-from tallystick_governance.ranges import Interval
 
 
 @attrs.frozen
@@ -89,6 +90,7 @@ def effect(
     old: BoundType,
     new: BoundType,
     thresholds: ThresholdPair | None = None,
+    differences: FormulaDifferences | None = None,
 ) -> Effect:
     """Return what it does to a skill type that it is bound anew.
 
@@ -96,8 +98,9 @@ def effect(
         old: the type before.
         new: the type after.
         thresholds: those of a state before and after; without them any can hold.
+        differences: of formulas, which other types may have found.
     """
-    bounds = moves(old, new, thresholds)
+    bounds = moves(old, new, thresholds, differences)
     emission = bounds.get("emission", Move(None))
     recomputed = _recomputed(old, new)
     return Effect(
